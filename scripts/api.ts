@@ -1,0 +1,225 @@
+/**
+ * Writes `api/reeve.api.md`: every name the public doors export, with its signature as a user's compiler sees it. With `--check` it writes
+ * nothing and fails when the page is stale, when an exported name has no doc comment, or when the declarations need a package users do not get.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, posix, relative } from 'node:path'
+import { type Comment, type ModuleExportName, type Node, parseSync, type Statement, visitorKeys } from 'oxc-parser'
+
+const root = dirname(import.meta.dirname)
+const page = join(root, 'api', 'reeve.api.md')
+const doors = { reeve: 'index.d.ts', 'reeve/testing': 'testing/index.d.ts' }
+
+/** A module of declarations: what it declares, what it takes from elsewhere, what it gives. */
+interface Declarations {
+  path: string
+  text: string
+  comments: Comment[]
+  body: Statement[]
+  declared: Map<string, Statement[]>
+  imported: Map<string, { from: string; name: string }>
+}
+/** Where a name is declared; `in` is undefined when that is another package. */
+interface Origin {
+  name: string
+  in: Declarations | undefined
+  from: string
+}
+
+const emitted = mkdtempSync(join(tmpdir(), 'reeve-api-'))
+const loaded = new Map<string, Declarations>()
+try {
+  const { due, undocumented } = report()
+  const now = existsSync(page) ? readFileSync(page, 'utf8') : ''
+  if (!process.argv.includes('--check')) {
+    mkdirSync(dirname(page), { recursive: true })
+    writeFileSync(page, due)
+  } else if (now !== due) {
+    console.error(
+      'api: api/reeve.api.md is not what the source exports. If the change is meant, run `npm run api`, read the difference, and commit it.',
+    )
+    process.exitCode = 1
+  }
+  for (const name of undocumented) console.error(`api: ${name} is exported without a doc comment`)
+  for (const wrong of strangers()) console.error(`api: ${wrong}`)
+  if (undocumented.length > 0 || strangers().length > 0) process.exitCode = 1
+} finally {
+  rmSync(emitted, { recursive: true, force: true })
+}
+
+function report(): { due: string; undocumented: string[] } {
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  spawnSync(process.execPath, [compiler, '-p', join(root, 'tsconfig.build.json'), '--emitDeclarationOnly', '--outDir', emitted], {
+    stdio: 'ignore',
+  })
+  const sections = [
+    '# The public API\n\nWritten by `npm run api` from the declarations a user gets. A difference here is a change of the API.',
+  ]
+  const undocumented: string[] = []
+  const there = Object.values(doors).filter((path) => existsSync(join(emitted, path)))
+  const known = new Set(there.flatMap((path) => [...exportsOf(path).values()].map(keyOf)))
+  for (const [door, path] of Object.entries(doors)) {
+    if (!there.includes(path)) {
+      sections.push(`## \`${door}\`\n\nNot there yet.`)
+      continue
+    }
+    const found = [...exportsOf(path)].sort(([left], [right]) => (left < right ? -1 : 1))
+    const shown = found.map(([name, origin]) => `### ${name}\n\n\`\`\`ts\n${signature(origin)}\n\`\`\``)
+    const silent = silentTypes(
+      found.map(([, origin]) => origin),
+      known,
+    )
+    if (silent.length > 0) shown.push(`### Named above, not exported\n\n${silent.join(', ')}`)
+    sections.push(`## \`${door}\` (${found.length})`, ...shown)
+    for (const [name, origin] of found) if (origin.in && !isDocumented(origin)) undocumented.push(`${name} (${origin.in.path})`)
+  }
+  return { due: `${sections.join('\n\n')}\n`, undocumented: [...new Set(undocumented)] }
+}
+
+/** Packages the declarations import that an install of ours does not bring: their types would silently be `any`. */
+function strangers(): string[] {
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { dependencies: object; peerDependencies: object }
+  const brought = [...Object.keys(manifest.dependencies), ...Object.keys(manifest.peerDependencies)]
+  return [...loaded.values()].flatMap(({ path, body }) => {
+    const specifiers = body.flatMap((statement) => ('source' in statement && statement.source ? [statement.source.value] : []))
+    const strange = specifiers.filter(
+      (each) => !/^\.|^node:/.test(each) && !brought.some((name) => each === name || each.startsWith(`${name}/`)),
+    )
+    return strange.map((each) => `the declarations of ${path} import ${each}, which is no dependency`)
+  })
+}
+
+function load(path: string): Declarations {
+  const known = loaded.get(path)
+  if (known) return known
+  const text = readFileSync(join(emitted, path), 'utf8')
+  const { program, comments } = parseSync(path, text, { sourceType: 'module' })
+  const module: Declarations = { path, text, comments, body: program.body, declared: new Map(), imported: new Map() }
+  for (const statement of module.body) {
+    if (statement.type === 'ImportDeclaration') {
+      for (const each of statement.specifiers) {
+        const name = each.type === 'ImportSpecifier' ? nameOf(each.imported) : each.type === 'ImportDefaultSpecifier' ? 'default' : '*'
+        module.imported.set(each.local.name, { from: statement.source.value, name })
+      }
+    }
+    for (const name of declaredBy(statement)) module.declared.set(name, [...(module.declared.get(name) ?? []), statement])
+  }
+  loaded.set(path, module)
+  return module
+}
+
+/** The names a statement declares, exported or not. */
+function declaredBy(statement: Statement): string[] {
+  const node =
+    statement.type === 'ExportNamedDeclaration' || statement.type === 'ExportDefaultDeclaration' ? statement.declaration : statement
+  if (!node) return []
+  if (node.type === 'VariableDeclaration') return node.declarations.flatMap(({ id }) => (id.type === 'Identifier' ? [id.name] : []))
+  return 'id' in node && node.id && 'name' in node.id ? [node.id.name] : []
+}
+
+function exportsOf(path: string): Map<string, Origin> {
+  const module = load(path)
+  const found = new Map<string, Origin>()
+  for (const statement of module.body) {
+    if (statement.type === 'ExportAllDeclaration') {
+      const all = exportsFrom(module, statement.source.value)
+      if (statement.exported) found.set(nameOf(statement.exported), { name: '*', in: undefined, from: statement.source.value })
+      else for (const [name, origin] of all) if (name !== 'default') found.set(name, origin)
+    } else if (statement.type === 'ExportNamedDeclaration') {
+      for (const name of declaredBy(statement)) found.set(name, { name, in: module, from: path })
+      for (const { local, exported } of statement.specifiers) {
+        const name = nameOf(local)
+        found.set(
+          nameOf(exported),
+          statement.source ? originFrom(module, statement.source.value, name) : (originOf(module, name) ?? missing(module, name)),
+        )
+      }
+    }
+  }
+  return found
+}
+
+function exportsFrom(module: Declarations, specifier: string): Map<string, Origin> {
+  if (!specifier.startsWith('.')) return new Map()
+  return exportsOf(posix.join(posix.dirname(module.path), specifier).replace(/\.(ts|js)$/, '.d.ts'))
+}
+
+function originFrom(module: Declarations, specifier: string, name: string): Origin {
+  if (!specifier.startsWith('.')) return { name, in: undefined, from: specifier }
+  return exportsFrom(module, specifier).get(name) ?? missing(module, name)
+}
+
+/** Where a name used in a module comes from, or undefined for a global or a type parameter. */
+function originOf(module: Declarations, name: string): Origin | undefined {
+  if (module.declared.has(name)) return { name, in: module, from: module.path }
+  const imported = module.imported.get(name)
+  return imported && originFrom(module, imported.from, imported.name)
+}
+
+function missing(module: Declarations, name: string): never {
+  throw new Error(`${module.path} exports ${name}, which nothing declares`)
+}
+
+/** The declarations of a name, without comments and without the words every declaration has. */
+function signature({ name, in: module, from }: Origin): string {
+  if (!module) return `${name} // from ${from}`
+  const shown = (module.declared.get(name) ?? []).map(({ start, end }) => {
+    let text = ''
+    let at = start
+    for (const comment of module.comments.filter((each) => each.start >= start && each.end <= end)) {
+      text += module.text.slice(at, comment.start)
+      at = comment.end
+    }
+    text += module.text.slice(at, end)
+    return text.replace(/^(export )?(declare )?/, '').replace(/^[ \t]*\n/gm, '')
+  })
+  return shown.join('\n')
+}
+
+function isDocumented({ name, in: module }: Origin): boolean {
+  const start = module?.declared.get(name)?.[0]?.start ?? 0
+  const before = module?.comments.findLast(({ end }) => end <= start)
+  return (
+    before !== undefined && before.type === 'Block' && before.value.startsWith('*') && module?.text.slice(before.end, start).trim() === ''
+  )
+}
+
+function keyOf(origin: Origin): string {
+  return `${origin.in?.path}#${origin.name}`
+}
+
+/** Types of ours that exported declarations name, though no door exports them: a user can receive one but not write it down. */
+function silentTypes(exported: Origin[], known: ReadonlySet<string>): string[] {
+  const silent = new Map<string, string>()
+  for (const { name, in: module } of exported) {
+    for (const statement of module?.declared.get(name) ?? []) {
+      for (const used of typesNamedIn(statement)) {
+        const origin = module && originOf(module, used)
+        if (origin?.in && !known.has(keyOf(origin)))
+          silent.set(keyOf(origin), `\`${origin.name}\` (${relative('.', origin.in.path).replace(/\.d\.ts$/, '.ts')})`)
+      }
+    }
+  }
+  return [...silent.values()].sort()
+}
+
+function typesNamedIn(node: Node): string[] {
+  if (node.type === 'TSTypeReference' && node.typeName.type === 'Identifier')
+    return [node.typeName.name, ...(node.typeArguments ? typesNamedIn(node.typeArguments) : [])]
+  if (node.type === 'TSInterfaceHeritage' && node.expression.type === 'Identifier')
+    return [node.expression.name, ...(node.typeArguments ? typesNamedIn(node.typeArguments) : [])]
+  return (visitorKeys[node.type] ?? []).flatMap((key) => {
+    const child = (node as unknown as Record<string, unknown>)[key]
+    return (Array.isArray(child) ? (child as unknown[]) : [child]).flatMap((each) => (isNode(each) ? typesNamedIn(each) : []))
+  })
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value
+}
+
+function nameOf(name: ModuleExportName): string {
+  return name.type === 'Literal' ? name.value : name.name
+}

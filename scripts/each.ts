@@ -1,0 +1,58 @@
+/**
+ * Runs every check, or every example, to the end; shows what failed; says how many passed. `node scripts/each.ts checks|examples`.
+ *
+ * A check is any `check:*` script of `package.json`. An example runs against the built package in an empty folder, with nobody at the keyboard.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+
+interface Job {
+  name: string
+  command: string
+  args: string[]
+}
+
+const root = dirname(import.meta.dirname)
+const minutes = 5
+const empty = mkdtempSync(join(tmpdir(), 'reeve-each-'))
+
+function checks(): Job[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+  const names = Object.keys(scripts).filter((name) => name.startsWith('check:'))
+  return names.map((name) => ({ name, command: 'npm', args: ['--prefix', root, 'run', '--silent', name] }))
+}
+
+function examples(): Job[] {
+  const folder = join(root, 'examples')
+  const names = existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => name.endsWith('.ts'))
+        .sort()
+    : []
+  return names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] }))
+}
+
+function passes({ name, command, args }: Job): boolean {
+  const started = performance.now()
+  const { status, signal, stdout, stderr } = spawnSync(command, args, {
+    cwd: empty,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: minutes * 60_000,
+  })
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
+  if (status !== 0) console.log(`${stdout}${stderr}${signal ? `ended by ${signal}, is it over ${minutes} minutes?\n` : ''}`)
+  return status === 0
+}
+
+const kinds = { checks, examples }
+const kind = process.argv[2]
+if (kind !== 'checks' && kind !== 'examples') throw new Error(`say one of ${Object.keys(kinds).join(', ')}`)
+const results = kinds[kind]().map(passes)
+rmSync(empty, { recursive: true, force: true })
+const passed = results.filter(Boolean).length
+console.log(`${passed} passed, ${results.length - passed} failed`)
+process.exitCode = passed === results.length ? 0 : 1

@@ -1,0 +1,51 @@
+/**
+ * Binding: what the turn loop knows of anything a model may call. Tools, delegation, forwarding and recruiting all look the same to it.
+ *
+ * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (gate.ts for tools, ../supervisor).
+ */
+import type { Failure, Json } from '../core/index.ts'
+import type { Told } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ToolCall, ToolSpec } from '../model/index.ts'
+import type { Desk } from './desk.ts'
+
+/** What a call has come to. */
+export interface CallResult extends Told {
+  /** Ends the agent with this output once all calls of the turn have settled, without another model call. */
+  readonly finish?: { readonly output: Json }
+}
+
+/** Something a model may call. Made once per definition or per activation, never per turn. */
+export interface Binding {
+  readonly spec: ToolSpec
+  /** A verb of Reeve's own: permissions name the tools of users, so of them only an explicit `deny` or `approval` holds for it. */
+  readonly verb?: boolean
+  /** Runs after all other calls of its turn have settled. */
+  readonly last?: boolean
+  /** Does the work, in a scope of its own. Resolves to what the model is told; rejects only with `Cancelled` or for a defect in the code. */
+  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult>
+}
+
+/** What a model may call in the next turn. `specs` may be another list after each turn; while nothing changes it is the same object. */
+export interface Toolbox {
+  readonly specs: readonly ToolSpec[]
+  find(name: string): Binding | undefined
+}
+
+/** What an activation of a mind begins with. */
+export interface Opening {
+  readonly system: string | undefined
+  readonly toolbox: Toolbox
+}
+
+/** A toolbox that never changes. */
+export function fixedToolbox(bindings: readonly Binding[]): Toolbox {
+  const byName = new Map(bindings.map((binding) => [binding.spec.name, binding]))
+  return { specs: bindings.map((binding) => binding.spec), find: (name) => byName.get(name) }
+}
+
+/** Refuses a call: a fact for the journal, and for the model a text that says why. */
+export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
+  ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })
+  return { content: told, isError: true }
+}

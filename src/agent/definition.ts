@@ -1,0 +1,64 @@
+/**
+ * Agent: a name, a description and a run (DESIGN §1.1). What every mind, rule, function, team or remote service is to everybody else.
+ *
+ * Owns: the interface, the rule for names, how a version is made of its declared and its data part.
+ * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (check.ts).
+ */
+import { digestJson, type Json, type Outcome } from '../core/index.ts'
+import type { Edge, Limits, Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ModelPrice } from '../model/index.ts'
+
+declare const types: unique symbol
+
+/**
+ * Somebody who can be given work. `I` is what it takes, `O` what its completed outcome holds; both only exist for the compiler.
+ * Definitions are immutable and hold no state of a run: one may work under several leaders and in many runs at once.
+ */
+export interface Agent<Name extends string = string, I = unknown, O = unknown> {
+  readonly kind: 'agent'
+  readonly name: Name
+  /** What it is good for, in the words its leaders choose by. Empty only for agents that nobody leads. */
+  readonly description: string
+  /** Declared version (default `1`), `+`, and 12 hexadecimal digits of the data part's digest. Recorded with every activation and pinned. */
+  readonly version: string
+  /** What its input must look like; with it, leaders give a typed input instead of instructions. */
+  readonly inputSchema?: Schema<I>
+  /** What its output must look like; without it, the output is a text. */
+  readonly outputSchema?: Schema<O>
+  /**
+   * The work itself: deterministic orchestration (K3). Resolves to how it ended; a failure of the work is an outcome, not a rejection.
+   * Rejects only with `Cancelled` or for a defect in the code, which the engine records as a failure.
+   */
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
+  /** Who must be registered along with it: its workers as they are now, and its orchestration tools as agents named `<agent>.<tool>`. */
+  related(): readonly Agent[]
+  /** What is wrong with its definition, one sentence each. Cheap enough to ask at every build; empty if nothing. */
+  problems(): readonly string[]
+  /** The names of its workers as they are now; only for those that lead. The edge records them, so a later change strands no run. */
+  team?(): readonly string[]
+  /** Limits that hold wherever it works. */
+  readonly defaults?: { readonly limits?: Limits }
+  /** What it thinks with, if that is a model. A limit in US dollars needs a price. */
+  readonly model?: { readonly id: string; readonly price?: ModelPrice }
+  readonly [types]?: { readonly input: I; readonly output: O }
+}
+
+/** The name of an agent, as a literal type. */
+export type NameOf<A> = A extends Agent<infer Name, infer _I, infer _O> ? Name : never
+/** What an agent takes. */
+export type InputOf<A> = A extends Agent<infer _N, infer I, infer _O> ? I : never
+/** What a completed outcome of an agent holds. */
+export type OutputOf<A> = A extends Agent<infer _N, infer _I, infer O> ? O : never
+
+const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+const orchestrationTool = /^[A-Za-z_][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+
+/** True for names that agents and tools may have: a letter or `_`, then up to 63 letters, digits, `_` or `-` (what every provider takes). */
+export const isName = (text: string): boolean => identifier.test(text)
+
+/** True for the names of orchestration tools as agents, `<agent>.<tool>`. */
+export const isToolAgentName = (text: string): boolean => orchestrationTool.test(text)
+
+/** The version of a definition: the declared one and a digest of everything in it that is data. */
+export const versionOf = (declared: string | undefined, data: Json): string => `${declared ?? '1'}+${digestJson(data).slice(0, 12)}`

@@ -1,0 +1,85 @@
+/**
+ * Desk: what one activation of a mind has in front of it. Lives in memory only; on resume the loop makes it again from the journal (K1).
+ *
+ * Owns: the growing list of messages, its running hash and size, the text so far. Everything here is incremental: a turn costs what it adds, never
+ * what was there before.
+ */
+import type { LimitName, Outcome } from '../core/index.ts'
+import { briefText, quoted, type Edge, type EdgeMessage } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { estimateTokens, PromptHash, type AssistantMessage, type Message } from '../model/index.ts'
+
+export class Desk {
+  readonly agent: string
+  readonly ctx: Context
+  readonly edge: Edge
+  /** The conversation; grows in place and is never copied, so whoever keeps a reference sees it grow. */
+  readonly messages: Message[] = []
+  /** Turns begun so far; the number of the one under way, counted from 1. */
+  turn = 0
+  /** Corrections of the output that were asked for so far. */
+  repairs = 0
+  /** Tokens of all messages, estimated; counted only if a limit needs it. */
+  tokens = 0
+  /** The last text the model wrote: the partial answer if a limit ends the work. */
+  text = ''
+  readonly #hash = new PromptHash()
+  readonly #counts: boolean
+
+  constructor(agent: string, ctx: Context, edge: Edge) {
+    this.agent = agent
+    this.ctx = ctx
+    this.edge = edge
+    this.#counts = edge.limits !== undefined && (edge.limits.tokens !== undefined || edge.limits.usd !== undefined)
+  }
+
+  /** Whether a limit on tokens or US dollars holds here, so that calls reserve them. */
+  get counts(): boolean {
+    return this.#counts
+  }
+
+  /** The hash of all messages. */
+  get hash(): string {
+    return this.#hash.toString()
+  }
+
+  /** Adds the next message. */
+  say(message: Message): void {
+    this.messages.push(message)
+    this.#hash.add(message)
+    if (this.#counts) this.tokens += estimateTokens([message])
+  }
+
+  /** The beginning of the conversation: own instructions, the session, what the leader lets through, the brief. */
+  begin(system: string | undefined): void {
+    if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
+    for (const message of this.edge.history ?? []) this.say(this.#seen(message))
+    for (const message of this.edge.context ?? []) this.say(this.#seen(message))
+    this.say({ role: 'user', content: briefText(this.edge.brief) })
+  }
+
+  /** Words of this agent are its own; words of others are quoted. */
+  #seen(message: EdgeMessage): Message {
+    const own = message.role === 'assistant' && (message.agent === undefined || message.agent === this.agent)
+    return own ? { role: 'assistant', content: message.text } : { role: 'user', content: quoted(message) }
+  }
+
+  /** What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. */
+  said(): EdgeMessage[] {
+    const view: EdgeMessage[] = []
+    for (const message of this.messages) {
+      if (message.role === 'user' && typeof message.content === 'string') view.push({ role: 'user', text: message.content })
+      else if (message.role === 'assistant' && message.content !== '') view.push(this.#own(message))
+    }
+    return view
+  }
+
+  #own(message: AssistantMessage): EdgeMessage {
+    return { role: 'assistant', text: message.content, agent: this.agent }
+  }
+
+  /** The end by a limit, with the text so far. */
+  limited(limit: LimitName, message: string): Outcome<never> {
+    return { status: 'limited', limit, message, ...(this.text === '' ? undefined : { partial: this.text }) }
+  }
+}

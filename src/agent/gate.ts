@@ -1,0 +1,172 @@
+/**
+ * Gate: between a model's wish and a tool's work. Arguments are checked, a human is asked where the tool or the edge says so, then the work is begun.
+ *
+ * Owns: how a call of a user's tool runs. Does not own: how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
+ * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
+ */
+import { failure, type Json } from '../core/index.ts'
+import { needsApproval, toolTold, type Edge } from '../edge/index.ts'
+import type { Context, StepIO } from '../engine/index.ts'
+import type { Caller } from '../journal/index.ts'
+import type { ToolCall, ToolSpec } from '../model/index.ts'
+import { approve, type Verdict } from '../oversight/index.ts'
+import { refuse, type Binding, type CallResult } from './binding.ts'
+import type { Desk } from './desk.ts'
+import type { EffectWork, Tool, ToolIO } from './tool.ts'
+
+/** How often a human's edited arguments may fail to fit before the call counts as rejected. */
+const editRounds = 3
+
+/** What is to be approved, apart from the arguments. */
+export interface Gated {
+  readonly name: string
+  readonly version: string
+  readonly sensitive: boolean
+  readonly approval: Tool['approval']
+}
+
+/** Why this call needs an approval; undefined if it needs none. Pure as long as the tool's own rule is. */
+export function approvalReason(gated: Gated, input: unknown, edge: Edge): string | undefined {
+  const { name, sensitive, approval } = gated
+  if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
+  if (approval !== undefined && applies(approval.when, input)) return approval.reason ?? `"${name}" asks for approval`
+  return needsApproval(edge.permissions, name) ? `whoever gave this work wants to approve every call of "${name}"` : undefined
+}
+
+function applies(when: ((input: unknown) => boolean) | undefined, input: unknown): boolean {
+  try {
+    return when === undefined || when(input)
+  } catch {
+    return true // a rule that fails must not open the gate
+  }
+}
+
+/** Asks for approval of one call. `fits` checks arguments that a human edited; what does not fit is asked again. */
+export async function passGate(ctx: Context, gated: Gated, call: ToolCall, reason: string, fits: (input: Json) => string | undefined): Promise<Verdict> {
+  const { name, version, sensitive, approval } = gated
+  let why = reason
+  for (let round = 0; ; round++) {
+    const verdict = await approve(ctx, {
+      tool: name, toolVersion: version, callId: call.id, input: call.input, reason: why, sensitive,
+      ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
+      ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
+      ...(approval?.onTimeout === undefined ? undefined : { onTimeout: approval.onTimeout }),
+    })
+    const problem = verdict.approved && verdict.edited ? fits(verdict.input) : undefined
+    if (problem === undefined) return verdict
+    if (round + 1 >= editRounds) return { approved: false, how: 'rejected', comment: `the edited arguments do not fit: ${problem}` }
+    why = `${reason} (the edited arguments do not fit: ${problem})`
+  }
+}
+
+/** What the model is told about a call that was not approved. */
+export function notApproved(ctx: Context, call: ToolCall, verdict: Extract<Verdict, { approved: false }>): CallResult {
+  const said = verdict.comment === undefined || verdict.comment === '' ? '' : `: ${verdict.comment}`
+  const told = {
+    rejected: `[not done: a human rejected this call of "${call.name}"${said}]`,
+    retry: `[not done: a human asks you to change this call of "${call.name}" and try again${said}]`,
+    'timed-out': `[not done: nobody approved this call of "${call.name}" in time]`,
+    cancelled: `[not done: the approval of this call of "${call.name}" was withdrawn]`,
+    unreadable: `[not done: the decision on this call of "${call.name}" could not be read]`,
+  }[verdict.how]
+  return refuse(ctx, call, failure('work.rejected', told, 'rejected'), told)
+}
+
+/** A user's tool, bound to the agent that has it. */
+export class ToolBinding implements Binding {
+  readonly spec: ToolSpec
+  readonly #tool: Tool
+  /** The name under which an orchestration tool is registered as an agent. */
+  readonly #agent: string
+
+  constructor(tool: Tool, agent: string) {
+    this.#tool = tool
+    this.#agent = `${agent}.${tool.name}`
+    this.spec = tool.spec
+  }
+
+  async run(ctx: Context, asked: ToolCall, desk: Desk): Promise<CallResult> {
+    const tool = this.#tool
+    let call = asked.input === null ? { ...asked, input: {} } : asked
+    let checked = tool.input.check(call.input)
+    if (!checked.ok) return invalidInput(ctx, call, checked.problem)
+    const reason = approvalReason(tool, checked.value, desk.edge)
+    let edited = false
+    if (reason !== undefined) {
+      const verdict = await passGate(ctx, tool, call, reason, (input) => problemOf(tool, input))
+      if (!verdict.approved) return notApproved(ctx, call, verdict)
+      if (verdict.edited) {
+        edited = true
+        call = { ...call, input: verdict.input }
+        checked = tool.input.check(verdict.input)
+        if (!checked.ok) return invalidInput(ctx, call, checked.problem)
+      }
+    }
+    if (tool.work.kind === 'orchestration') return this.#orchestrate(ctx, call, desk)
+    return effectOf(ctx, tool.name, tool.work, checked.value, call, edited)
+  }
+
+  async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
+    const { history: _history, context: _context, team: _team, ...above } = desk.edge
+    const edge = { ...above, brief: { input: call.input } }
+    const { outcome } = await ctx.next(ctx.start(this.#agent, edge as unknown as Json, { callId: call.id, name: this.#tool.name }))
+    return toolTold(this.#tool.name, outcome)
+  }
+}
+
+function problemOf(tool: Tool, input: Json): string | undefined {
+  const checked = tool.input.check(input)
+  return checked.ok ? undefined : checked.problem
+}
+
+async function effectOf(ctx: Context, name: string, work: EffectWork, input: unknown, call: ToolCall, edited: boolean): Promise<CallResult> {
+  const id = ctx.begin(name, (io) => work.execute(input, new CallIO(io, call.id, ctx)), {
+    effect: work.effect,
+    as: edited ? { type: 'tool.called', tool: name, callId: call.id, input: call.input } : { type: 'tool.called', tool: name, callId: call.id },
+    ...(work.retry === undefined ? undefined : { retry: work.retry }),
+    ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
+  })
+  const { outcome } = await ctx.next(id)
+  return toolTold(name, outcome)
+}
+
+/** Arguments that do not fit: the model is told what is wrong with them. */
+export function invalidInput(ctx: Context, call: ToolCall, problem: string): CallResult {
+  const what = failure('tool.invalid-input', `the arguments of "${call.name}" do not fit: ${problem}`, 'validation')
+  return refuse(ctx, call, what, `[${what.message}. Correct them and call again.]`)
+}
+
+/** `StepIO` with the place of the call; the signal stays lazy. */
+class CallIO implements ToolIO {
+  readonly callId: string
+  readonly #io: StepIO
+  readonly #ctx: Context
+
+  constructor(io: StepIO, callId: string, ctx: Context) {
+    this.#io = io
+    this.#ctx = ctx
+    this.callId = callId
+  }
+
+  get key(): string {
+    return this.#io.key
+  }
+
+  get epoch(): number {
+    return this.#io.epoch
+  }
+
+  get attempt(): number {
+    return this.#io.attempt
+  }
+
+  get signal(): AbortSignal {
+    return this.#io.signal
+  }
+
+  get caller(): Caller {
+    return this.#ctx.place.caller
+  }
+
+  readonly emit = (part: Json): void => this.#io.emit(part)
+}

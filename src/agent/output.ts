@@ -1,0 +1,47 @@
+/**
+ * Output: from a model's last text to the output that the definition promises.
+ *
+ * Owns: finding JSON in a text, checking it, the words of a correction. Does not own: how often it is corrected (loop.ts).
+ */
+import { jsonProblem, type Json } from '../core/index.ts'
+import type { Checked, Schema } from '../edge/index.ts'
+
+const fence = /^\s*```(?:json|JSON)?[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/
+const anyFence = /```(?:json|JSON)[ \t]*\r?\n([\s\S]*?)\r?\n?```/
+
+/** The JSON in a text: the whole text, or what stands in its fence. Undefined if there is none. Pure. */
+export function jsonIn(text: string): Json | undefined {
+  for (const candidate of [text, fence.exec(text)?.[1], anyFence.exec(text)?.[1]]) {
+    if (candidate === undefined) continue
+    try {
+      return JSON.parse(candidate) as Json
+    } catch {
+      // the next form may be it
+    }
+  }
+  return undefined
+}
+
+/** The output that a text stands for; without a schema the text itself. Pure. */
+export function outputOf(text: string, schema: Schema | undefined): Checked<Json> {
+  if (schema === undefined) return { ok: true, value: text }
+  const found = jsonIn(text)
+  if (found !== undefined) {
+    const checked = fitting(found, schema)
+    if (checked.ok || schema.json['type'] !== 'string') return checked
+  }
+  const asText = schema.json['type'] === 'string' ? fitting(text, schema) : undefined
+  return asText ?? { ok: false, problem: text.trim() === '' ? 'the answer is empty' : 'the answer is not JSON' }
+}
+
+/** Checks a value against an output schema. What a schema makes of it must be JSON again, because it is recorded. Pure. */
+export function fitting(value: Json, schema: Schema | undefined): Checked<Json> {
+  if (schema === undefined) return { ok: true, value }
+  const checked = schema.check(value)
+  if (!checked.ok) return checked
+  const problem = jsonProblem(checked.value, 'output')
+  return problem === undefined ? { ok: true, value: checked.value as Json } : { ok: false, problem }
+}
+
+/** What the model is told about an answer that does not fit. */
+export const correction = (problem: string): string => `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`

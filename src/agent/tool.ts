@@ -1,0 +1,215 @@
+/**
+ * Tool: something an agent can do. An *effect* (`execute`: one step, recorded once, may not wait for the inbox) or an *orchestration* (`run`: a child
+ * activation with the whole context).
+ *
+ * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and running a call (gate.ts).
+ * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
+ */
+import { failure, FailureError, isObject, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
+import { compileSchema, type AiSdkSchema, type Infer, type JsonSchema, type Schema, type SchemaLike, type StandardSchema } from '../edge/index.ts'
+import type { Context, RetryPolicy, StepIO } from '../engine/index.ts'
+import type { Caller } from '../journal/index.ts'
+import type { ToolSpec } from '../model/index.ts'
+import { approvalProblems, type ApprovalTimeout, type Risk } from '../oversight/index.ts'
+import { isName, versionOf } from './definition.ts'
+
+/** What `execute` gets besides the input. */
+export interface ToolIO extends StepIO {
+  /** The model's id of the call. */
+  readonly callId: string
+  /** Who asked for the run. A copy, read-only. */
+  readonly caller: Caller
+}
+
+/** When and how a call needs a human's approval. */
+export interface ApprovalRule<I = unknown> {
+  /** Pure; default: always. If it throws, the approval is asked for. */
+  readonly when?: (input: I) => boolean
+  /** Default `high` for a sensitive tool, else `medium`. */
+  readonly risk?: Risk
+  /** Milliseconds; default 30 minutes. `'never'` only for critical risk. */
+  readonly timeoutMs?: ApprovalTimeout
+  /** Default `reject`. `approve` is refused for sensitive tools and for high and critical risk. */
+  readonly onTimeout?: 'reject' | 'approve'
+  /** Why it is asked, for the one who decides. */
+  readonly reason?: string
+}
+
+/** A tool, compiled. Immutable; may be given to any number of agents. */
+export interface Tool<Name extends string = string> {
+  readonly kind: 'tool'
+  readonly name: Name
+  /** Declared version (default `1`), `+`, and a digest of schema and effect. An approval holds for one version. */
+  readonly version: string
+  readonly spec: ToolSpec
+  readonly input: Schema
+  readonly sensitive: boolean
+  readonly approval: ApprovalRule | undefined
+  readonly work: EffectWork | OrchestrationWork
+}
+
+/** One step. */
+export interface EffectWork {
+  readonly kind: 'effect'
+  readonly effect: 'read' | 'idempotent' | 'once'
+  readonly timeoutMs: number | undefined
+  readonly retry: RetryPolicy | undefined
+  readonly execute: (input: unknown, io: ToolIO) => Json | Promise<Json>
+}
+
+/** A child activation. */
+export interface OrchestrationWork {
+  readonly kind: 'orchestration'
+  readonly run: (ctx: Context, input: unknown) => Promise<unknown>
+}
+
+type ToolInput<S> = [S] extends [undefined] ? { readonly [name: string]: Json } : Infer<S>
+
+interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
+  /** A letter or `_`, then up to 63 letters, digits, `_` or `-`. */
+  readonly name: Name
+  /** What it does and when to use it, for the model. */
+  readonly description?: string
+  /** Standard Schema (zod, valibot, arktype, …), an AI SDK schema, or plain JSON Schema. Default: an object with anything in it. */
+  readonly input?: S
+  /** The arguments as JSON Schema, for schema libraries that cannot say it themselves. */
+  readonly parameters?: JsonSchema
+  /** Every call needs an approval, and nothing repeats it without somebody's word. Default false. */
+  readonly sensitive?: boolean
+  /** Whether a call needs an approval. Default: only if the tool is sensitive. `false` does not undo `sensitive`. */
+  readonly approval?: boolean | ((input: ToolInput<S>) => boolean) | ApprovalRule<ToolInput<S>>
+  readonly version?: string
+}
+
+/** A tool that is one effect. */
+export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+  /**
+   * How it behaves when it must be run again after a crash: `read` changes nothing, `idempotent` (default) may be repeated with the same `io.key`, `once` (default if
+   * sensitive) is never repeated without somebody's word.
+   */
+  readonly effect?: 'read' | 'idempotent' | 'once'
+  /** For one attempt. Default: no limit. */
+  readonly timeoutMs?: number
+  /** Default: 3 attempts in all, with backoff; `once` has one. */
+  readonly retry?: RetryPolicy
+  /** Does it. Returns JSON (nothing is `null`). What it throws is told to the model; a FailureError or ReeveError says whether trying again may help. */
+  readonly execute: (input: ToolInput<S>, io: ToolIO) => unknown
+}
+
+/** A tool that is orchestration: it may ask, delegate and wait, and must be deterministic (K3). */
+export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+  readonly run: (ctx: Context, input: ToolInput<S>) => Promise<unknown>
+}
+
+/** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
+export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(options: EffectToolOptions<Name, S>): Tool<Name>
+export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(options: OrchestrationToolOptions<Name, S>): Tool<Name>
+export function tool(given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>): Tool {
+  const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
+  const { name, description = '', sensitive = false } = options
+  const where = `tool "${name}"`
+  const problems: string[] = []
+  if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+  if ((typeof options.execute === 'function') === (typeof options.run === 'function')) problems.push(`${where}: give either execute or run`)
+  if (options.effect !== undefined && !['read', 'idempotent', 'once'].includes(options.effect)) problems.push(`${where}: effect is "${options.effect}", expected "read", "idempotent" or "once"`)
+  if (options.timeoutMs !== undefined && !(options.timeoutMs > 0)) problems.push(`${where}: timeoutMs is ${String(options.timeoutMs)}, expected more than 0`)
+  const approval = approvalRule(options.approval, sensitive)
+  if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
+  const input = schemaOf(options.input, options.parameters, where, problems)
+  if (problems.length > 0) throw new ReeveError('tool.invalid', problems.join('\n'))
+  const effect = options.effect ?? (sensitive ? 'once' : 'idempotent')
+  const work: Tool['work'] =
+    typeof options.run === 'function'
+      ? { kind: 'orchestration', run: options.run as OrchestrationWork['run'] }
+      : { kind: 'effect', effect, timeoutMs: options.timeoutMs, retry: options.retry, execute: options.execute as EffectWork['execute'] }
+  return {
+    kind: 'tool', name, sensitive, approval, input, work,
+    version: versionOf(options.version, { parameters: input.json, effect, sensitive }),
+    spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
+  }
+}
+
+function schemaOf(given: SchemaLike | undefined, parameters: JsonSchema | undefined, where: string, problems: string[]): Schema {
+  const anything: JsonSchema = { type: 'object', properties: {} }
+  try {
+    const schema = compileSchema(given ?? parameters ?? anything, where, parameters)
+    if (schema.json['type'] !== undefined && schema.json['type'] !== 'object') problems.push(`${where}: the input must be an object, because that is what models send`)
+    return schema.json['type'] === undefined ? { ...schema, json: { type: 'object', ...schema.json } } : schema
+  } catch (thrown) {
+    problems.push(messageOf(thrown))
+    return compileSchema(anything, where)
+  }
+}
+
+function approvalRule(given: boolean | ((input: never) => boolean) | ApprovalRule<never> | undefined, sensitive: boolean): ApprovalRule | undefined {
+  const own = given === undefined || given === false ? undefined : given === true ? {} : typeof given === 'function' ? { when: given } : given
+  if (own === undefined && !sensitive) return undefined
+  const rule = { ...own, risk: own?.risk ?? (sensitive ? 'high' : 'medium') } as ApprovalRule
+  if (!sensitive) return rule
+  const { when: _when, ...always } = rule
+  return always
+}
+
+/** A tool of the AI SDK (`tool()` of package `ai`, versions 5 to 7), as far as Reeve uses it. */
+export interface AiSdkTool {
+  readonly description?: unknown
+  readonly inputSchema?: unknown
+  readonly parameters?: unknown
+  readonly execute?: unknown
+  readonly needsApproval?: unknown
+  readonly [other: string]: unknown
+}
+
+/** What may stand behind `tools:`: Reeve's tools in a list, or a record of those and of AI SDK tools by name. */
+export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSdkTool }
+
+/** Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's own tools. */
+export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
+  if (given === undefined) return []
+  if (Array.isArray(given)) return given as readonly Tool[]
+  return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) => (isTool(each) ? renamed(each, name) : adopted(name, each)))
+}
+
+const isTool = (given: object): given is Tool => 'kind' in given && given.kind === 'tool' && 'work' in given
+
+const renamed = (given: Tool, name: string): Tool => (given.name === name ? given : { ...given, name, spec: { ...given.spec, name } })
+
+/** An AI SDK tool as it is. It says nothing about its effect, so it is `idempotent`. */
+function adopted(name: string, given: AiSdkTool): Tool {
+  const { execute, needsApproval } = given
+  if (typeof execute !== 'function') {
+    throw new ReeveError('tool.invalid', `tool "${name}" has no execute`, { hint: 'Tools that run in a browser or at a provider are not supported; give it an execute, or ask with interrupt() in a run.' })
+  }
+  const schema = given.inputSchema ?? given.parameters
+  return tool({
+    name,
+    description: typeof given.description === 'string' ? given.description : '',
+    ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
+    ...(needsApproval === undefined || needsApproval === false ? undefined : { approval: needsApproval === true ? true : { when: (input: unknown) => asks(needsApproval, input) } }),
+    execute: (input: unknown, io) => lastOf(callAiSdk(execute, given, input, io), io),
+  })
+}
+
+/** The AI SDK allows an asynchronous answer; a question that may not wait is answered with yes. */
+function asks(needsApproval: unknown, input: unknown): boolean {
+  return typeof needsApproval !== 'function' || (needsApproval as (input: unknown, options: unknown) => unknown)(input, { toolCallId: '', messages: [] }) !== false
+}
+
+function callAiSdk(execute: unknown, self: AiSdkTool, input: unknown, io: ToolIO): unknown {
+  return (execute as (this: unknown, input: unknown, options: unknown) => unknown).call(self, input, { toolCallId: io.callId, messages: [], abortSignal: io.signal })
+}
+
+/** A tool that yields shows its work in progress; the last thing it yields is the result. */
+async function lastOf(returned: unknown, io: ToolIO): Promise<unknown> {
+  const result = await returned
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result
+  let last: unknown = null
+  for await (const part of result as AsyncIterable<unknown>) {
+    last = part
+    if (isObject(part) || typeof part === 'string') io.emit({ type: 'tool.progress', value: part as Json } satisfies JsonObject)
+  }
+  return last
+}
+
+/** Thrown by a tool to say that trying again is no use. */
+export const permanent = (message: string): FailureError => new FailureError(failure('tool.failed', message, 'validation'))

@@ -1,0 +1,22 @@
+/** `reeve pause` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever drives the run obeys. */
+import { whereOf, type CommandContext } from '../context.ts'
+import { exits, type Exit } from '../exit.ts'
+import { look } from '../store.ts'
+
+/** Pauses a run before its next effect. */
+export function pause({ terminal, options, cwd }: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
+  return look(options, cwd, async (runtime) => {
+    await runtime.handle(run).pause({ by: 'cli', ...(reason === undefined ? {} : { reason }) })
+    terminal.line(`The run ${run} pauses before its next effect. Let it go on with:\n  reeve resume ${run}${whereOf(options)}`)
+    return exits.done
+  })
+}
+
+/** Ends a run. A run that nobody drives ends as soon as somebody does. */
+export function cancel({ terminal, options, cwd }: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
+  return look(options, cwd, async (runtime) => {
+    await runtime.handle(run).cancel(reason, 'cli')
+    terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  reeve resume ${run}${whereOf(options)}`)
+    return exits.done
+  })
+}

@@ -1,0 +1,39 @@
+/**
+ * `reeve resume`: drives a run that was left, killed, paused, or waited for somebody.
+ *
+ * Owns: which agents a run needs: the demo's own if it is a demo run, else those of the config. Does not own: going on, which is the same loop as
+ * running.
+ */
+import { whereOf, type CommandContext } from '../context.ts'
+import { demoAgents, isDemoAgent } from '../demo/team.ts'
+import { demoResult, settingsOf } from '../demo/settings.ts'
+import { usage, type Exit } from '../exit.ts'
+import { findStore, loadConfig, look } from '../store.ts'
+import { watchRun } from '../watch.ts'
+import { createRuntime, type RunView, type RuntimeOptions } from '../../runtime/index.ts'
+
+/** Goes on with a run and watches it. */
+export async function resume(context: CommandContext, id: string, { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean }): Promise<Exit> {
+  const { options, cwd, terminal, interrupted } = context
+  const store = await findStore(options, cwd)
+  const view = await look({ store }, cwd, (runtime) => runtime.handle(id).view())
+  const agents = await agentsFor(view, context)
+  await using runtime = await createRuntime({ store, agents })
+  const run = runtime.handle(id)
+  if (view.status === 'paused' || view.status === 'pausing') await run.resume('cli')
+  const settings = settingsOf(view)
+  return await watchRun(runtime, run, { terminal, json, yes, where: whereOf(options), interrupted, ...(settings === undefined ? {} : { result: demoResult(settings) }) })
+}
+
+async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promise<NonNullable<RuntimeOptions['agents']>> {
+  if (isDemoAgent(view.agent)) {
+    const settings = settingsOf(view)
+    if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
+    return demoAgents(settings)
+  }
+  const { agents } = await loadConfig(options.config ?? 'reeve.config.ts', cwd)
+  if (!agents.some((each) => each.name === view.agent)) {
+    throw usage(`the run "${view.run}" is of the agent "${view.agent}", which the config does not export`, 'Name the config that has it with --config <file>.')
+  }
+  return agents
+}

@@ -1,0 +1,27 @@
+/** `reeve runs`: the runs of a store, newest first. Owns: the table. */
+import type { CommandContext } from '../context.ts'
+import { exits, type Exit } from '../exit.ts'
+import { look } from '../store.ts'
+import { duration } from '../tree.ts'
+import type { RunStatus } from '../../runtime/index.ts'
+import type { Style } from '../terminal.ts'
+
+const colours: Partial<Record<RunStatus, Style>> = { completed: 'green', failed: 'red', limited: 'red', 'timed-out': 'red', waiting: 'yellow', stuck: 'yellow', running: 'cyan' }
+
+/** Lists runs. */
+export function runs({ terminal, options, cwd }: CommandContext, { limit, json = false }: { readonly limit: number; readonly json?: boolean }): Promise<Exit> {
+  return look(options, cwd, async (runtime) => {
+    const found = await runtime.runs({ limit })
+    if (json) {
+      for (const run of found) terminal.line(JSON.stringify(run))
+      return exits.done
+    }
+    if (found.length === 0) terminal.line('There are no runs in this store.')
+    const widest = Math.max(0, ...found.map((each) => each.run.length))
+    for (const { run, status, agent, createdAt, endedAt } of found) {
+      const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
+      terminal.line(`${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${agent}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`)
+    }
+    return exits.done
+  })
+}

@@ -1,0 +1,21 @@
+/** What a command works with. Owns: the type only, apart from program.ts so that commands do not import the program that imports them. */
+import type { StoreOptions } from './store.ts'
+import type { Terminal } from './terminal.ts'
+
+/** The world of one command. */
+export interface CommandContext {
+  readonly terminal: Terminal
+  readonly cwd: string
+  readonly options: StoreOptions
+  /** Aborted by Ctrl-C. */
+  readonly interrupted: AbortSignal
+}
+
+/** The options to repeat in a printed command so that it means the same store: empty if the store is found without. */
+export function whereOf({ store, config }: StoreOptions): string {
+  if (store !== undefined) return ` --store ${quoted(store)}`
+  return config === undefined ? '' : ` --config ${quoted(config)}`
+}
+
+/** A path as a shell takes it. */
+export const quoted = (text: string): string => (/^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

@@ -1,0 +1,28 @@
+/**
+ * How a command ends: the exit codes, and the error for a command that was used wrongly.
+ *
+ * Owns: the codes, as documented in `reeve --help`. Does not own: what is printed.
+ */
+import { ReeveError, type OutcomeStatus } from '../core/index.ts'
+
+/** The exit codes of every command. */
+export const exits = { done: 0, failed: 1, usage: 2, waiting: 3, cancelled: 4, interrupted: 130 } as const
+
+/** One of the exit codes. */
+export type Exit = (typeof exits)[keyof typeof exits]
+
+/** The exit code for the end of a run. */
+export function exitOf(status: OutcomeStatus): Exit {
+  return status === 'completed' ? exits.done : status === 'cancelled' ? exits.cancelled : exits.failed
+}
+
+/** A command that cannot be carried out as it was given. Nothing was changed. */
+export const usage = (message: string, hint?: string): ReeveError => new ReeveError('cli.usage', message, hint === undefined ? {} : { hint })
+
+const usageCodes: ReadonlySet<string> = new Set([
+  'cli.usage', 'config.invalid', 'agent.invalid', 'agent.not-registered', 'run.unknown', 'run.invalid-id', 'run.conflict', 'approval.unknown', 'approval.invalid',
+  'approval.already-decided', 'approval.expired', 'interrupt.unknown', 'run.ended', 'store.foreign', 'store.newer', 'model.invalid-id', 'model.not-installed', 'model.unknown',
+])
+
+/** The exit code for an error: 2 if the command was at fault, 1 if its surroundings were. */
+export const exitOfError = (error: unknown): Exit => (ReeveError.is(error) && usageCodes.has(error.code) ? exits.usage : exits.failed)

@@ -1,0 +1,52 @@
+/**
+ * Lines: what happened, one line for an event, for people who read a log instead of a tree.
+ *
+ * Owns: which events are worth a line and what it says. Does not own: the NDJSON form, which is the event itself.
+ */
+import { describeOutcome } from '../core/index.ts'
+import type { Recorded } from '../runtime/index.ts'
+
+/** The line for an event of an agent; undefined for events that only matter to the engine. */
+export function eventLine({ at, event }: Recorded, agent: string): string | undefined {
+  const text = whatHappened(event, agent)
+  return text === undefined ? undefined : `${clock(at)}  ${text}`
+}
+
+const clock = (at: number): string => new Date(at).toISOString().slice(11, 19)
+
+function whatHappened(event: Recorded['event'], agent: string): string | undefined {
+  switch (event.type) {
+    case 'activation.started':
+      return `${agent} started`
+    case 'activation.settled':
+      return `${agent} ${describeOutcome(event.outcome)}`
+    case 'tool.called':
+      return `${agent} calls ${event.tool}`
+    case 'worker.recruited':
+      return `${agent} recruits ${event.worker}: ${event.reason}`
+    case 'delegation.refused':
+      return `${agent} could not delegate to ${event.worker}: ${event.failure.message}`
+    case 'tool.refused':
+      return `${agent} was refused ${event.tool}: ${event.failure.message}`
+    case 'approval.requested':
+      return `${agent} asks for approval of ${event.tool} (${event.id}): ${event.reason}`
+    case 'approval.resolved':
+      return `approval ${event.id} ${event.resolution}${event.approver === undefined ? '' : ` by ${event.approver}`}`
+    case 'interrupt.raised':
+      return `${agent} asks (${event.id}): ${JSON.stringify(event.question)}`
+    case 'step.attempt-failed':
+      return `${agent}: try ${event.attempt} of ${event.address} failed: ${event.failure.message}`
+    case 'effect.in-doubt':
+      return `${agent}: nobody knows whether ${event.address} happened (${event.id})`
+    case 'run.pausing':
+    case 'run.paused':
+    case 'run.resumed':
+      return event.type.replace('.', ' ')
+    case 'cancel.received':
+      return `${agent} is cancelled: ${event.reason}`
+    case 'agent.moved':
+      return `${agent} goes on with version ${event.to}`
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * The program: every command with its arguments, options, help and examples.
+ *
+ * Owns: parsing (commander) and how a command's end becomes an exit code. Does not own: what commands do (command/, demo/).
+ */
+import { Command, CommanderError, Option } from 'commander'
+import { messageOf, ReeveError } from '../core/index.ts'
+import { approve, reject } from './command/decide.ts'
+import { cancel, pause } from './command/control.ts'
+import { events } from './command/events.ts'
+import { resume } from './command/resume.ts'
+import { runs } from './command/runs.ts'
+import { show } from './command/show.ts'
+import { demo } from './demo/demo.ts'
+import type { CommandContext } from './context.ts'
+import { exitOfError, exits, type Exit } from './exit.ts'
+import type { StoreOptions } from './store.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Parses the arguments and carries the command out. Never throws. */
+export async function main(args: readonly string[], world: { readonly terminal: Terminal; readonly cwd: string; readonly interrupted: AbortSignal; readonly version: string }): Promise<Exit> {
+  const { terminal } = world
+  let exit: Exit = exits.done
+  const program = buildProgram(world.version, terminal, async (work) => {
+    exit = await work({ terminal, cwd: world.cwd, options: program.opts<StoreOptions>(), interrupted: world.interrupted })
+  })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exit
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exits.done : exits.usage
+    return complain(error, terminal)
+  }
+}
+
+function complain(error: unknown, terminal: Terminal): Exit {
+  const isOurs = ReeveError.is(error)
+  terminal.note(`${terminal.style('red', 'reeve:')} ${messageOf(error)}`)
+  if (isOurs && error.hint !== undefined) terminal.note(`  ${error.hint}`)
+  if (!isOurs && error instanceof Error && error.stack !== undefined) terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
+  return exitOfError(error)
+}
+
+type Carry = (work: (context: CommandContext) => Promise<Exit>) => Promise<void>
+
+const exitHelp = `
+Exit codes: 0 done · 1 failed · 2 wrong usage, nothing changed · 3 waits for somebody (approval, answer, pause) · 4 cancelled · 130 left with Ctrl-C, the run is parked
+
+Examples:
+  $ reeve demo .                          survey this folder with a team of rules, no model and no key needed
+  $ reeve approve apr_8k2…                say yes to what a run asks for
+  $ reeve resume run_5fz…                 go on with a run that was left, killed, or waited
+  $ reeve events run_5fz… --json | jq .   everything that happened, as NDJSON`
+
+const wholeNumber = (text: string): number => {
+  if (!/^\d+$/.test(text)) throw new CommanderError(2, 'reeve.number', `"${text}" is not a whole number`)
+  return Number(text)
+}
+
+function buildProgram(version: string, terminal: Terminal, carry: Carry): Command {
+  const program = new Command('reeve')
+    .description('Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.')
+    .version(version, '-V, --version')
+    .option('--store <file>', 'the store (default: .reeve/reeve.db here, else the one of the config)')
+    .option('--config <file>', 'a reeve.config.ts that exports `store` and `agents`')
+    .addHelpText('after', exitHelp)
+    .showSuggestionAfterError()
+    .showHelpAfterError('(reeve --help shows commands and examples)')
+    .configureOutput({ writeOut: (text) => terminal.raw(text), writeErr: (text) => terminal.note(text.trimEnd()) })
+    .exitOverride()
+  addDriving(program, carry)
+  addLooking(program, carry)
+  addDeciding(program, carry)
+  for (const command of program.commands) command.exitOverride().copyInheritedSettings(program)
+  return program
+}
+
+const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
+const jsonOption = (): Option => new Option('--json', 'events as NDJSON on standard output')
+
+function addDriving(program: Command, carry: Carry): void {
+  program
+    .command('demo')
+    .description('survey a folder with a supervised team: workers in parallel, a recruited specialist, a report after your approval')
+    .argument('[folder]', 'the folder to survey', '.')
+    .option('--yes', 'approve the writing of REPORT.md without asking')
+    .option('--model <id>', 'lead by a model instead of rules: ollama/qwen3, anthropic/claude-…, openai/gpt-…')
+    .option('--run <id>', 'the id of the run; the same id again is the same run')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('reeve demo .', 'reeve demo ~/src/app --yes', 'reeve demo . --model ollama/qwen3'))
+    .action((folder: string, options: Parameters<typeof demo>[2]) => carry((context) => demo(context, folder, options)))
+  program
+    .command('resume')
+    .description('go on with a run that was left, killed, paused, or waited for somebody')
+    .argument('<run>', 'the id of the run')
+    .option('--yes', 'approve whatever it asks for')
+    .addOption(jsonOption())
+    .addHelpText('after', examples('reeve resume run_5fz2…', 'reeve resume run_5fz2… --config ./reeve.config.ts'))
+    .action((run: string, options: Parameters<typeof resume>[2]) => carry((context) => resume(context, run, options)))
+}
+
+function addLooking(program: Command, carry: Carry): void {
+  program
+    .command('runs')
+    .description('list the runs of the store, newest first')
+    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .addOption(jsonOption())
+    .addHelpText('after', examples('reeve runs', 'reeve runs --json'))
+    .action((options: Parameters<typeof runs>[1]) => carry((context) => runs(context, options)))
+  program
+    .command('show')
+    .description('show a run: its tree, what it waits for, what it used')
+    .argument('<run>', 'the id of the run')
+    .option('--json', 'the view as one JSON document')
+    .addHelpText('after', examples('reeve show run_5fz2…'))
+    .action((run: string, options: Parameters<typeof show>[2]) => carry((context) => show(context, run, options)))
+  program
+    .command('events')
+    .description('print what happened in a run')
+    .argument('<run>', 'the id of the run')
+    .option('--follow', 'go on until the run has ended')
+    .option('--from <n>', 'only events after this position', wholeNumber, 0)
+    .addOption(jsonOption())
+    .addHelpText('after', examples('reeve events run_5fz2…', 'reeve events run_5fz2… --follow --json'))
+    .action((run: string, options: Parameters<typeof events>[2]) => carry((context) => events(context, run, options)))
+}
+
+function addDeciding(program: Command, carry: Carry): void {
+  program
+    .command('approve')
+    .description('say yes to an approval; the first decision counts')
+    .argument('<approval>', 'the id of the approval')
+    .option('--comment <text>', 'recorded with the decision')
+    .option('--approver <name>', 'who decides (default: the user of this process)')
+    .addHelpText('after', examples('reeve approve apr_8k2…', 'reeve approve apr_8k2… --comment "looks right"'))
+    .action((id: string, options: Parameters<typeof approve>[2]) => carry((context) => approve(context, id, options)))
+  program
+    .command('reject')
+    .description('say no to an approval; the agent is told, with the reason')
+    .argument('<approval>', 'the id of the approval')
+    .option('--reason <text>', 'told to the agent')
+    .option('--approver <name>', 'who decides (default: the user of this process)')
+    .addHelpText('after', examples('reeve reject apr_8k2… --reason "not on a Friday"'))
+    .action((id: string, options: Parameters<typeof reject>[2]) => carry((context) => reject(context, id, options)))
+  program
+    .command('pause')
+    .description('let a run stop before its next effect; resume lets it go on')
+    .argument('<run>', 'the id of the run')
+    .option('--reason <text>', 'recorded with the pause')
+    .addHelpText('after', examples('reeve pause run_5fz2…'))
+    .action((run: string, options: Parameters<typeof pause>[2]) => carry((context) => pause(context, run, options)))
+  program
+    .command('cancel')
+    .description('end a run and everything below it; final')
+    .argument('<run>', 'the id of the run')
+    .option('--reason <text>', 'recorded as the reason')
+    .addHelpText('after', examples('reeve cancel run_5fz2… --reason "asked for the wrong folder"'))
+    .action((run: string, options: Parameters<typeof cancel>[2]) => carry((context) => cancel(context, run, options)))
+}

@@ -1,0 +1,314 @@
+/**
+ * One section of the report per area. Owns: how findings are laid out. Does not own: what matters most (`concerns.ts`), the frame (`report.ts`).
+ */
+import type { ChecksFindings } from './checks.ts'
+import { dockerRules, missingTitles, secretTitles } from './concerns.ts'
+import type { DependenciesFindings } from './dependencies.ts'
+import type { DockerFindings } from './docker.ts'
+import type { SurveyFindings } from './findings.ts'
+import type { InventoryFindings } from './inventory.ts'
+import type { LinksFindings } from './links.ts'
+import { code, grouped, joined, many, place, sized, table } from './markup.ts'
+import type { MigrationsFindings } from './migrations.ts'
+import type { MonorepoFindings } from './monorepo.ts'
+import type { SecretsFindings } from './secrets.ts'
+import type { TodosFindings } from './todos.ts'
+import { byText, type Listed } from './walk.ts'
+
+/** The most rows of one table. What is left out is counted below it. */
+const longest = 50
+
+/** The lines of an area's section, without its heading. */
+export function sectionOf(findings: SurveyFindings): string[] {
+  switch (findings.area) {
+    case 'secrets':
+      return secrets(findings)
+    case 'dependencies':
+      return dependencies(findings)
+    case 'checks':
+      return checks(findings)
+    case 'links':
+      return links(findings)
+    case 'todos':
+      return todos(findings)
+    case 'monorepo':
+      return monorepo(findings)
+    case 'docker':
+      return docker(findings)
+    case 'migrations':
+      return migrations(findings)
+    case 'inventory':
+      return inventory(findings)
+  }
+}
+
+/** What an area holds, in a few words for the table up front. */
+export function gistOf(findings: SurveyFindings): string {
+  switch (findings.area) {
+    case 'secrets':
+      return `${many(findings.secrets.total, 'possible secret')}, ${many(findings.envFiles.length, 'environment file')}`
+    case 'dependencies':
+      return `${many(findings.declared.total, 'declared dependency', 'declared dependencies')}, ${many(findings.licences.packages, 'package')} looked at for licences`
+    case 'checks':
+      return `${many(findings.testFiles, 'test file')}, ${many(findings.ci.length, 'CI file')}, ${many(findings.missing.length, 'piece')} missing`
+    case 'links':
+      return `${many(findings.broken.total, 'broken link')} of ${grouped(findings.checked)} checked in ${many(findings.pages, 'page')}`
+    case 'todos':
+      return `${many(findings.todos.total, 'marked comment')}`
+    case 'monorepo':
+      return `${many(findings.packages.total, 'package')}, ${many(findings.cycles.length, 'cycle')}, ${many(findings.mismatches.total, 'mismatch', 'mismatches')}`
+    case 'docker':
+      return `${many(findings.dockerfiles.length, 'Dockerfile')}, ${many(findings.findings.total, 'remark')}`
+    case 'migrations':
+      return `${many(
+        findings.series.reduce((sum, { migrations: n }) => sum + n, 0),
+        'migration',
+      )}, ${many(findings.destructive.total, 'destructive statement')}`
+    case 'inventory':
+      return `${many(findings.coverage.files, 'file')}, ${many(findings.lines, 'line')}, ${sized(findings.bytes)}`
+  }
+}
+
+/** A table of at most `longest` rows, and a line for what it leaves out. */
+function rows<T>(titles: readonly string[], list: Listed<T>, row: (item: T) => readonly string[]): string[] {
+  if (list.total === 0) return []
+  const shown = list.items.slice(0, longest)
+  const left = list.total - shown.length
+  return [...table(titles, shown.map(row)), ...(left === 0 ? [] : [`*${many(left, 'further entry', 'further entries')} not listed.*`, ''])]
+}
+
+const all = <T>(items: readonly T[]): Listed<T> => ({ total: items.length, items: [...items] })
+
+function secrets({ secrets: found, envFiles }: SecretsFindings): string[] {
+  if (found.total + envFiles.length === 0) return ['No known shape of a secret was found. That is no proof that there is none.', '']
+  const inGit = (tracked: boolean | null): string => (tracked === null ? 'unknown' : tracked ? 'yes' : 'no')
+  const states = { committed: 'committed to git', 'not-ignored': 'not committed, not ignored', unknown: 'not a git repository' }
+  return [
+    'Values are masked: at most the first four characters and the length. A secret that was ever committed should be replaced, not only deleted.',
+    '',
+    ...rows(['where', 'what', 'value', 'confidence', 'in git'], found, (s) => [
+      place(s.file, s.line),
+      secretTitles[s.kind],
+      s.masked === null ? 'not shown' : code(s.masked),
+      s.confidence,
+      inGit(s.tracked),
+    ]),
+    ...rows(['environment file', '>values', 'state'], all(envFiles), (env) => [
+      place(env.file),
+      grouped(env.assignments),
+      states[env.state],
+    ]),
+  ]
+}
+
+function dependencies({ manifests, locks, declared, notLocked, withoutLock, licences, notes }: DependenciesFindings): string[] {
+  if (manifests.length === 0) return ['No manifest was found.', '']
+  const of = (title: string, list: DependenciesFindings['licences']['copyleft']): string[] =>
+    list.total === 0
+      ? []
+      : [
+          `### ${title}`,
+          '',
+          ...rows(['package', 'version', 'licence', 'declared here'], list, (p) => [
+            code(p.name),
+            code(p.version),
+            p.licence === null ? 'unknown' : code(p.licence),
+            p.direct ? 'yes' : 'no',
+          ]),
+        ]
+  const lockedCount = locks.map(({ file, packages }) => `${place(file)} (${many(packages, 'package')})`)
+  return [
+    `${many(declared.total, 'dependency', 'dependencies')} in ${many(manifests.length, 'manifest')}. ${locks.length === 0 ? 'There is no lock file.' : `Locked by ${joined(lockedCount)}.`}`,
+    '',
+    ...rows(['manifest', '>declared', 'lock file'], all(manifests), (m) => [
+      place(m.file),
+      grouped(m.declared),
+      m.lock === null ? (withoutLock.includes(m.file) ? '**none**' : '–') : place(m.lock),
+    ]),
+    ...(notLocked.length === 0
+      ? []
+      : [
+          '### Declared but not locked',
+          '',
+          ...rows(['dependency', 'range', 'kind', 'where'], all(notLocked), (d) => [
+            code(d.name),
+            code(d.range),
+            d.kind,
+            place(d.manifest, d.line),
+          ]),
+        ]),
+    ...of('Copyleft', licences.copyleft),
+    ...of('Licence unknown', licences.unknown),
+    ...of('Other terms', licences.other),
+    ...(licences.counts.length === 0
+      ? []
+      : [
+          '### Licences',
+          '',
+          ...rows(['licence', '>packages'], all(licences.counts), (l) => [
+            l.licence === 'unknown' ? '*unknown*' : code(l.licence),
+            grouped(l.packages),
+          ]),
+        ]),
+    ...notes.map((note) => `*${note[0]?.toUpperCase() ?? ''}${note.slice(1)}.*`),
+    ...(notes.length === 0 ? [] : ['']),
+  ]
+}
+
+function checks(found: ChecksFindings): string[] {
+  const tools = (list: ChecksFindings['lint']): string =>
+    list.length === 0 ? '–' : list.map(({ tool, file }) => `${tool} (${place(file)})`).join(', ')
+  const { testScript, ciTest, ci, missing } = found
+  return [
+    ...table(
+      ['', ''],
+      [
+        ['test files', `${grouped(found.testFiles)} beside ${many(found.sources, 'other code file')}`],
+        ['frameworks', tools(found.frameworks)],
+        ['test script', testScript === null ? '–' : `${code(testScript.command)} in ${place(testScript.file)}`],
+        ['CI', ci.length === 0 ? '–' : ci.map(({ service, file }) => `${service} (${place(file)})`).join(', ')],
+        ['tests in CI', ciTest === null ? '–' : `${code(ciTest.command)} at ${place(ciTest.file, ciTest.line)}`],
+        ['lint', tools(found.lint)],
+        ['format', tools(found.format)],
+      ],
+    ),
+    ...(missing.length === 0 ? [] : ['Missing:', '', ...missing.map((piece) => `- ${missingTitles[piece]}`), '']),
+  ]
+}
+
+function links({ broken, siteLinks, notChecked, pages, checked }: LinksFindings): string[] {
+  const reason = { 'file-missing': 'no such file', 'anchor-missing': 'no such heading' }
+  const row = (link: LinksFindings['broken']['items'][number]): string[] => [
+    place(link.file, link.line),
+    code(link.target),
+    reason[link.reason],
+    link.hint === null ? '' : code(link.hint),
+  ]
+  const left = [
+    many(notChecked.web, 'web link'),
+    `${grouped(notChecked.outside)} out of the folder`,
+    `${grouped(notChecked.template)} written by templates`,
+  ]
+  return [
+    `${many(checked, 'relative link')} checked in ${many(pages, 'page')}; not checked: ${joined(left)}.`,
+    '',
+    ...rows(['where', 'target', 'why', 'perhaps'], broken, row),
+    ...(siteLinks.total === 0
+      ? []
+      : [
+          '### From the root of a site',
+          '',
+          'Not in the folder under this path: broken on GitHub, perhaps right on a site that is built from it.',
+          '',
+          ...rows(['where', 'target', 'why', 'perhaps'], siteLinks, row),
+        ]),
+  ]
+}
+
+function todos({ todos: found, unknownAge, notSearched }: TodosFindings): string[] {
+  const skipped =
+    notSearched === 0
+      ? []
+      : [`*${many(notSearched, 'text file')} of unknown language ${notSearched === 1 ? 'was' : 'were'} not searched.*`, '']
+  if (found.total === 0) return ['No comment is marked TODO, FIXME, HACK or XXX.', '', ...skipped]
+  const ordered = [...found.items].sort((a, b) => byText(a.since ?? '9', b.since ?? '9') || byText(a.file, b.file) || a.line - b.line)
+  const marked = found.items.length < found.total ? ' among those listed' : ''
+  return [
+    `Oldest first${marked}. The day is that of the last change of the line in git${unknownAge === 0 ? '' : '; it is unknown for lines git cannot date'}.`,
+    '',
+    ...rows(['since', 'where', 'comment'], { total: found.total, items: ordered }, (t) => [
+      t.since ?? 'unknown',
+      place(t.file, t.line),
+      code(t.text),
+    ]),
+    ...skipped,
+  ]
+}
+
+function monorepo({ workspaces, packages, cycles, mismatches }: MonorepoFindings): string[] {
+  return [
+    `Declared by ${joined(workspaces.map(({ tool, file }) => `${place(file)} (${tool})`))}.`,
+    '',
+    ...rows(['package', 'folder', 'depends on'], packages, (p) => [
+      code(p.name),
+      place(p.folder),
+      p.dependsOn.length === 0 ? '–' : p.dependsOn.map(code).join(', '),
+    ]),
+    ...(cycles.length === 0
+      ? []
+      : ['### Cycles', '', ...cycles.map((cycle) => `- ${[...cycle, cycle[0] ?? ''].map(code).join(' → ')}`), '']),
+    ...(mismatches.total === 0
+      ? []
+      : [
+          '### Differing ranges',
+          '',
+          ...rows(['dependency', 'range', 'where'], { total: mismatches.total, items: mismatches.items }, (m) => [
+            code(m.name),
+            m.ranges.map(({ range }) => code(range)).join('<br>'),
+            m.ranges.map(({ places }) => places.map((at) => code(at)).join(', ')).join('<br>'),
+          ]),
+        ]),
+  ]
+}
+
+function docker({ dockerfiles, findings }: DockerFindings): string[] {
+  return [
+    ...rows(['Dockerfile', '>stages', 'base images'], all(dockerfiles), (d) => [
+      place(d.file),
+      grouped(d.stages),
+      d.baseImages.map(code).join(', '),
+    ]),
+    ...(findings.total === 0
+      ? ['Nothing to remark.', '']
+      : rows(['where', 'remark', 'concerns'], findings, (f) => [place(f.file, f.line), dockerRules[f.rule].title, code(f.subject)])),
+  ]
+}
+
+function migrations({ series, destructive, nonTransactional }: MigrationsFindings): string[] {
+  const where = (f: MigrationsFindings['destructive']['items'][number]): string[] => [
+    place(f.file, f.line),
+    f.statement.replaceAll('-', ' ').toUpperCase(),
+    f.subject === '' ? '' : code(f.subject),
+  ]
+  const duplicates = series.flatMap((one) => one.duplicates)
+  const missing = series.flatMap((one) => one.missingDown)
+  return [
+    ...rows(['folder', '>migrations', 'numbering', 'gaps', '>can be undone'], all(series), (s) => [
+      place(s.folder),
+      grouped(s.migrations),
+      s.numbering,
+      s.gaps.length === 0 ? '–' : s.gaps.join(', '),
+      grouped(s.reversible),
+    ]),
+    ...(duplicates.length === 0
+      ? []
+      : [
+          '### Numbers used more than once',
+          '',
+          ...rows(['number', 'files'], all(duplicates), (d) => [code(d.number), d.files.map((file) => place(file)).join(', ')]),
+        ]),
+    ...(destructive.total === 0 ? [] : ['### Destroys data', '', ...rows(['where', 'statement', 'of'], destructive, where)]),
+    ...(nonTransactional.total === 0
+      ? []
+      : ['### May not run inside a transaction', '', ...rows(['where', 'statement', 'of'], nonTransactional, where)]),
+    ...(missing.length === 0 ? [] : ['### Cannot be undone', '', ...rows(['migration'], all(missing), (file) => [place(file)])]),
+  ]
+}
+
+function inventory({ languages, biggest, signals }: InventoryFindings): string[] {
+  return [
+    ...rows(['language', '>files', '>lines', '>size'], all(languages), (l) => [
+      l.language,
+      grouped(l.files),
+      grouped(l.lines),
+      sized(l.bytes),
+    ]),
+    '### Biggest files',
+    '',
+    ...rows(['file', '>size', '>lines'], all(biggest), (b) => [place(b.file), sized(b.bytes), b.lines === null ? '–' : grouped(b.lines)]),
+    signals.git
+      ? 'The folder is a git repository; ignored files were left out.'
+      : 'The folder is no git repository (or git is missing); every file was looked at.',
+    '',
+  ]
+}

@@ -1,0 +1,173 @@
+/**
+ * The report: a pure function from findings to Markdown. Owns: the frame, the order, what comes first.
+ * Does not own: severity (`concerns.ts`), the areas' sections (`report-sections.ts`), writing the file.
+ *
+ * R1: the same input gives the same text. R2: run id and recorded times stand only in the header, one per line, so that two reports can be
+ * compared without them (`comparableReport`). R3: an area that failed is named where it would have stood, with the reason.
+ */
+import { concernsOf, type Concern, type Severity } from './concerns.ts'
+import { areaTitles, surveyAreas, type SurveyArea, type SurveyFindings } from './findings.ts'
+import { code, grouped, joined, many, table, words } from './markup.ts'
+import { gistOf, sectionOf } from './report-sections.ts'
+import { byText } from './walk.ts'
+
+/** How an area ended, and which worker it was given to. */
+export type AreaReport =
+  | { readonly type: 'examined'; readonly worker: string; readonly findings: SurveyFindings }
+  | { readonly type: 'failed'; readonly worker: string; readonly area: SurveyArea; readonly reason: string }
+
+/** All a report is made of. */
+export interface ReportInput {
+  /** What the folder is called in the title. */
+  readonly folder: string
+  readonly brain: { readonly type: 'rules' } | { readonly type: 'model'; readonly model: string }
+  /** The run id. */
+  readonly run: string
+  /** Recorded times in the order they are to be shown: what happened, and when (ISO 8601). */
+  readonly times: readonly { readonly event: string; readonly at: string }[]
+  readonly areas: readonly AreaReport[]
+  /** Specialists that joined because of what was found. */
+  readonly recruits: readonly { readonly worker: string; readonly reason: string }[]
+  /** Remarks of the team (mailbox notes, the leader's summary), shown as written, markup out of action. */
+  readonly notes?: readonly string[] | undefined
+}
+
+const marks: Readonly<Record<Severity | 'clear' | 'failed', string>> = {
+  urgent: '🔴 urgent',
+  soon: '🟠 soon',
+  minor: '🟡 minor',
+  clear: '🟢 clear',
+  failed: '⚪ not examined',
+}
+const severities: readonly Severity[] = ['urgent', 'soon', 'minor']
+
+/** Renders the report. */
+export function renderReport(input: ReportInput): string {
+  const areas = ordered(input.areas)
+  const concerns = areas.flatMap((area) => (area.type === 'examined' ? concernsOf(area.findings) : []))
+  const failed = areas.filter((area) => area.type === 'failed')
+  const lines = [
+    `# What we found in ${code(input.folder)}`,
+    '',
+    `- brain: ${input.brain.type === 'rules' ? 'rules (no model)' : code(input.brain.model)}`,
+    `- run: ${code(input.run)}`,
+    ...input.times.map(({ event, at }) => `- ${words(event)} (recorded): ${words(at)}`),
+    '',
+    `> ${headline(concerns, failed.length)}`,
+    '',
+    '## At a glance',
+    '',
+    ...table(['area', 'attention', 'found', 'examined by'], areas.map(glance)),
+    ...attention(concerns, failed),
+    ...areas.flatMap(section),
+    ...team(input, areas),
+    ...reach(areas),
+  ]
+  return `${lines.join('\n').trimEnd()}\n`
+}
+
+/** A report without its run id and recorded times: what two reports on the same folder must have in common. */
+export function comparableReport(report: string): string {
+  const end = report.indexOf('\n## ')
+  const header = report.slice(0, end === -1 ? undefined : end)
+  return header.replaceAll(/^- (?:run:|.* \(recorded\):) .*\n/gm, '') + (end === -1 ? '' : report.slice(end))
+}
+
+const areaOf = (area: AreaReport): SurveyArea => (area.type === 'failed' ? area.area : area.findings.area)
+
+function markOf(area: AreaReport): Severity | 'clear' | 'failed' {
+  return area.type === 'failed' ? 'failed' : (concernsOf(area.findings)[0]?.severity ?? 'clear')
+}
+
+/** What needs attention first: urgent areas, then those not examined, then the rest; the inventory last. */
+function ordered(areas: readonly AreaReport[]): AreaReport[] {
+  const rank = { urgent: 0, failed: 1, soon: 2, minor: 3, clear: 4 }
+  const weight = (area: AreaReport): number => (areaOf(area) === 'inventory' && area.type === 'examined' ? 9 : rank[markOf(area)])
+  return [...areas].sort(
+    (a, b) => weight(a) - weight(b) || surveyAreas.indexOf(areaOf(a)) - surveyAreas.indexOf(areaOf(b)) || byText(a.worker, b.worker),
+  )
+}
+
+function headline(concerns: readonly Concern[], failed: number): string {
+  const counts = severities
+    .map((severity) => ({ severity, count: concerns.filter((one) => one.severity === severity).length }))
+    .filter(({ count }) => count > 0)
+  const found = counts.map(({ severity, count }) =>
+    severity === 'urgent' ? `**${grouped(count)} urgent**` : `${grouped(count)} ${severity}`,
+  )
+  const open = failed === 0 ? '' : ` **${many(failed, 'area')} could not be examined.**`
+  return `${found.length === 0 ? 'Nothing that needs attention was found.' : `Needs attention: ${joined(found)}.`}${open}`
+}
+
+function glance(area: AreaReport): string[] {
+  const found = area.type === 'examined' ? gistOf(area.findings) : `this area could not be examined: ${words(area.reason)}`
+  return [areaTitles[areaOf(area)], marks[markOf(area)], found, words(area.worker)]
+}
+
+function attention(concerns: readonly Concern[], failed: readonly AreaReport[]): string[] {
+  if (concerns.length + failed.length === 0) return []
+  const lines = ['## Needs attention', '']
+  for (const severity of severities) {
+    const here = concerns.filter((one) => one.severity === severity)
+    if (here.length > 0) lines.push(`**${marks[severity]}**`, '', ...here.map(bullet), '')
+  }
+  const open = failed.flatMap((area) => (area.type === 'failed' ? [`- ${areaTitles[area.area]}: ${words(area.reason)}`] : []))
+  return open.length === 0 ? lines : [...lines, `**${marks.failed}**`, '', ...open, '']
+}
+
+function bullet({ text, places }: Concern): string {
+  const shown = places.slice(0, 3).join(', ')
+  const left = places.length - 3
+  return `- ${text}${shown === '' ? '' : `: ${shown}`}${left > 0 ? ` and ${grouped(left)} more` : ''}`
+}
+
+function section(area: AreaReport): string[] {
+  const heading = [`## ${areaTitles[areaOf(area)]}`, '']
+  if (area.type === 'examined') return [...heading, ...sectionOf(area.findings)]
+  return [
+    ...heading,
+    `This area could not be examined: ${words(area.reason)}`,
+    '',
+    'Nothing is known about it; do not read the silence as a good sign.',
+    '',
+  ]
+}
+
+function team({ recruits, notes = [] }: ReportInput, areas: readonly AreaReport[]): string[] {
+  const workers = [...new Set(areas.map(({ worker }) => worker))].sort(byText).map(words)
+  const joinedIn = [...recruits]
+    .sort((a, b) => byText(a.worker, b.worker))
+    .map(({ worker, reason }) => `- ${words(worker)}, because ${words(reason)}`)
+  return [
+    '## The team',
+    '',
+    `${many(workers.length, 'worker')}: ${joined(workers)}.`,
+    '',
+    ...(joinedIn.length === 0
+      ? ['No specialist was recruited: nothing in the folder called for one.', '']
+      : ['Recruited:', '', ...joinedIn, '']),
+    ...(notes.length === 0 ? [] : ['Notes:', '', ...notes.map((note) => `- ${words(note)}`), '']),
+  ]
+}
+
+function reach(areas: readonly AreaReport[]): string[] {
+  const examined = areas.flatMap((area) => (area.type === 'examined' ? [area.findings] : []))
+  const listed = (pick: (findings: SurveyFindings) => readonly string[]): string[] => [...new Set(examined.flatMap(pick))].sort(byText)
+  const truncated = listed(({ coverage }) => (coverage.truncated === null ? [] : [coverage.truncated]))
+  const tooLarge = listed(({ coverage }) => coverage.tooLarge)
+  const unreadable = listed(({ coverage }) => coverage.unreadable)
+  const some = (paths: readonly string[]): string =>
+    `${paths
+      .slice(0, 5)
+      .map((path) => code(path))
+      .join(', ')}${paths.length > 5 ? ` and ${grouped(paths.length - 5)} more` : ''}`
+  return [
+    '## How far this goes',
+    '',
+    'Everything above was read from the files; nothing was run, fetched or changed. `.git`, `node_modules`, `.reeve` and this report were left out.',
+    '',
+    ...truncated.map((text) => `- Limit reached: ${text}.`),
+    ...(tooLarge.length === 0 ? [] : [`- Too large to be read by at least one worker: ${some(tooLarge)}.`]),
+    ...(unreadable.length === 0 ? [] : [`- Not entered or not readable: ${some(unreadable)}.`]),
+  ]
+}

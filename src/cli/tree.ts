@@ -1,0 +1,133 @@
+/**
+ * The run tree: a run's view as lines, and a painter that draws them in place.
+ *
+ * Owns: what a line says about an agent, cutting to the width and height of the terminal, redrawing. Does not own: the view (journal), when it is
+ * drawn (watch.ts). The lines are a pure function of the view and the time.
+ */
+import type { ActivationView, OpenOperation, RunView } from '../runtime/index.ts'
+import type { Style, Terminal } from './terminal.ts'
+
+/** How lines are made. */
+export interface TreeOptions {
+  /** Milliseconds since 1970; running times are counted up to here. */
+  readonly now: number
+  readonly columns: number
+  /** The most lines; what does not fit is counted in a last line. */
+  readonly rows?: number
+  readonly style?: (style: Style, text: string) => string
+  readonly frame?: number
+}
+
+const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const marks: Readonly<Record<ActivationView['state'], { readonly mark: string; readonly style: Style }>> = {
+  running: { mark: '', style: 'cyan' },
+  waiting: { mark: '?', style: 'yellow' },
+  completed: { mark: '✓', style: 'green' },
+  failed: { mark: '✗', style: 'red' },
+  limited: { mark: '✗', style: 'red' },
+  'timed-out': { mark: '✗', style: 'red' },
+  cancelled: { mark: '–', style: 'dim' },
+}
+
+/** The lines of a run: the run itself, then one line for each agent at work, workers below their leaders. */
+export function treeLines(view: RunView, options: TreeOptions): readonly string[] {
+  const lines = ordered(view.activations).map(({ activation, prefix }) => agentLine(activation, prefix, options))
+  const rows = Math.max(1, (options.rows ?? Infinity) - 1)
+  if (lines.length <= rows) return lines
+  return [...lines.slice(0, rows), cut(`  … and ${lines.length - rows} more`, options.columns)]
+}
+
+interface Place {
+  readonly activation: ActivationView
+  readonly prefix: string
+}
+
+/** Depth first, workers in the order in which they began. */
+function ordered(activations: readonly ActivationView[]): readonly Place[] {
+  const workers = Map.groupBy(activations, (each) => each.parent ?? '')
+  const places: Place[] = []
+  const place = (activation: ActivationView, prefix: string, indent: string): void => {
+    places.push({ activation, prefix })
+    const below = workers.get(activation.activation) ?? []
+    below.forEach((worker, i) => {
+      const isLast = i === below.length - 1
+      place(worker, `${indent}${isLast ? '└─ ' : '├─ '}`, `${indent}${isLast ? '   ' : '│  '}`)
+    })
+  }
+  for (const root of workers.get('') ?? []) place(root, '', '')
+  return places
+}
+
+function agentLine(activation: ActivationView, prefix: string, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
+  const { mark, style: colour } = marks[activation.state]
+  const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
+  const name = activation.recruited ? `${activation.agent} (recruited)` : activation.agent
+  const doing = whatItDoes(activation)
+  const time = duration((activation.endedAt ?? now) - activation.startedAt)
+  const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
+  if (plain.length > columns) return cut(plain, columns)
+  return `${style('dim', prefix)}${style(colour, sign)} ${name}  ${style('dim', time)}${doing === '' ? '' : `  ${style('dim', doing)}`}`
+}
+
+function whatItDoes(activation: ActivationView): string {
+  const { outcome } = activation
+  if (outcome?.status === 'failed') return oneLine(outcome.failure.message)
+  if (outcome?.status === 'cancelled') return oneLine(outcome.reason)
+  if (outcome?.status === 'limited' || outcome?.status === 'timed-out') return oneLine(outcome.message)
+  const shown = activation.open.filter((each) => each.kind !== 'worker')
+  return shown.map(operationText).join(', ')
+}
+
+function operationText(open: OpenOperation): string {
+  const retried = open.failedAttempts === 0 ? '' : ` (try ${open.failedAttempts + 1})`
+  switch (open.kind) {
+    case 'approval':
+      return `waits for approval of ${open.name}`
+    case 'interrupt':
+      return 'waits for an answer'
+    case 'timer':
+      return 'waits for a timer'
+    case 'model':
+      return `thinks (${open.name})${retried}`
+    default:
+      return open.inDoubt ? `${open.name}: did it happen?` : `${open.name}${retried}`
+  }
+}
+
+const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
+
+/** Cuts a text to a width, with a sign that it was cut. */
+export function cut(text: string, columns: number): string {
+  return text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1))}…`
+}
+
+/** A duration for people: `0.4s`, `12s`, `3m 05s`, `2h 10m`. */
+export function duration(ms: number): string {
+  const seconds = Math.max(0, ms) / 1000
+  if (seconds < 10) return `${seconds.toFixed(1)}s`
+  const whole = Math.floor(seconds)
+  if (whole < 60) return `${whole}s`
+  const minutes = Math.floor(whole / 60)
+  return minutes < 60 ? `${minutes}m ${String(whole % 60).padStart(2, '0')}s` : `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, '0')}m`
+}
+
+/** Draws lines in place: each drawing replaces the one before. */
+export class Painter {
+  readonly #terminal: Terminal
+  #drawn = 0
+
+  constructor(terminal: Terminal) {
+    this.#terminal = terminal
+  }
+
+  draw(lines: readonly string[]): void {
+    const up = this.#drawn === 0 ? '' : `\u001b[${this.#drawn}A`
+    this.#terminal.raw(`${up}${lines.map((line) => `\r\u001b[2K${line}\n`).join('')}\u001b[0J`)
+    this.#drawn = lines.length
+  }
+
+  /** What was drawn stays; the next drawing begins below. */
+  leave(): void {
+    this.#drawn = 0
+  }
+}

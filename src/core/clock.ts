@@ -1,0 +1,44 @@
+/**
+ * Time and randomness: the two things orchestration may take only from its context (K3). Everything else in `src/` takes them from here.
+ */
+
+/** Where time comes from. `now` is milliseconds since 1970; `timer` calls back once and returns how to call it off. */
+export interface Clock {
+  now(): number
+  timer(atMs: number, callback: () => void): () => void
+}
+
+const longest = 2 ** 31 - 1
+
+/** The real clock. Its timers do not keep a process alive by themselves. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  timer(atMs, callback) {
+    let handle: ReturnType<typeof setTimeout> | undefined
+    const arm = (): void => {
+      const wait = atMs - Date.now()
+      handle = setTimeout(wait > longest ? arm : callback, Math.max(0, Math.min(wait, longest)))
+      handle.unref()
+    }
+    arm()
+    return () => clearTimeout(handle)
+  },
+}
+
+/** A monotonic stopwatch in milliseconds, for measuring only. */
+export const stopwatch = (): number => performance.now()
+
+/**
+ * A deterministic random number in [0, 1) from a seed text and an ordinal: replay draws the same numbers (mulberry32 over an FNV-1a seed).
+ */
+export function seededRandom(seed: string, ordinal: number): number {
+  let h = 0x811c9dc5 ^ ordinal
+  for (let i = 0; i < seed.length; i++) h = Math.imul(h ^ seed.charCodeAt(i), 0x01000193)
+  h = (h + 0x6d2b79f5) | 0
+  let t = Math.imul(h ^ (h >>> 15), 1 | h)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+}
+
+/** A random number in [0, 1) for jitter outside orchestration. */
+export const jitter = (): number => Math.random()

@@ -1,0 +1,80 @@
+/**
+ * ReeveError: what is thrown at somebody who used Reeve wrongly, or whose surroundings failed.
+ *
+ * Owns: the closed list of error codes. Each is a section of docs/errors.md.
+ * Does not own: what is recorded when work fails; that is a `Failure` (failure.ts), never an `Error`.
+ */
+
+/** Every code that Reeve throws or records. Slugs: `subject.what-happened`. */
+export const errorCodes = [
+  'agent.invalid', 'agent.not-registered', 'agent.failed',
+  'approval.already-decided', 'approval.expired', 'approval.invalid', 'approval.unknown',
+  'budget.exceeded', 'budget.no-price',
+  'cli.usage', 'config.invalid',
+  'delegation.depth', 'delegation.refused', 'delegation.unknown-worker',
+  'effect.in-doubt', 'effect.timed-out', 'engine.closed', 'engine.not-driving',
+  'input.invalid', 'input.not-json',
+  'interrupt.already-answered', 'interrupt.invalid', 'interrupt.unknown',
+  'journal.hole', 'journal.unknown-event',
+  'limit.reached',
+  'model.answer-invalid', 'model.bad-request', 'model.cut-off', 'model.failed', 'model.invalid-id', 'model.not-authorized', 'model.not-installed',
+  'model.rate-limited', 'model.unavailable', 'model.unknown',
+  'orchestration.address-in-use', 'orchestration.foreign-await', 'orchestration.threw',
+  'output.invalid', 'permission.denied', 'replay.diverged',
+  'run.conflict', 'run.ended', 'run.invalid-id', 'run.unknown',
+  'session.busy', 'session.invalid',
+  'store.busy', 'store.corrupt', 'store.foreign', 'store.full', 'store.newer', 'store.read-only', 'store.unavailable',
+  'team.empty', 'team.invalid',
+  'tool.failed', 'tool.invalid', 'tool.invalid-input', 'tool.unknown',
+  'work.rejected', 'worker.failed',
+] as const
+
+/** A code of the closed list. */
+export type ErrorCode = (typeof errorCodes)[number]
+
+const marker = Symbol.for('reeve.error')
+
+/** Options of a `ReeveError`. */
+export interface ReeveErrorOptions {
+  /** Whether trying the same call again may help. Default false. */
+  retryable?: boolean
+  /** What to do next, as one or two sentences for the person who reads it. */
+  hint?: string
+  /** What it came from. */
+  cause?: unknown
+}
+
+/**
+ * An error with a stable `code`, a word on whether to retry, and a hint on what to do next.
+ * Use `ReeveError.is(error)`, not `instanceof`: it also recognises errors of another copy of the package.
+ */
+export class ReeveError extends Error {
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly hint: string | undefined
+  readonly [marker] = true
+
+  constructor(code: ErrorCode, message: string, options: ReeveErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'ReeveError'
+    this.code = code
+    this.retryable = options.retryable ?? false
+    this.hint = options.hint
+  }
+
+  /** True for a ReeveError of any copy of the package; with a code, only for that code. */
+  static is(error: unknown, code?: ErrorCode): error is ReeveError {
+    return typeof error === 'object' && error !== null && marker in error && (code === undefined || (error as ReeveError).code === code)
+  }
+}
+
+/** The text of anything that was thrown. Never throws itself. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message
+  if (typeof thrown === 'string') return thrown
+  try {
+    return JSON.stringify(thrown) ?? String(thrown)
+  } catch {
+    return Object.prototype.toString.call(thrown)
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * Failure: the recorded, serialisable account of work that went wrong. Not an `Error`: nobody throws it.
+ */
+import { messageOf, ReeveError, type ErrorCode } from './errors.ts'
+import type { JsonObject } from './json.ts'
+
+/** Which kind of failure decides on retries (spec team R-10): the first four may be tried again, the others not. */
+export type FailureClass = 'transport' | 'rate-limit' | 'timeout' | 'unknown' | 'validation' | 'policy' | 'budget' | 'rejected' | 'internal'
+
+/** What is recorded when something failed. */
+export interface Failure {
+  readonly code: ErrorCode
+  readonly message: string
+  readonly class: FailureClass
+  /** Whether the one retry owner (the step) may try again. */
+  readonly retryable: boolean
+  /** Earliest moment for another try, in milliseconds after the failure, if the other side named one (Retry-After). */
+  readonly retryAfterMs?: number
+  readonly hint?: string
+  /** More facts, for programs. */
+  readonly details?: JsonObject
+}
+
+const retryableClasses: ReadonlySet<FailureClass> = new Set(['transport', 'rate-limit', 'timeout', 'unknown'])
+
+/** Makes a failure; `retryable` follows from the class unless said. */
+export function failure(code: ErrorCode, message: string, of: FailureClass, more: { retryable?: boolean; retryAfterMs?: number; hint?: string; details?: JsonObject } = {}): Failure {
+  return { code, message, class: of, retryable: retryableClasses.has(of), ...more }
+}
+
+const failureMarker = Symbol.for('reeve.failure')
+
+/** Thrown inside an effect to say exactly which failure is to be recorded. */
+export class FailureError extends Error {
+  readonly failure: Failure
+  readonly [failureMarker] = true
+
+  constructor(what: Failure, cause?: unknown) {
+    super(what.message, cause === undefined ? undefined : { cause })
+    this.name = 'FailureError'
+    this.failure = what
+  }
+}
+
+/** The failure that a thrown value stands for. An unknown error is retryable ('unknown'), as R-10 says; a ReeveError says so itself. */
+export function failureFrom(thrown: unknown, code: ErrorCode): Failure {
+  if (typeof thrown === 'object' && thrown !== null && failureMarker in thrown) return (thrown as FailureError).failure
+  if (ReeveError.is(thrown)) {
+    return failure(thrown.code, thrown.message, thrown.retryable ? 'unknown' : 'validation', thrown.hint === undefined ? {} : { hint: thrown.hint })
+  }
+  if (thrown instanceof Error && (thrown.name === 'TimeoutError' || thrown.name === 'AbortError')) return failure('effect.timed-out', messageOf(thrown), 'timeout')
+  return failure(code, messageOf(thrown), 'unknown')
+}

@@ -1,0 +1,42 @@
+/**
+ * Digests: one fast rolling hash for prompts, one cryptographic digest for what is compared across trust boundaries.
+ */
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { canonical, type Json } from './json.ts'
+
+/** SHA-256 of a text, as 64 hexadecimal digits (FIPS 180-4). */
+export function digest(text: string): string {
+  return bytesToHex(sha256(utf8ToBytes(text)))
+}
+
+/** SHA-256 of a JSON value's canonical text: equal values, equal digest, whatever the order of keys. */
+export function digestJson(value: Json): string {
+  return digest(canonical(value))
+}
+
+/**
+ * A rolling, non-cryptographic 64-bit hash (two FNV-1a lanes): continues from a former state, so that a growing prompt costs only its new part.
+ * Good for "was it the same prompt?", not for security.
+ */
+export class RollingHash {
+  #a = 0x811c9dc5
+  #b = 0x01000193
+
+  add(text: string): this {
+    let a = this.#a
+    let b = this.#b
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      a = Math.imul(a ^ code, 0x01000193)
+      b = Math.imul(b ^ code, 0x85ebca6b)
+    }
+    this.#a = a
+    this.#b = b ^ text.length
+    return this
+  }
+
+  toString(): string {
+    return (this.#a >>> 0).toString(16).padStart(8, '0') + (this.#b >>> 0).toString(16).padStart(8, '0')
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Identifiers: branded strings with a visible prefix, so that one kind is never taken for another.
+ *
+ * Owns: the id types, how new ones are made, how an activation's id is derived from its place in the run.
+ */
+import { digest } from './hash.ts'
+import { ReeveError } from './errors.ts'
+
+declare const brand: unique symbol
+type Id<Kind extends string> = string & { readonly [brand]: Kind }
+
+/** One execution of a root agent. Chosen by the caller (then start is idempotent) or made here: `run_…`. */
+export type RunId = Id<'run'>
+/** One agent at work once inside a run: `act_<run id>` for the root, then `>` and the address of the operation that started it. */
+export type ActivationId = Id<'activation'>
+/** An operation inside an activation: its address (scope path, name, ordinal). */
+export type OpId = Id<'operation'>
+/** A yes/no question to the outside: `apr_…`. */
+export type ApprovalId = Id<'approval'>
+/** A request for a value from the outside: `int_…`. */
+export type InterruptId = Id<'interrupt'>
+/** A message from one activation to another: `msg_…`. */
+export type MessageId = Id<'message'>
+/** A conversation that several runs continue: `ses_…`. */
+export type SessionId = Id<'session'>
+
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const pool = new Uint8Array(4096)
+let taken = pool.length
+
+/** A new random id with 80 random bits: unguessable enough for names, not a secret. */
+export function newId(prefix: string): string {
+  if (taken + 16 > pool.length) {
+    crypto.getRandomValues(pool)
+    taken = 0
+  }
+  let text = ''
+  for (let i = 0; i < 16; i++) text += alphabet[pool[taken++]! & 31]
+  return `${prefix}_${text}`
+}
+
+/** An id that is the same every time it is derived from the same parts: used wherever replay must meet it again. */
+export function derivedId(prefix: string, ...parts: string[]): string {
+  return `${prefix}_${digest(parts.join('\u0000')).slice(0, 20)}`
+}
+
+const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+
+/** Checks a run id given by a caller. Throws `run.invalid-id`. */
+export function runId(text: string): RunId {
+  if (!RUN_ID.test(text)) {
+    throw new ReeveError('run.invalid-id', `"${text}" is not a run id`, { hint: 'Use 1 to 128 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit.' })
+  }
+  return text as RunId
+}
+
+/** The id of a run's root activation. */
+export function rootActivation(run: RunId): ActivationId {
+  return `act_${run}` as ActivationId
+}
+
+/** The id of the activation that the operation `address` of `parent` starts. */
+export function childActivation(parent: ActivationId, address: string): ActivationId {
+  return `${parent}>${address}` as ActivationId
+}
+
+/** The run that an activation belongs to. */
+export function runOf(activation: ActivationId): RunId {
+  const cut = activation.indexOf('>')
+  return (cut < 0 ? activation.slice(4) : activation.slice(4, cut)) as RunId
+}
+
+/** The activation that started this one and the address it used there; undefined for a root. */
+export function parentOf(activation: ActivationId): { parent: ActivationId; address: OpId } | undefined {
+  const cut = activation.lastIndexOf('>')
+  if (cut < 0) return undefined
+  return { parent: activation.slice(0, cut) as ActivationId, address: activation.slice(cut + 1) as OpId }
+}

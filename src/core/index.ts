@@ -1,0 +1,10 @@
+/** The words everybody uses: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
+export { canonical, copy, deepFreeze, isObject, jsonProblem, type Json, type JsonObject } from './json.ts'
+export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
+export type { ActivationId, ApprovalId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
+export { digest, digestJson, RollingHash } from './hash.ts'
+export { jitter, seededRandom, stopwatch, systemClock, type Clock } from './clock.ts'
+export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
+export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
+export { cancelled, completed, describeOutcome, failed, type LimitName, type Outcome, type OutcomeStatus } from './outcome.ts'
+export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'

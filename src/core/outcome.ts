@@ -1,0 +1,42 @@
+/**
+ * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an empty success.
+ */
+import type { Failure } from './failure.ts'
+import type { Json } from './json.ts'
+
+/** Which limit of an edge was reached. */
+export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes'
+
+/** The end of an operation, an activation or a run. `output` exists only on `completed`. */
+export type Outcome<O = Json> =
+  | { readonly status: 'completed'; readonly output: O }
+  | { readonly status: 'failed'; readonly failure: Failure }
+  | { readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string }
+  | { readonly status: 'timed-out'; readonly message: string }
+  | { readonly status: 'cancelled'; readonly reason: string }
+
+/** The words of `Outcome['status']`. */
+export type OutcomeStatus = Outcome['status']
+
+/** Shorthand for a completed outcome. */
+export const completed = <O>(output: O): Outcome<O> => ({ status: 'completed', output })
+/** Shorthand for a failed outcome. */
+export const failed = (what: Failure): Outcome<never> => ({ status: 'failed', failure: what })
+/** Shorthand for a cancelled outcome. */
+export const cancelled = (reason: string): Outcome<never> => ({ status: 'cancelled', reason })
+
+/** One sentence that says how something ended, for people and for models. Never empty. */
+export function describeOutcome(outcome: Outcome<unknown>): string {
+  switch (outcome.status) {
+    case 'completed':
+      return 'completed'
+    case 'failed':
+      return `failed: ${outcome.failure.message}`
+    case 'limited':
+      return `stopped at its limit of ${outcome.limit}: ${outcome.message}`
+    case 'timed-out':
+      return `timed out: ${outcome.message}`
+    case 'cancelled':
+      return `cancelled: ${outcome.reason}`
+  }
+}

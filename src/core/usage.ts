@@ -1,0 +1,76 @@
+/**
+ * Usage: what models were asked to do and what it cost, as rows that roll up by adding (K11). Unknown stays unknown, it is never 0.
+ */
+
+/** What one model call used. `undefined` means the provider did not say. Tokens are counted, `usd` is US dollars. */
+export interface CallUsage {
+  readonly input?: number
+  readonly output?: number
+  readonly cached?: number
+  readonly usd?: number
+}
+
+/** Usage of one agent with one model, added up. `unknown` counts calls whose tokens are not known, `unpriced` those whose cost is not. */
+export interface UsageRow {
+  readonly agent: string
+  readonly model: string
+  readonly calls: number
+  readonly input: number
+  readonly output: number
+  readonly cached: number
+  readonly usd: number
+  readonly unknown: number
+  readonly unpriced: number
+}
+
+/** Usage of a whole tree: one row per agent and model. */
+export type Usage = readonly UsageRow[]
+
+/** Adds rows; the result has one row per agent and model, in order of first appearance. Shares nothing with its inputs when it changes them. */
+export function addUsage(total: Usage, more: Usage): Usage {
+  if (more.length === 0) return total
+  if (total.length === 0) return more
+  const rows = [...total]
+  for (const row of more) {
+    const at = rows.findIndex((mine) => mine.agent === row.agent && mine.model === row.model)
+    rows[at < 0 ? rows.length : at] = at < 0 ? row : addRows(rows[at]!, row)
+  }
+  return rows
+}
+
+function addRows(a: UsageRow, b: UsageRow): UsageRow {
+  return {
+    agent: a.agent,
+    model: a.model,
+    calls: a.calls + b.calls,
+    input: a.input + b.input,
+    output: a.output + b.output,
+    cached: a.cached + b.cached,
+    usd: a.usd + b.usd,
+    unknown: a.unknown + b.unknown,
+    unpriced: a.unpriced + b.unpriced,
+  }
+}
+
+/** The row of one call. */
+export function usageRow(agent: string, model: string, used: CallUsage | undefined): UsageRow {
+  const known = used?.input !== undefined || used?.output !== undefined
+  return {
+    agent,
+    model,
+    calls: 1,
+    input: used?.input ?? 0,
+    output: used?.output ?? 0,
+    cached: used?.cached ?? 0,
+    usd: used?.usd ?? 0,
+    unknown: known ? 0 : 1,
+    unpriced: used?.usd === undefined ? 1 : 0,
+  }
+}
+
+/** The sum over all rows. `unknown` > 0 says that the token figures are a lower bound; `unpriced` > 0 says the same of `usd`. */
+export function totalUsage(usage: Usage): Omit<UsageRow, 'agent' | 'model'> {
+  const zero = usageRow('', '', { input: 0, output: 0, usd: 0 })
+  const { agent: _a, model: _m, ...total } = usage.reduce(addRows, { ...zero, calls: 0 })
+  return total
+}

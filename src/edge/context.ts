@@ -1,0 +1,37 @@
+/**
+ * Context policy: how much of the leader's conversation crosses to a worker besides the brief (DESIGN §6).
+ *
+ * Owns: the policies and what each lets through. Does not own: the leader's messages (it gives a view of them), how a worker shows them to its model.
+ * The leader's system text, its tool calls and their results are not in the view, so no policy can let them through.
+ */
+import type { EdgeMessage } from './edge.ts'
+
+/** What a policy decides on. */
+export interface Conversation {
+  /** The worker that is to be given work. */
+  readonly worker: string
+  /** What the leader is about to tell it. */
+  readonly brief: string
+  /** Everything said before, oldest first: the session, the leader's own brief, what the leader wrote, what workers answered. */
+  readonly messages: readonly EdgeMessage[]
+}
+
+/**
+ * `brief` (default): nothing. `answers`: what users said and what workers answered. `conversation`: that and what the leader wrote. A function: whatever it returns; it is
+ * pure and gets a view of its own. If it throws, the delegation is refused: nothing crosses by accident.
+ */
+export type ContextPolicy = 'brief' | 'answers' | 'conversation' | ((conversation: Conversation) => readonly EdgeMessage[])
+
+/** Applies a policy. `view` is called only if the policy needs it. Throws what the policy function throws. */
+export function crossing(policy: ContextPolicy | undefined, leader: string, view: () => Conversation): readonly EdgeMessage[] | undefined {
+  if (policy === undefined || policy === 'brief') return undefined
+  const conversation = view()
+  if (policy === 'conversation') return conversation.messages
+  if (policy === 'answers') return conversation.messages.filter((message) => message.role === 'user' || message.agent !== leader)
+  return policy(conversation).map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
+}
+
+/** How a message that crossed reads in the receiver's conversation: others are quoted, so that a model never takes their words for its own. */
+export function quoted(message: EdgeMessage): string {
+  return message.role === 'assistant' ? `For context: [${message.agent ?? 'assistant'}] said: ${message.text}` : message.text
+}

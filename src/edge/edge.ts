@@ -1,0 +1,121 @@
+/**
+ * Edge: everything that crosses from a leader to a worker, as one JSON value (DESIGN §1.2).
+ *
+ * Owns: the type, how the edge of a root and of a worker is made.
+ * Does not own: the functions that decide what crosses (they belong to the leader's definition; context.ts, permissions.ts and limits.ts hold
+ * their pure parts), nor what comes back: that is an `Outcome`, and result.ts puts it into words.
+ * Holds: K1 in its part: an edge is the recorded input of an activation, so whatever is not in it a worker cannot depend on.
+ */
+import { copy, failure, isObject, ReeveError, type Failure, type Json } from '../core/index.ts'
+import { tighter, type Limits } from './limits.ts'
+import { narrow, type Permissions } from './permissions.ts'
+
+/** What a worker is asked to do: a text, or a value that fits the worker's `input` schema. */
+export type Brief = { readonly instructions: string } | { readonly input: Json }
+
+/**
+ * One message of an earlier conversation, as it crosses an edge. Text only: tool calls, tool results and system texts never cross, so a
+ * worker sees what was said and not with what machinery.
+ */
+export interface EdgeMessage {
+  readonly role: 'user' | 'assistant'
+  readonly text: string
+  /** Who said it, for `assistant`. */
+  readonly agent?: string
+}
+
+/** All that a worker gets from its leader. JSON; recorded as the input of the worker's activation. */
+export interface Edge {
+  readonly brief: Brief
+  /** What the context policy lets through; absent under the policy `brief`. */
+  readonly context?: readonly EdgeMessage[]
+  /** What the worker may do; never more than its leader may. Absent: everything its definition has. */
+  readonly permissions?: Permissions
+  /** The tightest limits of the worker and everybody above it. The engine enforces them on its accounts; here they are so that a worker can tell. */
+  readonly limits?: Limits
+  /** 0 for a root, one more for each delegation below it. */
+  readonly depth: number
+  /** The deepest depth there may be below here. */
+  readonly maxDepth: number
+  /** The names of the workers that a leader had when it was given this work: a later change of its roster changes no run that has begun. */
+  readonly team?: readonly string[]
+  /** Earlier messages of the session, oldest first; only on a root. */
+  readonly history?: readonly EdgeMessage[]
+}
+
+/** How deep delegations may nest when nobody says. */
+export const defaultDepth = 4
+
+/** Whoever an edge leads to, as far as the edge depends on it. Every `Agent` is one. */
+export interface Receiver {
+  readonly name: string
+  readonly defaults?: { readonly limits?: Limits }
+  /** The names of its workers as they are now; absent for those that lead nobody. */
+  team?(): readonly string[]
+}
+
+/** What the caller of a run gives besides the brief. */
+export interface RootGrant {
+  readonly limits?: Limits
+  readonly permissions?: Permissions
+  readonly history?: readonly EdgeMessage[]
+}
+
+/** The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or its limits and its roster are not in the edge. */
+export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): Edge {
+  const limits = tighter(given.limits, root?.defaults?.limits)
+  return {
+    brief,
+    depth: 0,
+    maxDepth: limits?.depth ?? defaultDepth,
+    ...(given.permissions === undefined ? undefined : { permissions: given.permissions }),
+    ...(limits === undefined ? undefined : { limits }),
+    ...(root?.team === undefined ? undefined : { team: root.team() }),
+    ...(given.history === undefined || given.history.length === 0 ? undefined : { history: given.history }),
+  }
+}
+
+/** What a leader gives a worker besides the brief. */
+export interface Grant {
+  readonly limits?: Limits
+  readonly permissions?: Permissions
+  readonly context?: readonly EdgeMessage[]
+}
+
+/** The edge from a leader, who works under `above` itself, to one of its workers. Pure; never grants more than `above` does. */
+export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined): Edge {
+  const depth = above.depth + 1
+  const own = tighter(grant?.limits, worker.defaults?.limits)
+  const edge: { -readonly [K in keyof Edge]: Edge[K] } = { brief, depth, maxDepth: own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, depth + own.depth) }
+  const limits = tighter(above.limits, own)
+  const permissions = narrow(above.permissions, grant?.permissions)
+  if (limits !== undefined) edge.limits = limits
+  if (permissions !== undefined) edge.permissions = permissions
+  if (grant?.context !== undefined && grant.context.length > 0) edge.context = grant.context
+  if (worker.team !== undefined) edge.team = worker.team()
+  return edge
+}
+
+/** Why a leader at `path` may not delegate to this worker at all: only the depth can say no; undefined if it may. */
+export function depthRefusal(above: Edge, worker: string, path: readonly string[]): Failure | undefined {
+  if (above.depth < above.maxDepth) return undefined
+  const message = `delegations may nest ${above.maxDepth} deep, and ${[...path, worker].join(' > ')} would be deeper`
+  return failure('delegation.depth', message, 'policy', { hint: 'Do this part yourself, or answer with what you have. limits.depth of the root allows more.' })
+}
+
+/** A text becomes instructions, anything else a typed input. The value is copied: a later change of the caller's object changes nothing. */
+export const briefOf = (given: Json): Brief => (typeof given === 'string' ? { instructions: given } : { input: copy(given) })
+
+/** The brief as a model reads it: the instructions, or the input as JSON text. */
+export const briefText = (brief: Brief): string => ('instructions' in brief ? brief.instructions : typeof brief.input === 'string' ? brief.input : JSON.stringify(brief.input))
+
+/** The brief as code reads it: the text, or the value. */
+export const briefValue = (brief: Brief): Json => ('instructions' in brief ? brief.instructions : brief.input)
+
+/** Reads an edge back from an activation's recorded input. Throws `input.invalid` if it is none: the activation was not started by Reeve. */
+export function readEdge(recorded: Json): Edge {
+  if (isObject(recorded) && isObject(recorded['brief']) && typeof recorded['depth'] === 'number' && typeof recorded['maxDepth'] === 'number') {
+    return recorded as unknown as Edge
+  }
+  throw new ReeveError('input.invalid', 'the input of this activation is not an edge', { hint: 'Start agents through a runtime or with delegate(), which make the edge.' })
+}

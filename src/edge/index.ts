@@ -1,0 +1,9 @@
+/** What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a model. */
+export { briefOf, briefText, briefValue, defaultDepth, depthRefusal, readEdge, rootEdge, workerEdge } from './edge.ts'
+export type { Brief, Edge, EdgeMessage, Grant, Receiver, RootGrant } from './edge.ts'
+export { crossing, quoted, type ContextPolicy, type Conversation } from './context.ts'
+export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
+export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
+export { toolTold, workerTold, type Told } from './result.ts'
+export { checkSchema, compileSchema, isSchemaLike, type AiSdkSchema, type Checked, type Infer, type Schema, type SchemaLike, type StandardSchema } from './schema.ts'
+export { schemaProblem, type JsonSchema } from './json-schema.ts'

@@ -1,0 +1,58 @@
+/**
+ * Limits of an edge: what a worker and everything below it may use, and how the limits of leader, edge and worker combine.
+ *
+ * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts; depth is checked where
+ * a worker is started; a mind counts its own turns).
+ */
+import type { AccountLimits } from '../engine/index.ts'
+
+/** Limits of a whole tree: an agent and everything that works below it. All hard; each absent one is no limit. */
+export interface Limits {
+  /** Model calls. */
+  readonly turns?: number
+  /** How many delegations may nest below the root. Default 4. */
+  readonly depth?: number
+  /** US dollars. Refused at build for a model without a known price. */
+  readonly usd?: number
+  /** Tokens, input and output together. */
+  readonly tokens?: number
+  /** Minutes of working time: the clock stands while everything inside waits for a human. */
+  readonly minutes?: number
+}
+
+const names = ['turns', 'depth', 'usd', 'tokens', 'minutes'] as const
+
+/** What is wrong with given limits, one sentence each; empty if nothing. */
+export function limitProblems(limits: Limits, where: string): string[] {
+  const problems: string[] = []
+  for (const name of names) {
+    const value = limits[name]
+    if (value === undefined) continue
+    const whole = name === 'turns' || name === 'depth' || name === 'tokens'
+    if (!Number.isFinite(value) || value < 0 || (whole && !Number.isInteger(value))) {
+      problems.push(`${where}: limits.${name} is ${String(value)}, expected a ${whole ? 'whole ' : ''}number of at least 0`)
+    }
+  }
+  return problems
+}
+
+/** The smaller of both for each limit; undefined if neither limits anything. */
+export function tighter(one: Limits | undefined, other: Limits | undefined): Limits | undefined {
+  if (one === undefined) return other
+  if (other === undefined) return one
+  const both: { -readonly [K in keyof Limits]: Limits[K] } = {}
+  for (const name of names) {
+    const a = one[name]
+    const b = other[name]
+    const least = a === undefined ? b : b === undefined ? a : Math.min(a, b)
+    if (least !== undefined) both[name] = least
+  }
+  return both
+}
+
+/** The part that the engine keeps an account for; undefined if there is none, so that no account is opened. */
+export function accountLimits(limits: Limits | undefined): AccountLimits | undefined {
+  if (limits === undefined) return undefined
+  const { depth: _depth, ...account } = limits
+  return Object.values(account).some((limit) => limit !== undefined) ? account : undefined
+}

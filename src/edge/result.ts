@@ -1,0 +1,51 @@
+/**
+ * Result: what a leader's model is told of how a worker or a tool has ended. Never empty, never an exception, never a provider's own words.
+ *
+ * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the journal's format.
+ */
+import type { Failure, Json, Outcome } from '../core/index.ts'
+
+/** What a call gives back to the model that made it. */
+export interface Told {
+  readonly content: Json
+  readonly isError?: boolean
+}
+
+/** The end of a worker, as its leader's model reads it: its output as it is, or a marker that says what happened. */
+export function workerTold(worker: string, outcome: Outcome): Told {
+  switch (outcome.status) {
+    case 'completed':
+      return isEmpty(outcome.output) ? { content: `[worker "${worker}" finished without an answer]` } : { content: outcome.output }
+    case 'failed':
+      return { content: `[worker "${worker}" failed: ${failureTold(outcome.failure)}]`, isError: true }
+    case 'limited':
+      return { content: withPartial(`[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial), isError: true }
+    case 'timed-out':
+      return { content: `[worker "${worker}" ran out of time: ${outcome.message}]`, isError: true }
+    case 'cancelled':
+      return { content: `[worker "${worker}" was cancelled: ${outcome.reason}]`, isError: true }
+  }
+}
+
+/** The end of a tool call, as the model that made it reads it. */
+export function toolTold(tool: string, outcome: Outcome): Told {
+  switch (outcome.status) {
+    case 'completed':
+      return { content: outcome.output }
+    case 'failed':
+      return { content: `[tool "${tool}" failed: ${failureTold(outcome.failure)}]`, isError: true }
+    case 'limited':
+      return { content: withPartial(`[tool "${tool}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial), isError: true }
+    case 'timed-out':
+      return { content: `[tool "${tool}" ran out of time: ${outcome.message}]`, isError: true }
+    case 'cancelled':
+      return { content: `[tool "${tool}" was cancelled: ${outcome.reason}]`, isError: true }
+  }
+}
+
+/** A failure's message; of a model's failure only that it was one, because providers put what they like into theirs. */
+const failureTold = (what: Failure): string => (what.code.startsWith('model.') ? 'its model could not answer' : what.message === '' ? what.code : what.message)
+
+const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
+
+const withPartial = (marker: string, partial: string | undefined): string => (partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`)

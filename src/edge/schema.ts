@@ -1,0 +1,161 @@
+/**
+ * Schema: what a typed input, a typed output or the arguments of a tool must look like, whatever library it was written with.
+ *
+ * Owns: the forms a user may write (Standard Schema of any vendor, AI SDK `jsonSchema()`, plain JSON Schema), the compiled form, the tolerance for
+ * models that send `null` for what they leave out.
+ * Does not own: the validator for plain JSON Schema (json-schema.ts).
+ * Holds: K3: a check runs inside orchestration, so it must be synchronous; a schema that validates asynchronously is refused when it is used.
+ */
+import { isObject, jsonProblem, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
+import { resolve, schemaProblem, type JsonSchema } from './json-schema.ts'
+
+/** The part of the Standard Schema specification (version 1) that Reeve uses: zod, valibot, arktype and many others offer it. */
+export interface StandardSchema<Input = unknown, Output = Input> {
+  readonly '~standard': {
+    readonly version: 1
+    readonly vendor: string
+    readonly types?: { readonly input: Input; readonly output: Output } | undefined
+    readonly validate: (value: unknown) => StandardResult<Output> | Promise<StandardResult<Output>>
+    readonly jsonSchema?: { readonly input: (options: { readonly target: string }) => Record<string, unknown> }
+  }
+}
+type StandardResult<Output> = { readonly value: Output; readonly issues?: undefined } | { readonly issues: readonly StandardIssue[] }
+interface StandardIssue {
+  readonly message: string
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
+}
+
+/** What the AI SDK's `jsonSchema()` makes. */
+export interface AiSdkSchema<Output = unknown> {
+  readonly jsonSchema: unknown
+  readonly validate?: ((value: unknown) => unknown) | undefined
+  readonly _type?: Output
+}
+
+/** What may stand behind `input:` and `output:`. */
+export type SchemaLike = StandardSchema | AiSdkSchema | JsonSchema
+
+/** The type a schema describes; without a schema it is text. Plain JSON Schema says nothing to the compiler: `Json`. */
+export type Infer<S> = [S] extends [undefined] ? string : S extends StandardSchema<infer _I, infer O> ? O : S extends { readonly _type?: infer O; readonly jsonSchema: unknown } ? O : Json
+
+/** The result of a check: the value (with the schema's defaults and conversions), or one readable sentence. */
+export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
+
+/** A compiled schema. */
+export interface Schema<T = unknown> {
+  /** The same as JSON Schema: what a model is shown. Converted once. */
+  readonly json: JsonSchema
+  /** Pure and synchronous. Never throws for a bad value; throws `input.invalid` if the schema itself cannot be used (asynchronous). */
+  check(value: Json): Checked<T>
+}
+
+/**
+ * Compiles a schema. `json` is the JSON Schema to show, needed only for vendors that cannot make one (valibot without its converter).
+ * Throws `input.invalid` if nothing usable was given.
+ */
+export function compileSchema<T = unknown>(given: SchemaLike, where: string, json?: JsonSchema): Schema<T> {
+  if (isStandard(given)) return compiled(json ?? standardJson(given, where), (value) => standardCheck(given, value, where) as Checked<T>)
+  if (isAiSdk(given)) return compiled(json ?? asJsonSchema(given.jsonSchema, where), (value) => aiSdkCheck(given, value, where) as Checked<T>)
+  const schema = asJsonSchema(given, where)
+  return compiled(json ?? schema, (value) => plainCheck(schema, value) as Checked<T>)
+}
+
+/** Checks a value that comes from outside. Pure; never throws for a bad value. */
+export const checkSchema = <T>(schema: Schema<T>, value: unknown): Checked<T> => schema.check(value as Json)
+
+/** True for everything that `compileSchema` can make something of. */
+export const isSchemaLike = (given: unknown): given is SchemaLike => isStandard(given) || isAiSdk(given) || isObject(given)
+
+function isStandard(given: unknown): given is StandardSchema {
+  return (typeof given === 'object' || typeof given === 'function') && given !== null && '~standard' in given
+}
+
+const isAiSdk = (given: unknown): given is AiSdkSchema => typeof given === 'object' && given !== null && 'jsonSchema' in given && !('type' in given)
+
+function compiled<T>(json: JsonSchema, check: (value: Json) => Checked<T>): Schema<T> {
+  return {
+    json,
+    check(value) {
+      const first = check(value)
+      if (first.ok) return first
+      const without = withoutOptionalNulls(value, json, json)
+      if (without === value) return first
+      const second = check(without)
+      return second.ok ? second : first
+    },
+  }
+}
+
+function standardJson(given: StandardSchema, where: string): JsonSchema {
+  const own = given as { readonly toJsonSchema?: () => unknown; readonly toJSONSchema?: () => unknown }
+  try {
+    const made = given['~standard'].jsonSchema?.input({ target: 'draft-07' }) ?? own.toJSONSchema?.() ?? own.toJsonSchema?.()
+    if (made !== undefined) return asJsonSchema(made, where)
+  } catch (thrown) {
+    throw cannot(where, `its ${given['~standard'].vendor} schema cannot be written as JSON Schema: ${messageOf(thrown)}`)
+  }
+  throw cannot(where, `${given['~standard'].vendor} schemas do not say what they look like as JSON Schema`)
+}
+
+const cannot = (where: string, problem: string): ReeveError =>
+  new ReeveError('input.invalid', `${where}: ${problem}`, { hint: 'Pass the JSON Schema beside it (`parameters`), or a schema of a library with Standard JSON Schema (zod 4, arktype).' })
+
+function asJsonSchema(given: unknown, where: string): JsonSchema {
+  const data = typeof given === 'function' ? (given as () => unknown)() : given
+  const problem = isObject(data) ? jsonProblem(data, 'schema') : `a schema is an object, got ${typeof data === 'object' ? 'something else' : typeof data}`
+  if (problem !== undefined) throw cannot(where, problem)
+  const { $schema: _dialect, '~standard': _standard, ...schema } = data as JsonObject
+  return schema
+}
+
+function standardCheck(given: StandardSchema, value: Json, where: string): Checked<unknown> {
+  const result = given['~standard'].validate(value)
+  if (result instanceof Promise) throw asynchronous(where, result)
+  if (result.issues === undefined) return { ok: true, value: result.value }
+  const problem = result.issues.map(issueText).join('; ')
+  return { ok: false, problem: problem === '' ? 'the value does not fit' : problem }
+}
+
+function issueText(issue: StandardIssue): string {
+  const path = (issue.path ?? []).map((each) => String(typeof each === 'object' ? each.key : each)).join('.')
+  return path === '' ? issue.message : `"${path}": ${issue.message}`
+}
+
+function aiSdkCheck(given: AiSdkSchema, value: Json, where: string): Checked<unknown> {
+  if (given.validate === undefined) return plainCheck(asJsonSchema(given.jsonSchema, where), value)
+  const result = given.validate(value)
+  if (result instanceof Promise) throw asynchronous(where, result)
+  const told = result as { readonly success: boolean; readonly value?: unknown; readonly error?: unknown }
+  return told.success ? { ok: true, value: told.value } : { ok: false, problem: messageOf(told.error) || 'the value does not fit' }
+}
+
+function plainCheck(schema: JsonSchema, value: Json): Checked<unknown> {
+  const problem = schemaProblem(value, schema, schema)
+  return problem === undefined ? { ok: true, value } : { ok: false, problem }
+}
+
+function asynchronous(where: string, pending: Promise<unknown>): ReeveError {
+  pending.catch(() => {}) // nobody waits for it
+  return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, { hint: 'Checks run inside orchestration and must be synchronous. Move what needs waiting into the tool.' })
+}
+
+/** A copy without the nulls that stand where an optional member was left out; the same value if there is none. */
+function withoutOptionalNulls(value: Json, schema: Json | undefined, root: JsonSchema): Json {
+  const shape = isObject(schema) && typeof schema['$ref'] === 'string' ? resolve(schema['$ref'], root) : schema
+  if (!isObject(shape)) return value
+  if (Array.isArray(value)) {
+    const items = (value as readonly Json[]).map((each) => withoutOptionalNulls(each, shape['items'], root))
+    return items.some((each, i) => each !== value[i]) ? items : value
+  }
+  if (!isObject(value) || !isObject(shape['properties'])) return value
+  const required = Array.isArray(shape['required']) ? (shape['required'] as readonly Json[]) : []
+  const kept: Record<string, Json> = {}
+  let changed = false
+  for (const [key, member] of Object.entries(value)) {
+    const sub = shape['properties'][key]
+    const leftOut = member === null && sub !== undefined && !required.includes(key) && schemaProblem(null, sub, root) !== undefined
+    if (!leftOut) kept[key] = withoutOptionalNulls(member, sub, root)
+    changed ||= leftOut || kept[key] !== member
+  }
+  return changed ? kept : value
+}

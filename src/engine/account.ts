@@ -1,0 +1,103 @@
+/**
+ * Accounts: hard limits of a tree (DESIGN §3.3). Reserve before an effect starts, settle when its end is known: spent + reserved + x <= limit.
+ *
+ * Owns: the arithmetic, for turns, tokens and US dollars, and the working-time clock for minutes.
+ * Does not own: when it is checked (the host does so in the transaction that commits the intent), nor estimates (edge/budget).
+ * Invariants: K11 (an unknown charge settles at its reserve and stays visible as unknown).
+ */
+import type { ActivationId } from '../core/index.ts'
+import type { Charge } from '../journal/index.ts'
+import type { AccountLimits } from './context.ts'
+
+const dimensions = ['turns', 'tokens', 'usd'] as const
+type Dimension = (typeof dimensions)[number]
+
+/** What is stored of an account. `ms` is working time, `unknown` counts calls that settled without saying what they used. */
+export interface AccountState {
+  readonly limits: AccountLimits
+  readonly spent: Readonly<Record<Dimension, number>>
+  readonly reserved: Readonly<Record<Dimension, number>>
+  readonly ms: number
+  readonly unknown: number
+}
+
+/** The account of one activation and everything below it. */
+export class Account {
+  readonly activation: ActivationId
+  readonly limits: AccountLimits
+  dirty = true
+  #spent: Record<Dimension, number>
+  #reserved: Record<Dimension, number>
+  #ms: number
+  #unknown: number
+  #working = 0
+  #since = 0
+
+  constructor(activation: ActivationId, limits: AccountLimits, state?: AccountState) {
+    this.activation = activation
+    this.limits = limits
+    this.#spent = { turns: 0, tokens: 0, usd: 0, ...state?.spent }
+    this.#reserved = { turns: 0, tokens: 0, usd: 0, ...state?.reserved }
+    this.#ms = state?.ms ?? 0
+    this.#unknown = state?.unknown ?? 0
+  }
+
+  /** The first limit that a charge does not fit into any more. */
+  refusal(charge: Charge): Dimension | undefined {
+    return dimensions.find((d) => {
+      const limit = this.limits[d]
+      return limit !== undefined && this.#spent[d] + this.#reserved[d] + (charge[d] ?? 0) > limit
+    })
+  }
+
+  reserve(charge: Charge): void {
+    for (const d of dimensions) this.#reserved[d] += charge[d] ?? 0
+    this.dirty = true
+  }
+
+  /** `actual` undefined: nobody said what was used, so the reserve counts as spent. Its missing members count as reserved, too. */
+  settle(reserved: Charge, actual: Charge | undefined): void {
+    for (const d of dimensions) {
+      this.#reserved[d] -= reserved[d] ?? 0
+      this.#spent[d] += actual?.[d] ?? reserved[d] ?? 0
+    }
+    if (actual === undefined) this.#unknown++
+    this.dirty = true
+  }
+
+  /** An effect below this account starts to work. Returns the moment at which its minutes are used up, if it is the first and there is a limit. */
+  enter(now: number): number | undefined {
+    if (this.#working++ > 0 || this.limits.minutes === undefined) return undefined
+    this.#since = now
+    return now + Math.max(0, this.limits.minutes * 60_000 - this.#ms)
+  }
+
+  /** An effect below this account has ended. True if it was the last one: the clock stands. */
+  leave(now: number): boolean {
+    if (--this.#working > 0 || this.limits.minutes === undefined) return false
+    this.#ms += now - this.#since
+    this.dirty = true
+    return true
+  }
+
+  /** Whether working time has reached its limit. */
+  minutesUsed(now: number): boolean {
+    const running = this.#working > 0 ? now - this.#since : 0
+    return this.limits.minutes !== undefined && this.#ms + running >= this.limits.minutes * 60_000
+  }
+
+  state(): AccountState {
+    this.dirty = false
+    return { limits: this.limits, spent: { ...this.#spent }, reserved: { ...this.#reserved }, ms: this.#ms, unknown: this.#unknown }
+  }
+}
+
+/** Sets a charge aside on all accounts, or on none: then says which limit of whose account stands in the way. */
+export function reserveAll(accounts: readonly Account[], charge: Charge): { account: Account; limit: Dimension } | undefined {
+  for (const account of accounts) {
+    const limit = account.refusal(charge)
+    if (limit !== undefined) return { account, limit }
+  }
+  for (const account of accounts) account.reserve(charge)
+  return undefined
+}

@@ -1,0 +1,171 @@
+/**
+ * The context: everything that orchestration may do (DESIGN §3.2), as types. Every engine implements it; no code agent needs more.
+ *
+ * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded engine).
+ */
+import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Usage } from '../core/index.ts'
+import type { ApprovalRequested, Caller, Charge, EffectClass, FactEvent, InterruptRaised, ModelRequested, StepBegun, TimerSet, ToolCalled } from '../journal/index.ts'
+
+type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
+
+/** What an effect gets. */
+export interface StepIO {
+  /** Idempotency key: the same for every attempt of this step, in every process (K6). Hand it to whatever you call. */
+  readonly key: string
+  /** Fencing token: grows when another process takes the run over. A tool that keeps the largest one it saw can refuse a frozen process. */
+  readonly epoch: number
+  /** 1 for the first try. */
+  readonly attempt: number
+  /** Aborted when the step is stopped, times out, or the process closes. */
+  readonly signal: AbortSignal
+  /** Shows a piece of work in progress to whoever watches. Never journaled, never needed (K9). */
+  emit(part: Json): void
+}
+
+/** When and how often a step is tried. The defaults are spec team R-10: 3 attempts, 1 s doubling up to 30 s, with jitter. */
+export interface RetryPolicy {
+  readonly attempts?: number
+  readonly backoffMs?: number
+  readonly maxBackoffMs?: number
+  readonly jitter?: boolean
+}
+
+/** How a step is to be recorded and run. */
+export interface StepOptions<T = Json> {
+  /** Default `idempotent`. `once` is never repeated without somebody's word, and is tried once. */
+  readonly effect?: EffectClass
+  /** Former names of this step. `[]` says: new, replaces nothing (K4). */
+  readonly aliases?: readonly string[]
+  /** The event that opens it in the journal. Default `step.begun`. */
+  readonly as?: Without<StepBegun | ModelRequested | ToolCalled, 'op' | 'address' | 'effect' | 'reserve'>
+  readonly retry?: RetryPolicy
+  /** Milliseconds for one attempt. Default: no limit. */
+  readonly timeoutMs?: number
+  /** What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded` and is never run. */
+  readonly reserve?: Charge
+  /** Says what a result used. Not called for a failed step. An absent charge settles at the reserve. */
+  readonly settle?: (result: T) => { readonly charge?: Charge; readonly usage?: { readonly agent: string; readonly model: string; readonly used: CallUsage | undefined } }
+}
+
+/** Hard limits of an activation and everything below it. `minutes` counts working time. `depth` is checked where a worker is started. */
+export interface AccountLimits {
+  readonly turns?: number
+  readonly tokens?: number
+  readonly usd?: number
+  readonly minutes?: number
+}
+
+/** How a worker is started. */
+export interface StartOptions {
+  /** The operation's name in its scope. Default: the agent's name. */
+  readonly name?: string
+  /** The model's id of the call that asked for it. */
+  readonly callId?: string
+  readonly limits?: AccountLimits
+  /** Limits the worker to this time of work in milliseconds. */
+  readonly version?: string
+}
+
+/** How a question is put. */
+export interface AskOptions {
+  /** Absolute deadline. */
+  readonly until?: Date
+  /** The event that opens it. Default `timer.set`, which only the clock answers. */
+  readonly as?: Without<TimerSet | InterruptRaised | ApprovalRequested, 'op' | 'address' | 'until'>
+}
+
+/** What `next` delivers. */
+export type Arrival =
+  | { readonly type: 'step.settled'; readonly id: OpId; readonly outcome: Outcome }
+  | { readonly type: 'worker.settled'; readonly id: ActivationId; readonly outcome: Outcome; readonly usage: Usage }
+  | { readonly type: 'ask.settled'; readonly id: OpId; readonly outcome: Outcome }
+  | { readonly type: 'message'; readonly id: MessageId; readonly from: ActivationId | undefined; readonly body: Json }
+  | { readonly type: 'message.refused'; readonly id: MessageId; readonly reason: 'unknown' | 'closed' }
+
+/** What to wait for: one id, or anything that a pure predicate accepts. */
+export type Matcher = OpId | ActivationId | MessageId | ((arrival: Arrival) => boolean)
+
+/** A fact of the domain, without its address. */
+export type DomainEvent = Without<FactEvent, 'op' | 'address'>
+
+/** Values shared by all activations of a run (and of its session). Reads are recorded, writes are compare-and-set and happen once. */
+export interface SessionValues {
+  get(key: string): Promise<Json>
+  /** `change` is pure and may be called again when another writer was faster. Returns the new value. */
+  update(key: string, change: (value: Json) => Json): Promise<Json>
+}
+
+/** Where an activation is. */
+export interface Place {
+  readonly run: RunId
+  readonly activation: ActivationId
+  readonly agent: string
+  readonly version: string
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+  readonly caller: Caller
+}
+
+/**
+ * One activation's hold on the world. Everything that can be awaited goes through `next`, so what the code saw is recorded and the code can be
+ * run again from the journal at any time. After a cancel every verb throws `Cancelled`, except inside compensations.
+ */
+export interface Context {
+  readonly place: Place
+  /** What this activation was started with, as recorded. */
+  readonly input: Json
+  /** State handed over by `restart`; undefined in the first segment. */
+  readonly carried: Json | undefined
+  /** Starts an effect and returns at once; its end arrives as `step.settled`. */
+  begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId
+  /** Starts a registered agent as a worker and returns at once; its end arrives as `worker.settled`. */
+  start(agent: string, input: Json, options?: StartOptions): ActivationId
+  /** Puts a question to the outside, or to the clock; its end arrives as `ask.settled`, once. */
+  ask(name: string, options?: AskOptions): OpId
+  /** Sends a message to another activation. It leaves with this activation's next commit; a refusal arrives as `message.refused`. */
+  send(to: ActivationId, body: Json): MessageId
+  /** Stops an operation or a worker; its end still arrives. Stopping what has ended is no error. */
+  stop(what: OpId | ActivationId, reason: string): void
+  /** The one wait. */
+  next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
+  next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
+  next(match?: Matcher): Promise<Arrival>
+  /** A branch with names of its own: open one for every concurrent part (K4). */
+  scope(name: string): Context
+  /** Records a fact, once. */
+  emit(event: DomainEvent): void
+  /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
+  readonly values: SessionValues
+  /** Ends this log segment; the code is called again with `carried` = state, the open workers and questions and the unread inbox. */
+  restart(state: Json): never
+  /** The largest recorded time delivered so far. */
+  now(): Date
+  random(): number
+  id(prefix: string): string
+}
+
+/** Thrown by every verb of a cancelled activation. Let it pass; cleaning up belongs into `onCancel`. */
+export class Cancelled extends Error {
+  readonly reason: string
+  constructor(reason: string) {
+    super(reason)
+    this.name = 'Cancelled'
+    this.reason = reason
+  }
+}
+
+/** A piece of orchestration under a name and version: what an engine runs. It resolves to how it ended; a throw becomes a failure. */
+export interface Orchestration {
+  readonly name: string
+  readonly version: string
+  run(ctx: Context, input: Json): Promise<Outcome>
+}
+
+/** Where an engine finds orchestration. */
+export interface Registry {
+  /** The named agent at exactly this version, or the newest if no version is given; undefined if there is none. */
+  find(name: string, version?: string): Orchestration | undefined
+  /** What becomes of an activation whose version is gone: go on with the newest (default) or park until it is back. */
+  readonly onMissingVersion: 'move' | 'park'
+}

@@ -1,0 +1,312 @@
+/**
+ * One transaction: everything that one tick has learned and intends, over all runs (group commit, K5).
+ *
+ * Owns: the plain data of a batch, and applying it. Plain, so that it can be handed to the writer thread as it is.
+ * Holds: K2 (epochs are checked inside the transaction; unique keys name the winner of a post).
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import type { PostResult } from '../port.ts'
+
+export interface NewRun {
+  readonly id: RunId
+  readonly agent: string
+  readonly version: string
+  readonly caller: string | null
+  readonly at: number
+  /** Null: whoever drives may take it. */
+  readonly owner: string | null
+}
+export interface LogEntry {
+  readonly act: ActivationId
+  readonly run: RunId
+  readonly seq: number
+  readonly at: number
+  readonly body: string
+  readonly blobs: readonly string[] | undefined
+}
+/** Whom a row is for: an open question, an activation at work, or a run that has not ended. */
+export type Target = 'question' | 'activation' | 'run'
+export interface NewRow {
+  readonly act: ActivationId
+  readonly target: Target
+  /** For questions: the address asked under; else the row's key. */
+  readonly key: string
+  readonly kinds: readonly string[] | undefined
+  readonly body: string
+}
+export interface NewQuestion {
+  readonly id: string
+  readonly act: ActivationId
+  readonly address: string
+  readonly key: string
+  readonly kind: string
+  readonly until: number | null
+  readonly at: number
+  readonly body: string
+}
+export interface ValueWrite {
+  readonly stream: string
+  readonly key: string
+  readonly expected: number
+  readonly body: string
+  /** Written once under this key. */
+  readonly once: string
+  readonly event: string
+  readonly at: number
+}
+export type ValueResult = { readonly status: 'written' | 'moved' } | { readonly status: 'repeated'; readonly body: string }
+
+/** Everything of one commit. */
+export interface Batch {
+  readonly owner: string
+  /** Runs written to, with the epoch they are held under. */
+  readonly epochs: Map<RunId, number>
+  readonly runs: NewRun[]
+  readonly acts: ActivationId[]
+  readonly log: LogEntry[]
+  readonly blobs: Map<string, string>
+  readonly rows: NewRow[]
+  readonly taken: { act: ActivationId; key: string }[]
+  readonly questions: NewQuestion[]
+  readonly closed: { act: ActivationId; address: string }[]
+  readonly closedActs: ActivationId[]
+  readonly ended: { run: RunId; status: string; at: number }[]
+  readonly accounts: { act: ActivationId; run: RunId; body: string }[]
+  readonly parked: RunId[]
+  readonly control: { run: RunId; state: string | null }[]
+  readonly stuck: { run: RunId; reason: string | null }[]
+  readonly values: ValueWrite[]
+}
+
+export interface BatchResult {
+  /** Somebody else has written since this connection last looked. */
+  readonly moved: boolean
+  /** Runs that somebody else has taken over: nothing of them was written. */
+  readonly fenced: readonly RunId[]
+  /** Runs that existed already. */
+  readonly existed: readonly RunId[]
+  readonly posts: readonly PostResult[]
+  readonly values: readonly ValueResult[]
+}
+
+export const emptyBatch = (owner: string): Batch => ({
+  owner,
+  epochs: new Map(),
+  runs: [],
+  acts: [],
+  log: [],
+  blobs: new Map(),
+  rows: [],
+  taken: [],
+  questions: [],
+  closed: [],
+  closedActs: [],
+  ended: [],
+  accounts: [],
+  parked: [],
+  control: [],
+  stuck: [],
+  values: [],
+})
+
+/** True if a commit of this batch would change nothing. */
+export const isEmpty = (b: Batch): boolean =>
+  b.log.length + b.rows.length + b.values.length + b.taken.length + b.parked.length + b.closed.length + b.control.length + b.runs.length + b.accounts.length + b.stuck.length === 0
+
+/** Applies batches on one connection. */
+export class BatchWriter {
+  readonly #nums = new Map<string, number>()
+  readonly #sql: Record<keyof typeof statements, StatementSync>
+  #version: number
+
+  constructor(db: DatabaseSync) {
+    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
+    this.#version = this.#dataVersion()
+  }
+
+  /** SQLite's word on whether another connection has committed: a number that then changes. */
+  #dataVersion(): number {
+    return (this.#sql.dataVersion.get() as { data_version: number }).data_version
+  }
+
+  /** True if another connection has committed since this was last asked. */
+  moved(): boolean {
+    const now = this.#dataVersion()
+    const moved = now !== this.#version
+    this.#version = now
+    return moved
+  }
+
+  /** Writes everything or nothing. Throws what SQLite throws, after rolling back. */
+  apply(batch: Batch): BatchResult {
+    this.#sql.begin.run()
+    try {
+      const moved = this.moved()
+      const fenced = moved ? this.#fenced(batch) : []
+      const existed = this.#insertRuns(batch)
+      const lost: ReadonlySet<RunId> = new Set([...fenced, ...existed])
+      const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
+      this.#writeLog(batch, keep)
+      const posts = batch.rows.map((row) => this.#post(row))
+      const values = batch.values.map((write) => this.#writeValue(write))
+      this.#writeIndexes(batch, keep)
+      this.#sql.commit.run()
+      return { moved, fenced, existed, posts, values }
+    } catch (thrown) {
+      this.#nums.clear()
+      try {
+        this.#sql.rollback.run()
+      } catch {
+        // A failed COMMIT (full disk) may have rolled back by itself; the first error is the one to tell.
+      }
+      throw thrown
+    }
+  }
+
+  #fenced(batch: Batch): RunId[] {
+    const created = new Set(batch.runs.map((run) => run.id))
+    const fenced: RunId[] = []
+    for (const [run, epoch] of batch.epochs) {
+      if (created.has(run)) continue
+      const row = this.#sql.epoch.get(run) as { epoch: number; owner: string | null } | undefined
+      if (row?.epoch !== epoch || row.owner !== batch.owner) fenced.push(run)
+    }
+    return fenced
+  }
+
+  #insertRuns(batch: Batch): RunId[] {
+    const existed: RunId[] = []
+    for (const run of batch.runs) {
+      if (this.#sql.newRun.run(run.id, run.agent, run.version, run.owner, run.caller, run.at).changes === 0) existed.push(run.id)
+    }
+    return existed
+  }
+
+  #writeLog(batch: Batch, keep: (run: RunId) => boolean): void {
+    const s = this.#sql
+    for (const act of batch.acts) if (keep(runOf(act))) this.#nums.set(act, Number(s.newActivation.run(act).lastInsertRowid))
+    let last: ActivationId | undefined
+    let num = 0
+    for (const entry of batch.log) {
+      if (!keep(entry.run)) continue
+      if (entry.act !== last) {
+        last = entry.act
+        num = this.#num(entry.act)
+      }
+      s.log.run(num, entry.seq, entry.at, entry.body, entry.blobs === undefined ? null : 1)
+      if (entry.blobs !== undefined) {
+        for (const hash of entry.blobs) {
+          s.blob.run(hash, batch.blobs.get(hash)!)
+          s.blobUse.run(entry.run, hash)
+        }
+      }
+    }
+    if (this.#nums.size > 50_000) this.#nums.clear()
+  }
+
+  #num(act: ActivationId): number {
+    let num = this.#nums.get(act)
+    if (num === undefined) {
+      num = (this.#sql.num.get(act) as { num: number } | undefined)?.num ?? Number(this.#sql.newActivation.run(act).lastInsertRowid)
+      this.#nums.set(act, num)
+    }
+    return num
+  }
+
+  #post(row: NewRow): PostResult {
+    const s = this.#sql
+    if (row.target === 'run') {
+      const run = s.runEnded.get(runOf(row.act)) as { ended: number | null } | undefined
+      if (run === undefined) return 'unknown'
+      if (run.ended !== null) return 'closed'
+      return s.row.run(row.act, row.key, row.body).changes === 1 ? 'accepted' : 'lost'
+    }
+    if (row.target === 'activation') {
+      const last = s.lastEvent.get(row.act) as { body: string } | undefined
+      if (last === undefined) return 'unknown'
+      if (last.body.startsWith('{"type":"activation.settled"')) return 'closed'
+      s.row.run(row.act, row.key, row.body)
+      return 'accepted'
+    }
+    const asked = (s.questions.all(row.act, row.key) as { id: string; key: string; kind: string }[]).find((q) => row.kinds?.includes(q.kind) ?? true)
+    if (asked === undefined) {
+      if (s.rowExists.get(row.act, row.key) !== undefined) return 'lost'
+      return s.num.get(row.act) === undefined ? 'unknown' : 'closed'
+    }
+    if (s.row.run(row.act, asked.key, row.body).changes === 0) return 'lost'
+    s.answered.run(asked.id)
+    return 'accepted'
+  }
+
+  #writeValue(write: ValueWrite): ValueResult {
+    const s = this.#sql
+    const done = s.rowBody.get(write.stream, write.once) as { body: string } | undefined
+    if (done !== undefined) return { status: 'repeated', body: done.body }
+    const now = (s.valueVersion.get(write.stream, write.key) as { version: number } | undefined)?.version ?? 0
+    if (now !== write.expected) return { status: 'moved' }
+    s.value.run(write.stream, write.key, now + 1, write.body)
+    s.doneRow.run(write.stream, write.once, write.body)
+    const num = this.#num(write.stream as ActivationId)
+    const seq = Number((s.nextSeq.get(num) as { seq: number | null }).seq ?? -1) + 1
+    s.log.run(num, seq, write.at, write.event, null)
+    return { status: 'written' }
+  }
+
+  #writeIndexes(batch: Batch, keep: (run: RunId) => boolean): void {
+    const s = this.#sql
+    for (const q of batch.questions) if (keep(runOf(q.act))) s.question.run(q.id, q.act, q.address, q.key, q.kind, q.until, q.at, q.body)
+    for (const c of batch.closed) if (keep(runOf(c.act))) s.closeQuestion.run(c.act, c.address)
+    for (const act of batch.closedActs) if (keep(runOf(act))) s.closeQuestions.run(act)
+    for (const t of batch.taken) if (keep(runOf(t.act))) s.take.run(t.act, t.key)
+    for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, a.body)
+    for (const c of batch.control) if (keep(c.run)) s.control.run(c.state, c.run)
+    for (const x of batch.stuck) if (keep(x.run)) s.stuck.run(x.reason, x.run)
+    for (const run of batch.parked) if (keep(run)) s.park.run(run)
+    for (const e of batch.ended) {
+      if (!keep(e.run)) continue
+      const root = rootActivation(e.run)
+      s.end.run(e.status, e.at, e.run)
+      if (s.anyQuestion.get(root, `${root}>`, `${root}?`) !== undefined) s.closeRun.run(root, `${root}>`, `${root}?`)
+      s.takeAll.run(root, `${root}>`, `${root}?`)
+    }
+  }
+}
+
+const mine = '(act = ? OR (act > ? AND act < ?))'
+const statements = {
+  begin: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
+  rollback: 'ROLLBACK',
+  dataVersion: 'PRAGMA data_version',
+  epoch: 'SELECT epoch, owner FROM run WHERE id = ?',
+  newRun: 'INSERT OR IGNORE INTO run(id, agent, version, owner, caller, created) VALUES(?, ?, ?, ?, ?, ?)',
+  newActivation: 'INSERT INTO activation(id) VALUES(?)',
+  num: 'SELECT num FROM activation WHERE id = ?',
+  log: 'INSERT INTO log(act, seq, at, body, blobs) VALUES(?, ?, ?, ?, ?)',
+  nextSeq: 'SELECT max(seq) AS seq FROM log WHERE act = ?',
+  blob: 'INSERT OR IGNORE INTO blob(hash, body) VALUES(?, ?)',
+  blobUse: 'INSERT OR IGNORE INTO blob_use(run, hash) VALUES(?, ?)',
+  runEnded: 'SELECT ended FROM run WHERE id = ?',
+  lastEvent: 'SELECT body FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq DESC LIMIT 1',
+  row: 'INSERT OR IGNORE INTO inbox(act, key, body) VALUES(?, ?, ?)',
+  doneRow: 'INSERT INTO inbox(act, key, body, taken) VALUES(?, ?, ?, 1)',
+  rowExists: 'SELECT 1 FROM inbox WHERE act = ? AND key = ?',
+  rowBody: 'SELECT body FROM inbox WHERE act = ? AND key = ?',
+  questions: 'SELECT id, key, kind FROM question WHERE act = ? AND address = ?',
+  answered: 'UPDATE question SET until = NULL WHERE id = ?',
+  question: 'INSERT OR IGNORE INTO question VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
+  closeQuestion: 'DELETE FROM question WHERE act = ? AND address = ?',
+  closeQuestions: 'DELETE FROM question WHERE act = ?',
+  anyQuestion: `SELECT 1 FROM question WHERE ${mine} LIMIT 1`,
+  closeRun: `DELETE FROM question WHERE ${mine}`,
+  take: 'UPDATE inbox SET taken = 1, body = NULL WHERE act = ? AND key = ?',
+  takeAll: `UPDATE inbox SET taken = 1, body = NULL WHERE taken = 0 AND ${mine}`,
+  account: 'INSERT INTO account VALUES(?, ?) ON CONFLICT(act) DO UPDATE SET body = excluded.body',
+  control: 'UPDATE run SET control = ? WHERE id = ?',
+  stuck: 'UPDATE run SET stuck = ? WHERE id = ?',
+  park: 'UPDATE run SET parked = 1, owner = NULL WHERE id = ?',
+  end: 'UPDATE run SET status = ?, ended = ?, owner = NULL, control = NULL WHERE id = ?',
+  valueVersion: 'SELECT version FROM value WHERE stream = ? AND key = ?',
+  value: 'INSERT INTO value VALUES(?, ?, ?, ?) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body',
+} as const

@@ -1,0 +1,40 @@
+/**
+ * Large payloads: content-addressed beside the journal, so that the same brief or document is stored once and entries stay small.
+ *
+ * Owns: taking long strings out of an entry and putting them back. Does not own: where they are stored (batch.ts, reader.ts).
+ */
+import { createHash } from 'node:crypto'
+
+/** Entries below this many characters are stored as they are. */
+const entryLimit = 16_384
+/** Strings below this many characters stay in their entry. */
+const stringLimit = 4_096
+const mark = '$reeve.blob'
+
+/** An entry without its long strings, and those strings by their SHA-256. Undefined if the entry is small. */
+export function pack(text: string, keep: (hash: string, body: string) => void): { body: string; hashes: string[] } | undefined {
+  if (text.length <= entryLimit) return undefined
+  const hashes: string[] = []
+  const aside = (body: string): Record<string, string> => {
+    const hash = createHash('sha256').update(body).digest('hex')
+    hashes.push(hash)
+    keep(hash, body)
+    return { [mark]: hash }
+  }
+  const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
+    if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
+    // Somebody's own object with our mark is put aside whole, so that it comes back as it was.
+    if (typeof value === 'object' && value !== null && mark in value && !hashes.includes(String((value as Record<string, unknown>)[mark]))) return aside(JSON.stringify(value))
+    return value
+  })
+  return hashes.length === 0 ? undefined : { body, hashes }
+}
+
+/** The entry as it was. */
+export function unpack(body: string, read: (hash: string) => string): string {
+  const restored: unknown = JSON.parse(body, (_key, value: unknown) => {
+    const hash = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[mark] : undefined
+    return typeof hash === 'string' ? (JSON.parse(read(hash)) as unknown) : value
+  })
+  return JSON.stringify(restored)
+}

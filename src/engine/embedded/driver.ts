@@ -1,0 +1,496 @@
+/**
+ * The driver: moves runs forward. Per tick it delivers arrivals, commits everything learned and intended in one transaction, and only then lets
+ * effects out.
+ *
+ * Owns: the tick, the commit and what follows from it, waking and parking runs.
+ * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), SQL (batch.ts, reader.ts).
+ * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
+ */
+import { ReeveError, rootActivation, runOf, type ActivationId, type Clock, type RunId } from '../../core/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import { Account } from '../account.ts'
+import { Activation } from '../activation.ts'
+import type { Registry } from '../context.ts'
+import { Effects } from '../effects.ts'
+import type { Operation } from '../operation.ts'
+import type { LivePart, PostResult, RunEnd } from '../port.ts'
+import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from './batch.ts'
+import { Keeper } from './keeper.ts'
+import type { Lease } from './lease.ts'
+import type { InboxRow, Reader } from './reader.ts'
+import { receive } from './mail.ts'
+import { Run } from './run.ts'
+import { storeError } from './schema.ts'
+import type { Writer } from './writer.ts'
+
+/** Where tests can let a process die (K6). */
+export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
+
+/** What the driver is told. */
+export interface DriverOptions {
+  readonly file: string
+  readonly clock: Clock
+  readonly strict: boolean
+  readonly parkAfterMs: number
+  readonly warn: (code: string, message: string) => void
+  readonly crash: ((point: CrashPoint) => boolean) | undefined
+}
+
+/** Events per commit, and milliseconds before other work of the process gets its turn. */
+const commitCap = 2_000
+const yieldAfterMs = 5
+/** Above this many runs in memory, a quiet one leaves at once. */
+const residentCap = 1_000
+const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
+
+/** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
+const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+
+export class Driver {
+  readonly options: DriverOptions
+  readonly reader: Reader
+  readonly writer: Writer
+  readonly lease: Lease
+  readonly effects: Effects
+  readonly keeper: Keeper
+  readonly runs = new Map<RunId, Run>()
+  readonly ready = new Set<Activation>()
+  registry: Registry | undefined
+  batch: Batch
+  outbox: Operation[] = []
+  dead = false
+  /** Called after every commit and whenever the store has changed. */
+  onChange: (runs: ReadonlySet<RunId> | 'all') => void = () => {}
+  onEnd: (run: RunId, end: RunEnd) => void = () => {}
+  onPart: (run: RunId, part: LivePart) => void = () => {}
+  onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void = () => {}
+  commits = 0
+  /** Ends of runs that are in the batch. */
+  readonly ends = new Map<RunId, RunEnd>()
+  #posts: { resolve: (result: PostResult) => void; reject: (error: Error) => void }[] = []
+  /** Keys of effects whose ends are in the batch. */
+  recordedSteps: string[] = []
+  #values: { resolve: (result: ValueResult) => void; reject: (error: Error) => void }[] = []
+  #durable: { run: RunId; resolve: (existed: boolean) => void; reject: (error: Error) => void }[] = []
+  #touched = new Set<RunId>()
+  #gone: Activation[] = []
+  #pumping = false
+  #scheduled = false
+  #seen: number
+  #failures = 0
+  #callOffTimer: (() => void) | undefined
+  #timerAt = Infinity
+
+  constructor(options: DriverOptions, reader: Reader, writer: Writer, lease: Lease) {
+    this.options = options
+    this.reader = reader
+    this.writer = writer
+    this.lease = lease
+    this.batch = emptyBatch(lease.id)
+    this.keeper = new Keeper(this)
+    this.effects = new Effects(this.keeper)
+    this.#seen = reader.lastInboxPosition()
+  }
+
+  get clock(): Clock {
+    return this.options.clock
+  }
+
+  // ---- the tick --------------------------------------------------------------------------------------------------------------------
+
+  schedule(): void {
+    if (this.#scheduled || this.#pumping || this.dead) return
+    this.#scheduled = true
+    setImmediate(() => {
+      this.#scheduled = false
+      void this.#pump()
+    })
+  }
+
+  /** True while something is left to do without the outside. */
+  get busy(): boolean {
+    return this.ready.size > 0 || !isEmpty(this.batch) || this.outbox.length > 0
+  }
+
+  async #pump(): Promise<void> {
+    this.#pumping = true
+    const until = performance.now() + yieldAfterMs
+    try {
+      do {
+        while (this.ready.size > 0 && this.batch.log.length < commitCap && !this.dead) await this.#deliver()
+        if (this.dead) return
+        if (!(await this.#commit())) return
+        this.#release()
+        if (this.outbox.length === 0 && this.ready.size === 0) await drained()
+      } while (this.busy && performance.now() < until && !this.dead)
+    } finally {
+      this.#pumping = false
+      if (this.busy) this.schedule()
+    }
+  }
+
+  /** One arrival to every activation that is ready, then one drain for all of them. */
+  async #deliver(): Promise<void> {
+    const turn = [...this.ready]
+    this.ready.clear()
+    let resumed = false
+    for (const activation of turn) resumed = activation.advance() || resumed
+    if (!resumed) return
+    await drained()
+    for (const activation of turn) if (activation.awaitsForeign) this.keeper.foreignAwait(activation)
+  }
+
+  touch(run: Run): void {
+    this.#touched.add(run.id)
+    this.batch.epochs.set(run.id, run.epoch)
+  }
+
+  /** True if the process may go on (nothing to write, or written). */
+  async #commit(): Promise<boolean> {
+    this.#prepare()
+    const batch = this.batch
+    const touched = this.#touched
+    if (isEmpty(batch)) {
+      if (this.writer.moved()) this.storeChanged()
+      return true
+    }
+    if (this.#crash('commit.before')) return false
+    this.batch = emptyBatch(this.lease.id)
+    this.#touched = new Set()
+    const posts = this.#posts.splice(0)
+    const values = this.#values.splice(0)
+    const durable = this.#durable.splice(0)
+    const gone = this.#gone.splice(0)
+    const recordedSteps = this.recordedSteps.splice(0)
+    let result: BatchResult
+    try {
+      const answer = this.writer.commit(batch)
+      result = answer instanceof Promise ? await answer : answer
+    } catch (thrown) {
+      this.#commitFailed(storeError(thrown, this.options.file), batch, [...posts, ...values, ...durable])
+      return false
+    }
+    this.#failures = 0
+    this.commits++
+    for (const key of recordedSteps) this.effects.forget(key)
+    if (this.#crash('commit.after')) return false
+    const existed = new Set(result.existed)
+    for (const run of [...result.fenced, ...result.existed]) {
+      this.drop(run)
+      this.effects.forgetRun(run)
+    }
+    posts.forEach(({ resolve }, i) => resolve(result.posts[i]!))
+    values.forEach(({ resolve }, i) => resolve(result.values[i]!))
+    for (const { run, resolve } of durable) resolve(existed.has(run))
+    for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
+    this.#afterCommit(batch, touched, result)
+    return true
+  }
+
+  #prepare(): void {
+    for (const id of this.#touched) {
+      const run = this.runs.get(id)
+      if (run === undefined) continue
+      for (const activation of run.activations.values()) {
+        if (activation.taken.length === 0) continue
+        for (const key of activation.taken) this.batch.taken.push({ act: activation.id, key })
+        activation.taken = []
+      }
+      for (const account of run.accounts.values()) if (account.dirty) this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
+      this.keeper.notePaused(run)
+      if (this.#mayPark(run)) this.#park(run)
+    }
+  }
+
+  /** A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock may wake it soon). */
+  #mayPark(run: Run): boolean {
+    if (!run.quiet || this.#hasReady(run) || run.reload) {
+      run.quietSince = undefined
+      return false
+    }
+    run.quietSince ??= this.clock.now()
+    const patience = this.options.parkAfterMs
+    return run.questions > 0 || run.stuck !== undefined || run.pause !== undefined || this.runs.size > residentCap || this.clock.now() - run.quietSince >= patience
+  }
+
+  #hasReady(run: Run): boolean {
+    for (const activation of run.activations.values()) if (this.ready.has(activation)) return true
+    return false
+  }
+
+  #park(run: Run): void {
+    this.batch.parked.push(run.id)
+    this.batch.epochs.set(run.id, run.epoch)
+  }
+
+  /** Parks runs that have been quiet for long enough. */
+  parkQuiet(): void {
+    const now = this.clock.now()
+    for (const run of this.runs.values()) {
+      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs && run.quiet && !this.#hasReady(run)) this.#touched.add(run.id)
+    }
+    if (this.#touched.size > 0) this.schedule()
+  }
+
+  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: BatchResult): void {
+    for (const run of batch.parked) this.drop(run)
+    for (const { run } of batch.ended) {
+      this.drop(run)
+      const end = this.ends.get(run)
+      this.ends.delete(run)
+      if (end !== undefined) this.onEnd(run, end)
+    }
+    for (const id of touched) {
+      const run = this.runs.get(id)
+      if (run?.reload === true) {
+        this.drop(id)
+        this.wake(id)
+      }
+    }
+    if (result.moved || batch.rows.length > 0) this.storeChanged()
+    for (const question of batch.questions) if (question.until !== null) this.armTimer(question.until)
+    this.onChange(touched)
+    if (batch.ended.length + batch.parked.length > 0) this.adoptOrphans()
+  }
+
+  /** Memory is ahead of the disk: all of this batch is void and read again; nothing of it was let out (K5). */
+  #commitFailed(error: ReeveError, batch: Batch, waiting: readonly { reject: (error: Error) => void }[]): void {
+    const runs = [...batch.epochs.keys()]
+    for (const { reject } of waiting) reject(error)
+    for (const run of runs) this.drop(run)
+    this.onStoreFailure(error, runs)
+    const delay = retryCommitMs[Math.min(this.#failures++, retryCommitMs.length - 1)]!
+    const again = setTimeout(() => {
+      for (const run of runs) this.tryWake(run)
+    }, delay)
+    again.unref()
+  }
+
+  #crash(point: CrashPoint): boolean {
+    if (this.options.crash?.(point) !== true) return false
+    this.dead = true
+    return true
+  }
+
+  /** For the keeper: an append that tests can let die. True: the process is dead. */
+  crashAtAppend(): boolean {
+    return this.dead || this.#crash('append')
+  }
+
+  #release(): void {
+    if (this.outbox.length === 0) return
+    if (!this.lease.fresh && !this.#lookAgain()) return
+    const outbox = this.outbox
+    this.outbox = []
+    for (const op of outbox) {
+      if (op.owner.discarded) continue
+      if (op.owner.replaying) this.outbox.push(op)
+      else if (this.#crash('release')) return
+      else this.keeper.release(op)
+    }
+  }
+
+  /** This process stood still for longer than its lease: it finds out what is still its own before anything leaves. */
+  #lookAgain(): boolean {
+    try {
+      const owned = this.lease.owned([...this.runs.values()].map((run) => [run.id, run.epoch]))
+      for (const run of [...this.runs.keys()]) if (!owned.has(run)) this.drop(run)
+      this.lease.beat()
+      return true
+    } catch (thrown) {
+      this.onStoreFailure(storeError(thrown, this.options.file), [])
+      return false
+    }
+  }
+
+  // ---- requests that ride in the next commit ---------------------------------------------------------------------------------------
+
+  post(row: NewRow): Promise<PostResult> {
+    return new Promise((resolve, reject) => {
+      this.batch.rows.push(row)
+      this.#posts.push({ resolve, reject })
+      this.schedule()
+    })
+  }
+
+  writeValue(write: ValueWrite): Promise<ValueResult> {
+    return new Promise((resolve, reject) => {
+      this.batch.values.push(write)
+      this.#values.push({ resolve, reject })
+      this.schedule()
+    })
+  }
+
+  /** Resolves when the run's first entry is durable; true if it existed already. */
+  durable(run: RunId): Promise<boolean> {
+    return new Promise((resolve, reject) => this.#durable.push({ run, resolve, reject }))
+  }
+
+  /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
+  leaves(activation: Activation): void {
+    this.#gone.push(activation)
+  }
+
+  // ---- waking and dropping ---------------------------------------------------------------------------------------------------------
+
+  drop(id: RunId): void {
+    const run = this.runs.get(id)
+    if (run === undefined) return
+    run.discard()
+    for (const op of run.out) op.owner.discarded = true
+    this.runs.delete(id)
+    this.batch.epochs.delete(id)
+    this.#strike(id)
+  }
+
+  /** Takes everything of a dropped run out of the batch that is being filled. */
+  #strike(id: RunId): void {
+    const b = this.batch
+    const keep = <T>(list: T[], run: (item: T) => RunId): void => {
+      if (list.some((item) => run(item) === id)) list.splice(0, list.length, ...list.filter((item) => run(item) !== id))
+    }
+    keep(b.log, (entry) => entry.run)
+    keep(b.acts, (act) => runOf(act))
+    keep(b.questions, (q) => runOf(q.act))
+    keep(b.closed, (c) => runOf(c.act))
+    keep(b.closedActs, (act) => runOf(act))
+    keep(b.taken, (t) => runOf(t.act))
+    keep(b.ended, (e) => e.run)
+    keep(b.accounts, (a) => a.run)
+    keep(b.parked, (run) => run)
+    keep(b.control, (c) => c.run)
+  }
+
+  tryWake(id: RunId): void {
+    try {
+      this.wake(id)
+    } catch (thrown) {
+      this.onStoreFailure(storeError(thrown, this.options.file), [id])
+    }
+  }
+
+  /** Brings a run into memory and goes on with it, if this process can drive it and nobody else does. */
+  wake(id: RunId): Run | undefined {
+    const here = this.runs.get(id)
+    if (here !== undefined || this.dead) return here
+    const row = this.reader.run(id)
+    if (row === undefined || row.ended !== null || this.registry?.find(row.agent) === undefined) return undefined
+    const epoch = this.lease.claim(id)
+    if (epoch === undefined) return undefined
+    const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
+    for (const [activation, state] of this.reader.accounts(id)) run.accounts.set(activation, new Account(activation, state.limits, state))
+    for (const account of run.accounts.values()) account.dirty = false
+    if (row.control !== null) run.pause = { at: 'next', reached: row.control === 'paused' }
+    run.questions = this.reader.questions({ run: id }).length
+    this.runs.set(id, run)
+    try {
+      this.load(run, rootActivation(id), [])
+    } catch (thrown) {
+      this.#unreadable(run, thrown)
+      return undefined
+    }
+    if (row.stuck !== null) this.batch.stuck.push({ run: id, reason: null })
+    for (const inbox of this.reader.unreadOf(id)) {
+      run.lastRow = inbox.position
+      receive(this, run, inbox)
+    }
+    this.touch(run)
+    this.schedule()
+    return run
+  }
+
+  /** A journal that cannot be read stops this run only. It says why and waits for somebody. */
+  #unreadable(run: Run, thrown: unknown): void {
+    const error = storeError(thrown, this.options.file)
+    this.drop(run.id)
+    this.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
+    this.batch.parked.push(run.id)
+    this.batch.epochs.set(run.id, run.epoch)
+    this.onStoreFailure(error, [run.id])
+    this.schedule()
+  }
+
+  /** Reads an activation into memory. Undefined if there is none. */
+  load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
+    let activation: Activation | undefined
+    for (const { seq, at, event } of this.reader.activation(id)) {
+      if (activation === undefined) {
+        if (seq !== 0 || event.type !== 'activation.started') throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, { hint: 'Restore the store from a backup; other runs are not touched.' })
+        const { agent, version, input } = event
+        activation = new Activation(this.keeper, { id, agent, version, input, path: [...parentPath, agent], accounts: this.keeper.accountsOf(run, id), at })
+        activation.seq = 1
+      } else activation.restore(seq, at, event)
+    }
+    if (activation === undefined) return undefined
+    run.activations.set(id, activation)
+    const mail = run.mail.get(id)
+    run.mail.delete(id)
+    this.ready.add(activation)
+    for (const row of mail ?? []) receive(this, run, row)
+    return activation
+  }
+
+  /** Goes on with runs that nobody drives. */
+  adoptOrphans(): void {
+    if (this.registry === undefined || this.dead || this.runs.size > residentCap) return
+    for (const { id, agent } of this.reader.orphans(residentCap)) if (this.registry.find(agent) !== undefined) this.tryWake(id)
+  }
+
+  /** Somebody has written: there may be mail, and there may be news for those who wait. */
+  storeChanged(): void {
+    for (const row of this.reader.unread(this.#seen)) {
+      this.#seen = row.position
+      const run = this.runs.get(runOf(row.act))
+      if (run !== undefined) {
+        if (row.position > run.lastRow) {
+          run.lastRow = row.position
+          receive(this, run, row)
+        }
+      } else if (this.registry !== undefined) this.tryWake(runOf(row.act))
+    }
+    this.onChange('all')
+  }
+
+  // ---- time ------------------------------------------------------------------------------------------------------------------------
+
+  /** One timer for the whole process. */
+  armTimer(at: number | undefined): void {
+    if (at === undefined || at >= this.#timerAt || this.registry === undefined || this.dead) return
+    this.#callOffTimer?.()
+    this.#timerAt = at
+    this.#callOffTimer = this.clock.timer(at, () => void this.#timesUp())
+  }
+
+  async #timesUp(): Promise<void> {
+    this.#timerAt = Infinity
+    if (this.dead) return
+    const due = this.reader.due(this.clock.now())
+    const posts = due.map(({ act, address }) => this.post({ act, target: 'question', key: address, kinds: undefined, body: JSON.stringify({ type: 'deadline', address }) }))
+    await Promise.allSettled(posts)
+    // A timer may fire a millisecond early: then nothing was due, and the same moment is armed again.
+    if (!this.dead) this.armTimer(this.reader.nextDeadline())
+  }
+
+  /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
+  async finish(): Promise<void> {
+    this.registry = undefined
+    const keep = this.outbox
+    this.outbox = []
+    await this.effects.drain()
+    for (const op of keep) op.owner.discarded = true
+    while (this.ready.size > 0 && !this.dead) await this.#deliver()
+    this.outbox = []
+    if (!this.dead) await this.#commit()
+  }
+
+  stop(): void {
+    this.dead = true
+    this.#callOffTimer?.()
+  }
+
+  receiveLater(run: Run, row: InboxRow): void {
+    const kept = run.mail.get(row.act)
+    if (kept === undefined) run.mail.set(row.act, [row])
+    else kept.push(row)
+  }
+}

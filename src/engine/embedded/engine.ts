@@ -1,0 +1,356 @@
+/**
+ * The embedded engine: one process or several, one SQLite file, no server.
+ *
+ * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and closing.
+ * Does not own: moving runs (driver.ts), replay (../activation.ts).
+ */
+import { canonical, newId, ReeveError, rootActivation, systemClock, type Clock, type RunId } from '../../core/index.ts'
+import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import type { Registry } from '../context.ts'
+import type { Engine, LivePart, Post, PostResult, Question, RunEnd, RunFilter, RunSummary, StartRun } from '../port.ts'
+import { pack } from './blobs.ts'
+import { Driver, type CrashPoint } from './driver.ts'
+import { Lease } from './lease.ts'
+import { Reader } from './reader.ts'
+import { removeRun } from './remove.ts'
+import { Run } from './run.ts'
+import { openStore, storeError, type OpenOptions } from './schema.ts'
+import { Writer, type WriterMode } from './writer.ts'
+
+/** How the embedded engine is set up. Everything but the file has a default. */
+export interface EmbeddedOptions {
+  /** Path of the store, or `:memory:`. Created if it does not exist. */
+  readonly file: string
+  readonly clock?: Clock
+  /** In strict mode (for tests) a foreign await is an error. Default false: a warning. */
+  readonly strict?: boolean
+  /** `full` (default): what is committed survives power loss. `relaxed`: it survives a killed process only. */
+  readonly durability?: 'full' | 'relaxed'
+  /** After this long without a heartbeat a process counts as dead on other hosts. Milliseconds, default 3,000. */
+  readonly leaseMs?: number
+  /** A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for people leaves at once. */
+  readonly parkAfterMs?: number
+  /** How often other processes' changes are looked for. Milliseconds, default 20. */
+  readonly pollMs?: number
+  /** How long to wait for another process's lock on the file. Milliseconds, default 5,000. */
+  readonly busyMs?: number
+  /** Ended runs are removed after this long. Milliseconds. Default: never. */
+  readonly retentionMs?: number
+  readonly writer?: WriterMode
+  /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
+  readonly onWarning?: (code: string, message: string) => void
+  /** For tests: return true to let the process "die" at this point. */
+  readonly crash?: (point: CrashPoint) => boolean
+}
+
+interface Watcher {
+  readonly run: RunId
+  readonly from: number
+  readonly resolve: () => void
+}
+
+/** Opens the embedded engine. Throws `store.*`: a foreign, newer, corrupt, locked or unwritable file is left as it is. */
+export function createEmbeddedEngine(options: EmbeddedOptions): EmbeddedEngine {
+  return new EmbeddedEngine(options)
+}
+
+export class EmbeddedEngine implements Engine {
+  readonly driver: Driver
+  readonly #options: EmbeddedOptions
+  readonly #clock: Clock
+  readonly #reader: Reader
+  readonly #writer: Writer
+  readonly #lease: Lease
+  readonly #outcomes = new Map<RunId, { resolve: (end: RunEnd) => void; reject: (error: Error) => void }[]>()
+  readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
+  #watchers = new Set<Watcher>()
+  #watch: ReturnType<typeof setInterval> | undefined
+  #lastCare = 0
+  #lastRetention = 0
+  #closed = false
+
+  constructor(options: EmbeddedOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    const open: OpenOptions = { file: options.file, durability: options.durability ?? 'full', busyMs: options.busyMs ?? 5_000 }
+    const db = openStore(open)
+    this.#reader = new Reader(db)
+    this.#writer = new Writer(db, open, options.writer ?? 'auto')
+    this.#lease = new Lease(db, this.#clock, options.leaseMs ?? 3_000)
+    this.driver = new Driver(
+      {
+        file: options.file,
+        clock: this.#clock,
+        strict: options.strict ?? false,
+        parkAfterMs: options.parkAfterMs ?? 1_000,
+        warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
+        crash: options.crash,
+      },
+      this.#reader,
+      this.#writer,
+      this.#lease,
+    )
+    this.driver.onChange = (runs) => this.#changed(runs)
+    this.driver.onEnd = (run, end) => this.#ended(run, end)
+    this.driver.onPart = (run, part) => this.#part(run, part)
+    this.driver.onStoreFailure = (error, runs) => this.#storeFailed(error, runs)
+    this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
+    this.#watch.unref()
+  }
+
+  // ---- starting and driving --------------------------------------------------------------------------------------------------------
+
+  drive(registry: Registry): void {
+    this.#open()
+    this.driver.registry = registry
+    this.#lease.beat()
+    this.#lease.buryDead()
+    for (const row of this.#reader.unread(0)) this.driver.tryWake(row.act.slice(4).split('>')[0] as RunId)
+    this.driver.adoptOrphans()
+    this.driver.armTimer(this.#reader.nextDeadline())
+    this.driver.schedule()
+  }
+
+  async start(request: StartRun): Promise<{ readonly created: boolean }> {
+    this.#open()
+    const { run: id } = request
+    if (this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
+    const caller = request.caller ?? {}
+    const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
+    const row = { id, agent: request.agent, version: request.version, caller: request.caller === undefined ? null : JSON.stringify(caller), at: this.#clock.now() }
+    this.driver.batch.runs.push({ ...row, owner: driving ? this.#lease.id : null })
+    if (driving) {
+      const run = new Run(id, 1, caller)
+      this.driver.runs.set(id, run)
+      this.driver.keeper.birth(run, rootActivation(id), { agent: request.agent, version: request.version, input: request.input, parentPath: [], limits: request.limits, caller: request.caller })
+    } else this.#writeBirth(request)
+    this.driver.schedule()
+    const existed = await this.driver.durable(id)
+    return existed ? this.#again(request) : { created: true }
+  }
+
+  /** A run for somebody else to drive. */
+  #writeBirth(request: StartRun): void {
+    const act = rootActivation(request.run)
+    const { agent, version, input, caller, limits } = request
+    const event: JournalEvent = { type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }
+    const batch = this.driver.batch
+    const text = encode(event)
+    const packed = pack(text, (hash, body) => batch.blobs.set(hash, body))
+    batch.acts.push(act)
+    batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: packed?.body ?? text, blobs: packed?.hashes })
+    if (limits !== undefined) batch.accounts.push({ act, run: request.run, body: JSON.stringify({ limits, spent: {}, reserved: {}, ms: 0, unknown: 0 }) })
+  }
+
+  /** The same id again: fine if it is the same request, else the caller has made a mistake. */
+  async #again(request: StartRun): Promise<{ readonly created: boolean }> {
+    while (this.#reader.run(request.run) === undefined) await this.driver.durable(request.run)
+    const first = this.#reader.activation(rootActivation(request.run)).next().value
+    const event = first?.event
+    const same = event?.type === 'activation.started' && event.agent === request.agent && canonical(event.input) === canonical(JSON.parse(JSON.stringify(request.input)) as typeof request.input)
+    if (!same) {
+      throw new ReeveError('run.conflict', `run ${request.run} exists already, with another agent or input`, { hint: 'Use a new run id, or the handle of the existing run.' })
+    }
+    return { created: false }
+  }
+
+  // ---- the outside's word ----------------------------------------------------------------------------------------------------------
+
+  async post(post: Post): Promise<PostResult> {
+    this.#open()
+    const body = JSON.stringify(post)
+    switch (post.type) {
+      case 'answer':
+        return this.driver.post({ act: post.activation, target: 'question', key: post.address, kinds: ['approval', 'interrupt'], body })
+      case 'message':
+        return this.driver.post({ act: post.activation, target: 'activation', key: `msg:${post.id}`, kinds: undefined, body })
+      case 'cancel':
+        return this.driver.post({ act: rootActivation(post.run), target: 'run', key: '!cancel', kinds: undefined, body })
+      case 'pause':
+      case 'resume':
+        return this.driver.post({ act: rootActivation(post.run), target: 'run', key: newId(`!${post.type}`), kinds: undefined, body })
+      case 'settle-doubt':
+        return this.driver.post({ act: post.activation, target: 'question', key: post.address, kinds: ['in-doubt'], body })
+      case 'settle-divergence': {
+        const asked = this.#reader.questions().find((q) => q.activation === post.activation && q.kind === 'diverged')
+        return this.driver.post({ act: post.activation, target: 'question', key: asked?.address ?? post.address, kinds: ['diverged'], body })
+      }
+    }
+  }
+
+  // ---- reading ---------------------------------------------------------------------------------------------------------------------
+
+  outcome(run: RunId): Promise<RunEnd> {
+    this.#open()
+    const row = this.driver.runs.has(run) ? undefined : this.#reader.run(run)
+    if (row?.ended != null) return Promise.resolve(this.#reader.end(run)!)
+    if (row === undefined && !this.driver.runs.has(run) && !this.driver.batch.runs.some((r) => r.id === run)) {
+      return Promise.reject(new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' }))
+    }
+    return new Promise((resolve, reject) => {
+      const waiting = this.#outcomes.get(run)
+      if (waiting === undefined) this.#outcomes.set(run, [{ resolve, reject }])
+      else waiting.push({ resolve, reject })
+      this.#keepAlive()
+    })
+  }
+
+  summary(run: RunId): Promise<RunSummary | undefined> {
+    return this.#read(() => this.#reader.summary(run))
+  }
+  runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
+    return this.#read(() => this.#reader.summaries(filter))
+  }
+  questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
+    return this.#read(() => this.#reader.questions(filter))
+  }
+  read(run: RunId, from = 0): Promise<readonly Recorded[]> {
+    return this.#read(() => this.#reader.feed(run, from))
+  }
+
+  #read<T>(query: () => T): Promise<T> {
+    try {
+      this.#open()
+      return Promise.resolve(query())
+    } catch (thrown) {
+      return Promise.reject(storeError(thrown, this.#options.file))
+    }
+  }
+
+  changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
+    if (this.#closed || signal?.aborted === true || this.#reader.hasNews(run, from) || this.#reader.run(run)?.ended != null) return Promise.resolve()
+    return new Promise((resolve) => {
+      const watcher: Watcher = {
+        run,
+        from,
+        resolve: () => {
+          this.#watchers.delete(watcher)
+          signal?.removeEventListener('abort', watcher.resolve)
+          this.#keepAlive()
+          resolve()
+        },
+      }
+      signal?.addEventListener('abort', watcher.resolve)
+      this.#watchers.add(watcher)
+      this.#keepAlive()
+    })
+  }
+
+  listen(run: RunId, hear: (part: LivePart) => void): () => void {
+    let heard = this.#listeners.get(run)
+    if (heard === undefined) this.#listeners.set(run, (heard = new Set()))
+    heard.add(hear)
+    return () => {
+      heard.delete(hear)
+      if (heard.size === 0) this.#listeners.delete(run)
+    }
+  }
+
+  // ---- news ------------------------------------------------------------------------------------------------------------------------
+
+  #part(run: RunId, part: LivePart): void {
+    for (const hear of this.#listeners.get(run) ?? []) hear(part)
+  }
+
+  #changed(runs: ReadonlySet<RunId> | 'all'): void {
+    for (const watcher of [...this.#watchers]) {
+      if (runs === 'all' ? this.#reader.hasNews(watcher.run, watcher.from) || this.#reader.run(watcher.run)?.ended != null : runs.has(watcher.run)) watcher.resolve()
+    }
+    if (runs !== 'all') return
+    for (const run of [...this.#outcomes.keys()]) {
+      if (this.driver.runs.has(run) || this.#reader.run(run)?.ended == null) continue
+      const end = this.#reader.end(run)
+      if (end !== undefined) this.#ended(run, end)
+    }
+  }
+
+  #ended(run: RunId, end: RunEnd): void {
+    const waiting = this.#outcomes.get(run) ?? []
+    this.#outcomes.delete(run)
+    for (const { resolve } of waiting) resolve(end)
+    for (const watcher of [...this.#watchers]) if (watcher.run === run) watcher.resolve()
+    this.#keepAlive()
+  }
+
+  #storeFailed(error: ReeveError, runs: readonly RunId[]): void {
+    this.driver.options.warn(error.code, error.message)
+    for (const run of runs) {
+      const waiting = this.#outcomes.get(run) ?? []
+      this.#outcomes.delete(run)
+      for (const { reject } of waiting) reject(error)
+    }
+    this.#keepAlive()
+  }
+
+  /** A process that awaits a run must not end while the run can still move. */
+  #keepAlive(): void {
+    if (this.#outcomes.size + this.#watchers.size > 0) this.#watch?.ref()
+    else this.#watch?.unref()
+  }
+
+  // ---- the watch: one for the whole process ----------------------------------------------------------------------------------------
+
+  #look(): void {
+    if (this.#closed || this.driver.dead) return
+    try {
+      if (this.#writer.moved()) this.driver.storeChanged()
+      const now = this.#clock.now()
+      if (this.driver.registry === undefined) return
+      if (now - this.#lastCare >= 100 || now < this.#lastCare) {
+        this.#lastCare = now
+        this.#care()
+      }
+      if (this.#options.retentionMs !== undefined && now - this.#lastRetention > 60_000) {
+        this.#lastRetention = now
+        this.#forgetOld(now - this.#options.retentionMs)
+      }
+    } catch (thrown) {
+      const error = storeError(thrown, this.#options.file)
+      if (!error.retryable) this.driver.options.warn(error.code, error.message)
+    }
+  }
+
+  #care(): void {
+    this.driver.parkQuiet()
+    if (this.#options.file === ':memory:') return
+    if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
+    if (this.#lease.buryDead() > 0 || this.driver.runs.size === 0) this.driver.adoptOrphans()
+  }
+
+  #forgetOld(before: number): void {
+    for (const summary of this.#reader.summaries()) if (summary.endedAt !== undefined && summary.endedAt < before) removeRun(this.#reader.db, summary.run)
+  }
+
+  remove(run: RunId): Promise<void> {
+    return this.#read(() => {
+      const row = this.#reader.run(run)
+      if (row === undefined) throw new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' })
+      if (row.ended === null) throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
+      removeRun(this.#reader.db, run)
+    })
+  }
+
+  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+
+  #open(): void {
+    if (this.#closed) throw new ReeveError('engine.closed', 'the engine is closed', { hint: 'Create a new runtime.' })
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearInterval(this.#watch)
+    if (!this.driver.dead) await this.driver.finish()
+    this.driver.stop()
+    await this.#writer.close()
+    const closed = new ReeveError('engine.closed', 'the engine was closed before this run had ended; the run is kept and goes on when it is opened again')
+    for (const waiting of this.#outcomes.values()) for (const { reject } of waiting) reject(closed)
+    this.#outcomes.clear()
+    for (const watcher of [...this.#watchers]) watcher.resolve()
+    try {
+      if (this.#options.crash === undefined || !this.driver.dead) this.#lease.end()
+    } finally {
+      this.#reader.db.close()
+    }
+  }
+}

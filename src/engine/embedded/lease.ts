@@ -1,0 +1,131 @@
+/**
+ * Leases: which process drives which run (K2). A process keeps one heartbeat for all its runs; a run names its owner.
+ *
+ * Owns: the process's identity, its heartbeat, finding owners that are dead, claiming runs. Does not own: fencing of writes (batch.ts).
+ */
+import { readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { newId, type Clock, type RunId } from '../../core/index.ts'
+
+function read(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** This boot of this machine, so that a pid of another machine or of before a restart is not taken for ours. */
+function bootId(): string {
+  return `${hostname()}:${read('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown-boot'}`
+}
+
+/** When a process started (clock ticks since boot, proc(5) field 22); undefined if there is no such process or no way to know. */
+function startOf(pid: number): string | undefined {
+  const stat = read(`/proc/${pid}/stat`)
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+}
+
+interface ProcessRow {
+  readonly id: string
+  readonly host: string
+  readonly pid: number
+  readonly started: string
+  readonly until: number
+}
+
+export class Lease {
+  readonly id = newId('prc')
+  readonly #clock: Clock
+  readonly #leaseMs: number
+  readonly #host = bootId()
+  readonly #started = startOf(process.pid) ?? String(process.pid)
+  readonly #sql: Record<keyof typeof statements, StatementSync>
+  readonly #db: DatabaseSync
+  #until = 0
+
+  constructor(db: DatabaseSync, clock: Clock, leaseMs: number) {
+    this.#db = db
+    this.#clock = clock
+    this.#leaseMs = leaseMs
+    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
+  }
+
+  /** Whether this process may believe that its runs are its own. False after it stood still for longer than the lease: then it must look first. */
+  get fresh(): boolean {
+    return this.#clock.now() < this.#until
+  }
+
+  /** Tells the others that this process lives. */
+  beat(): void {
+    this.#until = this.#clock.now() + this.#leaseMs
+    this.#sql.beat.run(this.id, this.#host, process.pid, this.#started, this.#until)
+  }
+
+  /** Due for another heartbeat. */
+  get tired(): boolean {
+    return this.#clock.now() > this.#until - (this.#leaseMs * 2) / 3
+  }
+
+  /** Takes runs away from owners that are dead: provably on this host, by a missed heartbeat on any other. Returns how many owners. */
+  buryDead(): number {
+    const now = this.#clock.now()
+    let buried = 0
+    for (const row of this.#sql.others.all(this.id) as unknown as ProcessRow[]) {
+      const provablyDead = row.host === this.#host && !row.host.endsWith('unknown-boot') && startOf(row.pid) !== row.started
+      if (!provablyDead && now <= row.until) continue
+      this.#transaction(() => {
+        this.#sql.release.run(row.id)
+        this.#sql.forget.run(row.id)
+      })
+      buried++
+    }
+    return buried + Number(this.#sql.releaseStray.run().changes)
+  }
+
+  /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
+  claim(run: RunId): number | undefined {
+    const row = this.#sql.claim.get(this.id, run, this.id) as { epoch: number } | undefined
+    return row?.epoch
+  }
+
+  /** Which of these runs are still this process's own. */
+  owned(runs: Iterable<[RunId, number]>): Set<RunId> {
+    const owned = new Set<RunId>()
+    for (const [run, epoch] of runs) {
+      const row = this.#sql.held.get(run) as { owner: string | null; epoch: number } | undefined
+      if (row?.owner === this.id && row.epoch === epoch) owned.add(run)
+    }
+    return owned
+  }
+
+  /** Lets everything go. */
+  end(): void {
+    this.#transaction(() => {
+      this.#sql.release.run(this.id)
+      this.#sql.forget.run(this.id)
+    })
+  }
+
+  #transaction(body: () => void): void {
+    this.#db.exec('BEGIN IMMEDIATE')
+    try {
+      body()
+      this.#db.exec('COMMIT')
+    } catch (thrown) {
+      this.#db.exec('ROLLBACK')
+      throw thrown
+    }
+  }
+}
+
+const statements = {
+  beat: 'INSERT INTO process VALUES(?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET until = excluded.until',
+  others: 'SELECT * FROM process WHERE id <> ?',
+  release: 'UPDATE run SET owner = NULL WHERE owner = ? AND ended IS NULL',
+  releaseStray: 'UPDATE run SET owner = NULL WHERE ended IS NULL AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
+  forget: 'DELETE FROM process WHERE id = ?',
+  claim: 'UPDATE run SET owner = ?, epoch = epoch + 1, parked = 0 WHERE id = ? AND ended IS NULL AND (owner IS NULL OR owner = ?) RETURNING epoch',
+  held: 'SELECT owner, epoch FROM run WHERE id = ?',
+} as const

@@ -1,0 +1,136 @@
+/**
+ * Mail: what inbox rows mean to a run. Everybody outside the driving process speaks to a run through them (K2).
+ *
+ * Owns: reading a row and giving it to its activation, or carrying out an operator's command.
+ * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
+ */
+import { completed, type Json, type MessageId, type Outcome } from '../../core/index.ts'
+import type { Activation } from '../activation.ts'
+import type { Driver } from './driver.ts'
+import type { InboxRow } from './reader.ts'
+import type { PausePoint, Run } from './run.ts'
+
+/** What a row's body can be. */
+type Mail =
+  | { readonly type: 'answer'; readonly address: string; readonly outcome: Outcome }
+  | { readonly type: 'deadline'; readonly address: string }
+  | { readonly type: 'message'; readonly id: string; readonly from?: Activation['id']; readonly body: Json }
+  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string }
+  | { readonly type: 'pause'; readonly at: PausePoint; readonly withinMs?: number; readonly reason?: string; readonly by?: string }
+  | { readonly type: 'resume'; readonly by?: string }
+  | { readonly type: 'settle-doubt'; readonly address: string; readonly happened: boolean; readonly value?: Json; readonly by?: string }
+  | { readonly type: 'settle-divergence'; readonly address: string; readonly action: 'map' | 'execute' | 'drop'; readonly to?: string; readonly by?: string }
+
+/** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
+export function receive(driver: Driver, run: Run, row: InboxRow): void {
+  const activation = run.activations.get(row.act)
+  if (activation === undefined) return driver.receiveLater(run, row)
+  const mail = JSON.parse(row.body) as Mail
+  switch (mail.type) {
+    case 'answer':
+      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: mail.outcome }, undefined, row.key)
+    case 'deadline':
+      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } }, undefined, row.key)
+    case 'message': {
+      const from = mail.from === undefined ? {} : { from: mail.from }
+      return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, row.key)
+    }
+    case 'cancel':
+      return cancel(driver, run, activation, row.key, mail)
+    case 'pause':
+      use(driver, run, activation, row.key)
+      return pause(driver, run, activation, mail)
+    case 'resume':
+      use(driver, run, activation, row.key)
+      return resume(driver, run, activation, mail)
+    case 'settle-doubt':
+      return settleDoubt(driver, run, activation, row.key, mail)
+    case 'settle-divergence':
+      use(driver, run, activation, row.key)
+      return settleDivergence(driver, run, activation, mail)
+  }
+}
+
+/** The row is used up with the next commit. */
+function use(driver: Driver, run: Run, activation: Activation, key: string): void {
+  activation.taken.push(key)
+  driver.touch(run)
+  driver.schedule()
+}
+
+const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === undefined ? {} : { by: mail.by })
+
+function cancel(driver: Driver, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
+  // A paused run that is cancelled goes on to its end: what undoes it must be let out.
+  if (run.pause !== undefined) letGo(driver, run)
+  if (activation.stuck !== undefined) {
+    activation.stuck = undefined
+    run.stuck = undefined
+    driver.batch.stuck.push({ run: run.id, reason: null })
+  }
+  activation.arrive({ type: 'cancel.received', reason: mail.reason, ...by(mail) }, undefined, key)
+}
+
+function pause(driver: Driver, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>): void {
+  if (run.pause !== undefined) return
+  run.pause = { at: mail.at, reached: false }
+  driver.keeper.append(root, { type: 'run.pausing', at: mail.at, ...(mail.reason === undefined ? {} : { reason: mail.reason }), ...by(mail) }, driver.clock.now())
+  driver.batch.control.push({ run: run.id, state: 'pausing' })
+  if (mail.at === 'now') callBack(driver, run)
+  else if (mail.withinMs !== undefined) {
+    const pausing = run.pause
+    driver.clock.timer(driver.clock.now() + mail.withinMs, () => {
+      if (run.pause !== pausing || pausing.reached || driver.runs.get(run.id) !== run) return
+      run.pause.at = 'now'
+      callBack(driver, run)
+    })
+  }
+}
+
+/** Aborts what is out and may be repeated; it runs again after the pause and loses no attempt by it. */
+function callBack(driver: Driver, run: Run): void {
+  for (const op of [...run.out]) if (op.effect !== 'once') driver.effects.abort(op, 'paused', true)
+  driver.touch(run)
+  driver.schedule()
+}
+
+function letGo(driver: Driver, run: Run): void {
+  run.pause = undefined
+  const held = run.held
+  run.held = []
+  driver.batch.control.push({ run: run.id, state: null })
+  for (const op of held) driver.keeper.letOut(op)
+}
+
+function resume(driver: Driver, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>): void {
+  if (run.pause === undefined) return
+  driver.keeper.append(root, { type: 'run.resumed', ...by(mail) }, driver.clock.now())
+  letGo(driver, run)
+}
+
+function settleDoubt(driver: Driver, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-doubt' }>): void {
+  const op = activation.operations.get(mail.address)
+  if (op?.doubt === undefined) {
+    // The code has not come to this step yet: it will ask.
+    run.doubts.set(`${activation.id}:${key}`, () => settleDoubt(driver, run, activation, key, mail))
+    return
+  }
+  run.doubts.delete(`${activation.id}:${key}`)
+  op.doubt = undefined
+  driver.keeper.closeQuestion(op)
+  if (mail.happened) return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+  use(driver, run, activation, key)
+  driver.keeper.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, driver.clock.now())
+  driver.keeper.letOut(op)
+}
+
+function settleDivergence(driver: Driver, run: Run, activation: Activation, mail: Extract<Mail, { type: 'settle-divergence' }>): void {
+  const { address, action, to } = mail
+  driver.keeper.append(activation, { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...by(mail) }, driver.clock.now())
+  driver.batch.closedActs.push(activation.id)
+  driver.batch.stuck.push({ run: run.id, reason: null })
+  run.stuck = undefined
+  run.reload = true
+  driver.touch(run)
+}
+

@@ -1,0 +1,246 @@
+/**
+ * Reading the store: feeds, runs, questions, values. Never writes.
+ *
+ * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views).
+ */
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import type { AccountState } from '../account.ts'
+import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
+import { unpack } from './blobs.ts'
+
+interface LogRow {
+  readonly position: number
+  readonly id: string
+  readonly seq: number
+  readonly at: number
+  readonly body: string
+  readonly blobs: number | null
+}
+interface RunRow {
+  readonly id: string
+  readonly agent: string
+  readonly version: string
+  readonly status: string
+  readonly control: string | null
+  readonly stuck: string | null
+  readonly parked: number
+  readonly epoch: number
+  readonly owner: string | null
+  readonly caller: string | null
+  readonly created: number
+  readonly ended: number | null
+}
+interface QuestionRow {
+  readonly id: string
+  readonly act: string
+  readonly address: string
+  readonly kind: string
+  readonly until: number | null
+  readonly at: number
+  readonly body: string
+}
+/** An unread inbox row. */
+export interface InboxRow {
+  readonly position: number
+  readonly act: ActivationId
+  readonly key: string
+  readonly body: string
+}
+
+/** Positions that are read by scanning the tail of the log rather than by the run's activations. */
+const tail = 2_000
+
+export class Reader {
+  readonly #sql: Record<keyof typeof statements, StatementSync>
+  readonly #db: DatabaseSync
+
+  constructor(db: DatabaseSync) {
+    this.#db = db
+    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
+  }
+
+  /** The log of one activation, in order. */
+  *activation(id: ActivationId): Generator<{ seq: number; at: number; event: JournalEvent }> {
+    for (const row of this.#sql.activationLog.iterate(id) as Iterable<LogRow>) yield { seq: row.seq, at: row.at, event: this.#event(row) }
+  }
+
+  /** The last event of an activation, if it exists. */
+  lastEvent(id: ActivationId): JournalEvent | undefined {
+    const row = this.#sql.lastEvent.get(id) as LogRow | undefined
+    return row === undefined ? undefined : this.#event(row)
+  }
+
+  /** Everything of a run after a position, in the order of the feed. */
+  feed(run: RunId, from: number): Recorded[] {
+    const root = rootActivation(run)
+    const top = this.lastPosition()
+    if (top <= from) return []
+    const rows =
+      top - from <= tail
+        ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter((row) => row.id === root || row.id.startsWith(`${root}>`))
+        : (this.#sql.feed.all(root, `${root}>`, `${root}?`, from) as unknown as LogRow[])
+    return rows.map((row) => ({ position: row.position, run, activation: row.id as ActivationId, seq: row.seq, at: row.at, event: this.#event(row) }))
+  }
+
+  lastPosition(): number {
+    return (this.#sql.lastPosition.get() as { n: number | null }).n ?? 0
+  }
+
+  /** True if the run has anything after this position. */
+  hasNews(run: RunId, from: number): boolean {
+    const root = rootActivation(run)
+    const top = this.lastPosition()
+    if (top <= from) return false
+    if (top - from <= tail) return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => id === root || id.startsWith(`${root}>`))
+    return this.#sql.anyAfter.get(root, `${root}>`, `${root}?`, from) !== undefined
+  }
+
+  run(run: RunId): RunRow | undefined {
+    return this.#sql.run.get(run) as RunRow | undefined
+  }
+
+  summary(run: RunId): RunSummary | undefined {
+    const row = this.run(run)
+    return row === undefined ? undefined : this.#summary(row)
+  }
+
+  summaries(filter: RunFilter = {}): RunSummary[] {
+    const found: RunSummary[] = []
+    const limit = filter.limit ?? 1_000
+    for (const row of this.#sql.runs.iterate() as Iterable<RunRow>) {
+      if (filter.agent !== undefined && row.agent !== filter.agent) continue
+      const summary = this.#summary(row)
+      if (filter.status !== undefined && !filter.status.includes(summary.status)) continue
+      found.push(summary)
+      if (found.length >= limit) break
+    }
+    return found
+  }
+
+  #summary(row: RunRow): RunSummary {
+    const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
+    const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: this.#status(row), caller, createdAt: row.created }
+    return row.ended === null ? base : { ...base, endedAt: row.ended }
+  }
+
+  #status(row: RunRow): RunStatus {
+    if (row.ended !== null) return row.status as RunStatus
+    if (row.stuck !== null) return 'stuck'
+    if (row.control === 'pausing' || row.control === 'paused') return row.control
+    const root = `act_${row.id}`
+    return row.parked === 1 && this.#sql.asks.get(root, `${root}>`, `${root}?`) !== undefined ? 'waiting' : 'running'
+  }
+
+  /** How an ended run ended. */
+  end(run: RunId): RunEnd | undefined {
+    const event = this.lastEvent(rootActivation(run))
+    return event?.type === 'activation.settled' ? { outcome: event.outcome, usage: event.usage ?? [] } : undefined
+  }
+
+  questions(filter: { run?: RunId; id?: string } = {}): Question[] {
+    const root = filter.run === undefined ? undefined : rootActivation(filter.run)
+    const rows = (
+      filter.id !== undefined ? this.#sql.questionById.all(filter.id) : root === undefined ? this.#sql.questions.all() : this.#sql.questionsOfRun.all(root, `${root}>`, `${root}?`)
+    ) as unknown as QuestionRow[]
+    return rows
+      .filter((row) => filter.run === undefined || runOf(row.act as ActivationId) === filter.run)
+      .map((row) => ({
+        id: row.id,
+        kind: row.kind as Question['kind'],
+        run: runOf(row.act as ActivationId),
+        activation: row.act as ActivationId,
+        address: row.address,
+        askedAt: row.at,
+        ...(row.until === null ? {} : { until: row.until }),
+        body: JSON.parse(row.body) as Json,
+      }))
+  }
+
+  questionExists(id: string): boolean {
+    return this.#sql.questionById.get(id) !== undefined
+  }
+
+  nextDeadline(): number | undefined {
+    return (this.#sql.nextDeadline.get() as { at: number | null }).at ?? undefined
+  }
+
+  due(now: number): { act: ActivationId; address: string; kind: string }[] {
+    return this.#sql.due.all(now) as unknown as { act: ActivationId; address: string; kind: string }[]
+  }
+
+  /** Unread rows after a position, of all runs. */
+  unread(after: number): InboxRow[] {
+    return this.#sql.unread.all(after) as unknown as InboxRow[]
+  }
+
+  unreadOf(run: RunId): InboxRow[] {
+    const root = rootActivation(run)
+    return this.#sql.unreadOfRun.all(root, `${root}>`, `${root}?`) as unknown as InboxRow[]
+  }
+
+  lastInboxPosition(): number {
+    return (this.#sql.lastInbox.get() as { n: number | null }).n ?? 0
+  }
+
+  accounts(run: RunId): Map<ActivationId, AccountState> {
+    const root = rootActivation(run)
+    const rows = this.#sql.accounts.all(root, `${root}>`, `${root}?`) as { act: string; body: string }[]
+    return new Map(rows.map((row) => [row.act as ActivationId, JSON.parse(row.body) as AccountState]))
+  }
+
+  value(stream: string, key: string): { version: number; value: Json } {
+    const row = this.#sql.value.get(stream, key) as { version: number; body: string } | undefined
+    return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
+  }
+
+  /** Runs that nobody drives and that have something to do. */
+  orphans(limit: number): { id: RunId; agent: string }[] {
+    return this.#sql.orphans.all(limit) as unknown as { id: RunId; agent: string }[]
+  }
+
+  #event(row: LogRow): JournalEvent {
+    const text = row.blobs === null ? row.body : unpack(row.body, (hash) => this.#blob(hash))
+    return decode(text)
+  }
+
+  #blob(hash: string): string {
+    const row = this.#sql.blob.get(hash) as { body: string } | undefined
+    if (row === undefined) throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
+    return row.body
+  }
+
+  /** For tests and tools: the connection read from. */
+  get db(): DatabaseSync {
+    return this.#db
+  }
+}
+
+const mine = '(id = ? OR (id > ? AND id < ?))'
+const mineAct = '(act = ? OR (act > ? AND act < ?))'
+const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
+const statements = {
+  activationLog: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq`,
+  lastEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq DESC LIMIT 1`,
+  feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${mine.replaceAll('id', 'a.id')} AND l.position > ? ORDER BY l.position`,
+  feedTail: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? ORDER BY l.position`,
+  tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',
+  anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${mine.replaceAll('id', 'a.id')} AND l.position > ? LIMIT 1`,
+  lastPosition: 'SELECT max(position) AS n FROM log',
+  run: 'SELECT * FROM run WHERE id = ?',
+  runs: 'SELECT * FROM run ORDER BY created DESC, id DESC',
+  asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${mineAct} LIMIT 1`,
+  questionById: 'SELECT * FROM question WHERE id = ?',
+  questions: "SELECT * FROM question WHERE kind <> 'timer' ORDER BY at, id",
+  questionsOfRun: `SELECT * FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, id`,
+  nextDeadline: 'SELECT min(until) AS at FROM question WHERE until IS NOT NULL',
+  due: 'SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? ORDER BY until LIMIT 1000',
+  unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
+  unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${mineAct} ORDER BY position`,
+  lastInbox: 'SELECT max(position) AS n FROM inbox',
+  accounts: `SELECT act, body FROM account WHERE ${mineAct}`,
+  value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
+  orphans: 'SELECT id, agent FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL ORDER BY created LIMIT ?',
+  blob: 'SELECT body FROM blob WHERE hash = ?',
+} as const

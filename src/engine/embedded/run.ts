@@ -1,0 +1,67 @@
+/**
+ * A run in memory: its activations, what of it is out, and what holds it back.
+ */
+import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import type { Account } from '../account.ts'
+import type { Activation } from '../activation.ts'
+import type { Operation } from '../operation.ts'
+import type { InboxRow } from './reader.ts'
+
+/** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. */
+export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools'
+
+/** What one process holds of a run that it drives. */
+export class Run {
+  readonly id: RunId
+  readonly caller: Caller
+  epoch: number
+  readonly activations = new Map<ActivationId, Activation>()
+  readonly accounts = new Map<ActivationId, Account>()
+  /** Effects let out or about to be, whose end nobody has seen. */
+  readonly out = new Set<Operation>()
+  /** Effects held back by a pause. */
+  held: Operation[] = []
+  pause: { at: PausePoint; reached: boolean } | undefined
+  /** Inbox rows for activations that are not in memory yet. */
+  readonly mail = new Map<ActivationId, InboxRow[]>()
+  /** The last inbox row that was received. */
+  lastRow = 0
+  /** Open questions to the outside (timers are not counted). */
+  questions = 0
+  /** Answers to "did this happen?" that came before the code had asked. */
+  readonly doubts = new Map<string, () => void>()
+  quietSince: number | undefined
+  stuck: string | undefined
+  ended = false
+  /** Read it again from the store as soon as the current commit is through. */
+  reload = false
+
+  constructor(id: RunId, epoch: number, caller: Caller) {
+    this.id = id
+    this.epoch = epoch
+    this.caller = caller
+  }
+
+  get root(): Activation | undefined {
+    return this.activations.get(rootActivation(this.id))
+  }
+
+  /** Whether this effect has to wait now. */
+  holds(op: Operation): boolean {
+    return this.pause !== undefined && !(this.pause.at === 'after-tools' && op.effect !== 'model')
+  }
+
+  /** Nothing in it moves without the outside or the clock. */
+  get quiet(): boolean {
+    if (this.out.size > 0 || this.ended) return false
+    for (const activation of this.activations.values()) if (activation.awaitsForeign || activation.hasLive || activation.replaying) return false
+    return true
+  }
+
+  /** Makes memory void: whatever its code still does has no effect. */
+  discard(): void {
+    for (const activation of this.activations.values()) activation.discarded = true
+    this.activations.clear()
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The store file: its tables, how it is opened, and what is said when it cannot be.
+ *
+ * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when (batch.ts).
+ * `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same transactions.
+ */
+import { DatabaseSync } from 'node:sqlite'
+import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
+
+/** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
+const applicationId = 0x52656576
+/** Raised with every change of the tables. */
+export const schemaVersion = 1
+
+const tables = `
+CREATE TABLE run(
+  id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
+  control TEXT, stuck TEXT, parked INTEGER NOT NULL DEFAULT 0, owner TEXT, epoch INTEGER NOT NULL DEFAULT 1,
+  caller TEXT, created INTEGER NOT NULL, ended INTEGER) WITHOUT ROWID;
+CREATE INDEX run_open ON run(owner) WHERE ended IS NULL AND parked = 0;
+CREATE INDEX run_created ON run(created);
+CREATE TABLE activation(num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+CREATE TABLE log(position INTEGER PRIMARY KEY, act INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, blobs INTEGER);
+CREATE UNIQUE INDEX log_seq ON log(act, seq);
+CREATE TABLE inbox(position INTEGER PRIMARY KEY, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
+CREATE UNIQUE INDEX inbox_key ON inbox(act, key);
+CREATE INDEX inbox_unread ON inbox(position) WHERE taken = 0;
+CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX question_act ON question(act, address);
+CREATE INDEX question_due ON question(until) WHERE until IS NOT NULL;
+CREATE TABLE account(act TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE value(stream TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY(stream, key)) WITHOUT ROWID;
+CREATE TABLE blob(hash TEXT PRIMARY KEY, body TEXT NOT NULL);
+CREATE TABLE blob_use(run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, hash)) WITHOUT ROWID;
+CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+`
+
+/** How a store is opened. */
+export interface OpenOptions {
+  /** A path, or `:memory:`. */
+  readonly file: string
+  /** `full`: a commit is on disk when it returns. `relaxed`: it survives a killed process, but the last commits may be lost when power fails. */
+  readonly durability: 'full' | 'relaxed'
+  /** How long to wait for another process's lock, in milliseconds. */
+  readonly busyMs: number
+}
+
+/** Opens or creates a store. Throws `store.*` errors; a file that is not ours is left as it is. */
+export function openStore(options: OpenOptions): DatabaseSync {
+  let db: DatabaseSync | undefined
+  try {
+    db = new DatabaseSync(options.file)
+    db.exec(`PRAGMA busy_timeout=${options.busyMs}`)
+    prepareSchema(db, options.file)
+    db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=2000`)
+    return db
+  } catch (thrown) {
+    db?.close()
+    throw storeError(thrown, options.file)
+  }
+}
+
+function pragma(db: DatabaseSync, name: string): number {
+  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
+}
+
+function prepareSchema(db: DatabaseSync, file: string): void {
+  const check = (): 'ready' | 'empty' => {
+    const id = pragma(db, 'application_id')
+    const version = pragma(db, 'user_version')
+    if (id === applicationId && version === schemaVersion) return 'ready'
+    if (id === applicationId && version > schemaVersion) {
+      throw new ReeveError('store.newer', `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, { hint: 'Upgrade Reeve in this process. Nothing was changed.' })
+    }
+    const tableCount = Number((db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number }).n)
+    if (id === 0 && tableCount === 0) return 'empty'
+    throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, { hint: 'Name another file as the store. Nothing was changed.' })
+  }
+  if (check() === 'ready') return
+  db.exec('PRAGMA journal_mode=WAL')
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    if (check() === 'empty') db.exec(`${tables}; PRAGMA application_id=${applicationId}; PRAGMA user_version=${schemaVersion}`)
+    db.exec('COMMIT')
+  } catch (thrown) {
+    db.exec('ROLLBACK')
+    throw thrown
+  }
+}
+
+const meanings: Record<number, { code: ErrorCode; retryable: boolean; hint: string }> = {
+  5: { code: 'store.busy', retryable: true, hint: 'Another process holds the store. Try again; if it stays so, find the process that keeps a transaction open.' },
+  6: { code: 'store.busy', retryable: true, hint: 'Another connection holds a table. Try again.' },
+  8: { code: 'store.read-only', retryable: false, hint: 'Make the file and its folder writable for this user.' },
+  10: { code: 'store.unavailable', retryable: true, hint: 'The disk reported an error. Check the device and the file system.' },
+  11: { code: 'store.corrupt', retryable: false, hint: 'The file is damaged. Restore it from a backup; `sqlite3 file ".recover"` may save parts.' },
+  13: { code: 'store.full', retryable: true, hint: 'Free space on the disk. Runs go on by themselves as soon as they can be recorded.' },
+  14: { code: 'store.unavailable', retryable: false, hint: 'Check that the folder exists and may be written to.' },
+  26: { code: 'store.foreign', retryable: false, hint: 'The file is not an SQLite database. Name another file as the store. Nothing was changed.' },
+}
+
+/** Turns what SQLite throws into a `store.*` error that says what to do. */
+export function storeError(thrown: unknown, file: string): ReeveError {
+  if (ReeveError.is(thrown)) return thrown
+  const code = (thrown as { errcode?: number } | undefined)?.errcode
+  const meaning = code === undefined ? undefined : meanings[code & 0xff]
+  if (meaning === undefined) return new ReeveError('store.unavailable', `${file}: ${messageOf(thrown)}`, { retryable: true, cause: thrown })
+  return new ReeveError(meaning.code, `${file}: ${messageOf(thrown)}`, { retryable: meaning.retryable, hint: meaning.hint, cause: thrown })
+}

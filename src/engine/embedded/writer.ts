@@ -1,0 +1,101 @@
+/**
+ * The writer: where batches are committed. Inline while the disk answers fast, in a thread of its own above that, so that a slow fsync never
+ * stops the event loop (DESIGN §3.4).
+ *
+ * Owns: the choice between the two, and nothing else; both apply batches with the same code (batch.ts).
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+import { stopwatch } from '../../core/index.ts'
+import { BatchWriter, type Batch, type BatchResult } from './batch.ts'
+import type { OpenOptions } from './schema.ts'
+
+/** `auto` measures; the others are for tests and for those who know their disk. */
+export type WriterMode = 'auto' | 'inline' | 'thread'
+
+/** Median time of a commit above which the thread takes over, in milliseconds. */
+const inlineLimitMs = 1
+const sampleSize = 15
+
+/** What the thread answers. */
+export type ThreadReply = { readonly id: number; readonly result: BatchResult } | { readonly id: number; readonly error: { message: string; errcode: number | undefined } }
+
+export class Writer {
+  readonly #inline: BatchWriter
+  readonly #options: OpenOptions
+  #mode: WriterMode
+  #samples: number[] = []
+  #thread: Worker | undefined
+  #next = 0
+  #pending = new Map<number, { resolve: (result: BatchResult) => void; reject: (error: Error) => void }>()
+  #moved = false
+
+  constructor(db: DatabaseSync, options: OpenOptions, mode: WriterMode) {
+    this.#inline = new BatchWriter(db)
+    this.#options = options
+    this.#mode = options.file === ':memory:' ? 'inline' : mode
+    if (this.#mode === 'thread') this.#startThread()
+  }
+
+  /** Where commits happen now. */
+  get mode(): 'inline' | 'thread' {
+    return this.#thread === undefined ? 'inline' : 'thread'
+  }
+
+  /** True if somebody outside this writer has committed since this was last asked. With the thread, its own commits count, too. */
+  moved(): boolean {
+    const moved = this.#inline.moved() || this.#moved
+    this.#moved = false
+    return moved
+  }
+
+  /** Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. */
+  commit(batch: Batch): BatchResult | Promise<BatchResult> {
+    if (this.#thread !== undefined) return this.#send(batch)
+    if (this.#mode === 'inline') return this.#inline.apply(batch)
+    const start = stopwatch()
+    const result = this.#inline.apply(batch)
+    this.#sample(stopwatch() - start)
+    return result
+  }
+
+  #sample(ms: number): void {
+    this.#samples.push(ms)
+    if (this.#samples.length < sampleSize) return
+    const median = this.#samples.sort((a, b) => a - b)[sampleSize >> 1]!
+    this.#samples = []
+    if (median > inlineLimitMs) this.#startThread()
+  }
+
+  #startThread(): void {
+    const file = import.meta.url.endsWith('.ts') ? './writer-thread.ts' : './writer-thread.js'
+    this.#thread = new Worker(new URL(file, import.meta.url), { workerData: this.#options })
+    this.#thread.unref()
+    this.#thread.on('message', (reply: ThreadReply) => {
+      const waiting = this.#pending.get(reply.id)
+      this.#pending.delete(reply.id)
+      if (this.#pending.size === 0) this.#thread?.unref()
+      if ('result' in reply) waiting?.resolve(reply.result)
+      else waiting?.reject(Object.assign(new Error(reply.error.message), { errcode: reply.error.errcode }))
+    })
+    this.#thread.on('error', (error) => {
+      for (const waiting of this.#pending.values()) waiting.reject(error instanceof Error ? error : new Error(String(error)))
+      this.#pending.clear()
+      this.#thread = undefined
+    })
+  }
+
+  #send(batch: Batch): Promise<BatchResult> {
+    return new Promise((resolve, reject) => {
+      const id = this.#next++
+      this.#pending.set(id, { resolve, reject })
+      this.#thread!.ref()
+      this.#thread!.postMessage({ id, batch })
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#thread?.terminate()
+    this.#thread = undefined
+  }
+}

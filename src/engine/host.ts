@@ -1,0 +1,48 @@
+/**
+ * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage (embedded/, testing/).
+ */
+import type { ActivationId, Failure, Json, MessageId, Outcome, Usage } from '../core/index.ts'
+import type { AskOpened, Caller, Charge, CommandEvent, JournalEvent } from '../journal/index.ts'
+import type { Account } from './account.ts'
+import type { Activation } from './activation.ts'
+import type { Orchestration, StartOptions } from './context.ts'
+import type { Operation } from './operation.ts'
+
+/** Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit. */
+export interface Host {
+  now(): number
+  /** In strict mode a foreign await is an error. */
+  readonly strict: boolean
+  warn(code: 'orchestration.foreign-await', message: string): void
+  orchestration(activation: Activation): Orchestration | undefined
+  callerOf(activation: ActivationId): Caller
+  /** Adds to the log. `encoded` is the event's text if it is known already. Returns the text that will be stored. */
+  append(activation: Activation, event: JournalEvent, at: number, encoded?: string): string
+  /** The activation has something to deliver. */
+  ready(activation: Activation): void
+  /** Lets an effect out once the log it depends on is durable and everything recorded has been delivered (K5). */
+  letOut(op: Operation): void
+  /** The effect is still running in this process, for an earlier copy of the activation. */
+  inFlight(op: Operation): boolean
+  /** Stops an effect that is out, or takes it back. Its end arrives in any case. */
+  abort(op: Operation): void
+  startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void
+  stopWorker(op: Operation, reason: string): void
+  openQuestion(op: Operation, event: AskOpened): void
+  /** The question needs no answer any more. */
+  closeQuestion(op: Operation): void
+  /** Asks the outside whether a `once` effect has happened. */
+  openDoubt(op: Operation, isNew: boolean): void
+  openDivergence(activation: Activation, address: string, unclaimed: readonly string[]): void
+  send(from: Activation, to: ActivationId, id: MessageId, body: Json): void
+  /** Sets a charge aside on the accounts above, or says why not. */
+  reserve(activation: Activation, charge: Charge): Failure | undefined
+  settle(activation: Activation, reserved: Charge, actual: Charge | undefined): void
+  readValue(activation: Activation, key: string): Promise<Json>
+  updateValue(activation: Activation, key: string, change: (value: Json) => Json, idempotencyKey: string): Promise<Json>
+  settled(activation: Activation, outcome: Outcome, usage: Usage, recorded: boolean): void
+}
+
+/** A command as the code gives it, before it has an address. */
+export type Command = CommandEvent extends infer E ? (E extends CommandEvent ? Omit<E, 'address'> : never) : never
+export type { Account }

@@ -1,0 +1,8 @@
+/** What happens next: the context, the Engine port, and the replay machinery that engines share. */
+export * from './context.ts'
+export * from './port.ts'
+export { Account, reserveAll, type AccountState } from './account.ts'
+export { Activation, type Birth } from './activation.ts'
+export { backoff, Effects, encodeEnd, type EffectsHost } from './effects.ts'
+export type { Host } from './host.ts'
+export type { Operation } from './operation.ts'

@@ -1,0 +1,107 @@
+/**
+ * The Engine port: what a durable engine must offer so that teams run on it unchanged. The embedded engine is one, a distributed one another.
+ *
+ * Owns: the interface and its plain data. The behaviour is pinned by the contract suite in `reeve/testing`.
+ */
+import type { ActivationId, Json, Outcome, RunId, Usage } from '../core/index.ts'
+import type { ApprovalRequested, Caller, InterruptRaised, Recorded } from '../journal/index.ts'
+import type { AccountLimits, Registry } from './context.ts'
+
+/** A request to begin a run. The same `run` id twice begins it once. */
+export interface StartRun {
+  readonly run: RunId
+  readonly agent: string
+  readonly version: string
+  readonly input: Json
+  readonly caller?: Caller
+  readonly limits?: AccountLimits
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly outcome: Outcome
+  readonly usage: Usage
+}
+
+/** `waiting`: everything inside waits for somebody outside. `stuck`: it needs an operator (diverged replay, missing agent). */
+export type RunStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'stuck' | Outcome['status']
+
+/** One line about a run. */
+export interface RunSummary {
+  readonly run: RunId
+  readonly agent: string
+  readonly version: string
+  readonly status: RunStatus
+  readonly caller: Caller
+  readonly createdAt: number
+  readonly endedAt?: number
+}
+
+/** An open question of a run, as those who may answer it see it. */
+export interface Question {
+  readonly id: string
+  readonly kind: 'approval' | 'interrupt' | 'in-doubt' | 'diverged'
+  readonly run: RunId
+  readonly activation: ActivationId
+  readonly address: string
+  readonly askedAt: number
+  readonly until?: number
+  /** The event that asked; for `in-doubt` and `diverged`: what is in doubt. */
+  readonly body: ApprovalRequested | InterruptRaised | Json
+}
+
+/** What became of a post: taken, too late because somebody else was first, too late because nobody asks any more, or nobody there. */
+export type PostResult = 'accepted' | 'lost' | 'closed' | 'unknown'
+
+/** What may be posted from outside. */
+export type Post =
+  /** Answers a question. The first answer wins, from whichever process. */
+  | { readonly type: 'answer'; readonly activation: ActivationId; readonly address: string; readonly outcome: Outcome }
+  /** A message; `id` is its idempotency key. */
+  | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
+  /** An operator's command to a run. */
+  | { readonly type: 'cancel'; readonly run: RunId; readonly reason: string; readonly by?: string }
+  | { readonly type: 'pause'; readonly run: RunId; readonly at: 'next' | 'now' | 'after-model' | 'after-tools'; readonly withinMs?: number; readonly reason?: string; readonly by?: string }
+  | { readonly type: 'resume'; readonly run: RunId; readonly by?: string }
+  /** Says what became of an effect in doubt, or of a diverged address. */
+  | { readonly type: 'settle-doubt'; readonly activation: ActivationId; readonly address: string; readonly happened: boolean; readonly value?: Json; readonly by?: string }
+  | { readonly type: 'settle-divergence'; readonly activation: ActivationId; readonly address: string; readonly action: 'map' | 'execute' | 'drop'; readonly to?: string; readonly by?: string }
+
+/** Which runs to list; newest first. */
+export interface RunFilter {
+  readonly status?: readonly RunStatus[]
+  readonly agent?: string
+  readonly limit?: number
+}
+
+/** An ephemeral piece of work in progress (K9), with the place it came from and the attempt it belongs to. */
+export interface LivePart {
+  readonly activation: ActivationId
+  readonly address: string
+  readonly attempt: number
+  readonly part: Json
+}
+
+/** A durable engine. All methods may reject with a ReeveError of the `store.*` codes. */
+export interface Engine {
+  /** Begins a run. Resolves when it is durable. `created` is false if this id was begun before (with the same agent and input; else `run.conflict`). */
+  start(request: StartRun): Promise<{ readonly created: boolean }>
+  post(post: Post): Promise<PostResult>
+  /** Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. */
+  outcome(run: RunId): Promise<RunEnd>
+  summary(run: RunId): Promise<RunSummary | undefined>
+  runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  questions(filter?: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
+  /** The feed of a run after `from` (a position; 0 = all), complete up to now. */
+  read(run: RunId, from?: number): Promise<readonly Recorded[]>
+  /** Resolves when the run may have something new after `from`, or has ended, or the signal is aborted. */
+  changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
+  /** Hears live parts of a run in this process; returns how to stop. Must return quickly and never throw. */
+  listen(run: RunId, hear: (part: LivePart) => void): () => void
+  /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */
+  remove(run: RunId): Promise<void>
+  /** Begins to drive runs whose agents are in the registry, and goes on with those that were left. */
+  drive(registry: Registry): void
+  /** Stops driving and lets everything go. Runs stay as they are. Idempotent. */
+  close(): Promise<void>
+}

@@ -1,0 +1,188 @@
+/**
+ * Scopes: the context that orchestration holds. A scope turns names into addresses: scope path + name + ordinal among equals (K4).
+ *
+ * Owns: addressing and the verbs' small checks. Does not own: what becomes of a command (activation.ts).
+ * Counters die with the scope, so a leader with a million turns holds none of them.
+ */
+import { copy, deepFreeze, derivedId, failure, ReeveError, runOf, seededRandom, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
+import type { AskOpened, CommandEvent } from '../journal/index.ts'
+import type { Activation } from './activation.ts'
+import type { Arrival, AskOptions, Context, DomainEvent, Matcher, Place, SessionValues, StartOptions, StepIO, StepOptions } from './context.ts'
+import type { Command } from './host.ts'
+import { addressName, type Operation } from './operation.ts'
+
+/** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
+export class RestartRequested extends Error {
+  constructor() {
+    super('this activation restarts')
+    this.name = 'RestartRequested'
+  }
+}
+
+interface Counter {
+  next: number
+  last: Operation | undefined
+}
+
+export class Scope implements Context {
+  readonly #activation: Activation
+  readonly #path: string
+  readonly #compensating: boolean
+  readonly #version: string
+  readonly #names = new Map<string, Counter>()
+  #place: Place | undefined
+  #values: SessionValues | undefined
+
+  constructor(activation: Activation, path: string, compensating: boolean, version: string) {
+    this.#activation = activation
+    this.#path = path
+    this.#compensating = compensating
+    this.#version = version
+  }
+
+  get place(): Place {
+    const { id, birth, host } = this.#activation
+    this.#place ??= Object.freeze({
+      run: runOf(id),
+      activation: id,
+      agent: birth.agent,
+      version: this.#version,
+      path: Object.freeze([...birth.path]),
+      caller: deepFreeze(copy(host.callerOf(id) as Json)) as Place['caller'],
+    })
+    return this.#place
+  }
+
+  get input(): Json {
+    return this.#activation.birth.input
+  }
+
+  get carried(): Json | undefined {
+    return this.#activation.carried
+  }
+
+  #counter(name: string): Counter {
+    let counter = this.#names.get(name)
+    if (counter === undefined) this.#names.set(name, (counter = { next: 0, last: undefined }))
+    return counter
+  }
+
+  #address(name: string, counter: Counter): string {
+    const ordinal = counter.next++
+    return ordinal === 0 ? this.#path + addressName(name) : `${this.#path}${addressName(name)}#${ordinal}`
+  }
+
+  #open(name: string, command: Command, options?: StepOptions<never>): Operation | OpId {
+    this.#activation.guard(this.#compensating)
+    const counter = this.#counter(name)
+    const last = counter.last
+    if (last !== undefined && !last.ended && last.stopped === undefined) {
+      throw new ReeveError('orchestration.address-in-use', `"${last.address}" has not ended, and another "${name}" is begun in the same scope`, {
+        hint: 'Concurrent branches need names of their own on replay: open a scope for each, ctx.scope(name), or use different names.',
+      })
+    }
+    const address = this.#address(name, counter)
+    const operation = this.#activation.open(address, command, this.#path, options)
+    counter.last = operation
+    return operation ?? (address as OpId)
+  }
+
+  begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options: StepOptions<T> = {}): OpId {
+    const reserve = options.reserve
+    const command = { type: 'step.begun', ...options.as, op: 'step', effect: options.effect ?? 'idempotent', ...(reserve === undefined ? {} : { reserve }) } as Command
+    const operation = this.#open(name, command, options as unknown as StepOptions<never>)
+    if (typeof operation === 'string') return operation
+    operation.run = effect
+    this.#activation.letOut(operation, reserve)
+    return operation.address
+  }
+
+  start(agent: string, input: Json, options: StartOptions = {}): ActivationId {
+    const command = { type: 'worker.started', op: 'worker', agent, ...(options.callId === undefined ? {} : { callId: options.callId }) } as const
+    const operation = this.#open(options.name ?? agent, command)
+    if (typeof operation === 'string') return operation as unknown as ActivationId
+    if (!operation.endRecorded) this.#activation.host.startWorker(operation, agent, input, options)
+    return operation.id as ActivationId
+  }
+
+  ask(name: string, options: AskOptions = {}): OpId {
+    const until = options.until === undefined ? {} : { until: options.until.getTime() }
+    const command = { type: 'timer.set', ...options.as, op: 'ask', ...until } as Command
+    const operation = this.#open(name, command)
+    if (typeof operation === 'string') return operation
+    this.#activation.ask(operation, { ...command, address: operation.address } as AskOpened)
+    return operation.address
+  }
+
+  send(to: ActivationId, body: Json): MessageId {
+    this.#activation.guard(this.#compensating)
+    const address = this.#address('!send', this.#counter('!send'))
+    const id = derivedId('msg', this.#activation.id, address) as MessageId
+    if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id })) this.#activation.host.send(this.#activation, to, id, body)
+    return id
+  }
+
+  emit(event: DomainEvent): void {
+    this.#activation.guard(this.#compensating)
+    const address = this.#address(`!${event.type}`, this.#counter(`!${event.type}`))
+    this.#activation.once(address, { ...event, op: 'fact' } as Command & CommandEvent)
+  }
+
+  stop(what: OpId | ActivationId, reason: string): void {
+    this.#activation.stop(what, reason)
+  }
+
+  next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
+  next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
+  next(match?: Matcher): Promise<Arrival>
+  next(match?: Matcher): Promise<Arrival> {
+    try {
+      this.#activation.guard(this.#compensating)
+    } catch (thrown) {
+      return Promise.reject(thrown as Error)
+    }
+    return this.#activation.wait(match)
+  }
+
+  scope(name: string): Scope {
+    return new Scope(this.#activation, `${this.#address(name, this.#counter(name))}/`, this.#compensating, this.#version)
+  }
+
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void {
+    this.#activation.onCancel(name, undo)
+  }
+
+  get values(): SessionValues {
+    this.#values ??= {
+      get: (key) => this.#value(`value.get:${key}`, 'read', () => this.#activation.host.readValue(this.#activation, key)),
+      update: (key, change) => this.#value(`value.update:${key}`, 'idempotent', (io) => this.#activation.host.updateValue(this.#activation, key, change, io.key)),
+    }
+    return this.#values
+  }
+
+  async #value(name: string, effect: 'read' | 'idempotent', run: (io: StepIO) => Promise<Json>): Promise<Json> {
+    const { outcome } = await this.next(this.begin(name, run, { effect, ...(effect === 'idempotent' ? { aliases: [] } : {}) }))
+    if (outcome.status === 'completed') return outcome.output
+    const what = outcome.status === 'failed' ? outcome.failure : failure('store.unavailable', `the value could not be reached: ${outcome.status}`, 'transport')
+    throw new ReeveError(what.code, what.message, { retryable: what.retryable })
+  }
+
+  restart(state: Json): never {
+    this.#activation.guard(this.#compensating)
+    this.#activation.restart(state)
+  }
+
+  now(): Date {
+    return new Date(this.#activation.clock)
+  }
+
+  random(): number {
+    const counter = this.#counter('!random')
+    return seededRandom(this.#activation.id + this.#path, counter.next++)
+  }
+
+  id(prefix: string): string {
+    return derivedId(prefix, this.#activation.id, this.#address(`!id.${prefix}`, this.#counter(`!id.${prefix}`)))
+  }
+}
+

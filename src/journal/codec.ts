@@ -1,0 +1,89 @@
+/**
+ * Codec: between events in memory and the text that is stored. The only place that knows event versions (K12).
+ *
+ * Rules: what was released is never edited. To change an event, raise its number in `versions`, add the step from the former version to
+ * `upcasters`, and add a golden journal under test/replay/golden.
+ */
+import { messageOf, ReeveError } from '../core/index.ts'
+import type { JournalEvent } from './events.ts'
+
+/** The current version of every event. */
+export const versions: Readonly<Record<JournalEvent['type'], number>> = {
+  'activation.started': 1,
+  'activation.restarted': 1,
+  'activation.settled': 1,
+  'agent.moved': 1,
+  'step.begun': 1,
+  'model.requested': 1,
+  'tool.called': 1,
+  'worker.started': 1,
+  'timer.set': 1,
+  'interrupt.raised': 1,
+  'approval.requested': 1,
+  'message.sent': 1,
+  'fact.noted': 1,
+  'delegation.refused': 1,
+  'output.forwarded': 1,
+  'worker.recruited': 1,
+  'tool.refused': 1,
+  'approval.resolved': 1,
+  'step.settled': 1,
+  'worker.settled': 1,
+  'ask.settled': 1,
+  'message.received': 1,
+  'message.refused': 1,
+  'cancel.received': 1,
+  'step.attempt-failed': 1,
+  'effect.in-doubt': 1,
+  'effect.cleared': 1,
+  'run.pausing': 1,
+  'run.paused': 1,
+  'run.resumed': 1,
+  'replay.diverged': 1,
+  'replay.resolved': 1,
+  'value.updated': 1,
+}
+
+/** An event as an older version wrote it. */
+export type OldEvent = { readonly type: string; readonly v?: number } & Record<string, unknown>
+/** Brings an event from its version to the next one. Pure; may change the type. */
+export type Upcaster = (event: OldEvent) => OldEvent
+
+/** From `type@version` to the step that leads to the next version. Empty as long as nothing released has changed. */
+export const upcasters: Readonly<Record<string, Upcaster>> = {}
+
+/** The stored text of an event. Throws what `JSON.stringify` throws (a cycle, a BigInt). */
+export function encode(event: JournalEvent): string {
+  const version = versions[event.type]
+  return JSON.stringify(version === 1 ? event : { ...event, v: version })
+}
+
+/**
+ * The event that a stored text holds, in its current version.
+ * Throws `store.corrupt` for a text that is not an event, `journal.unknown-event` for one that a newer Reeve wrote.
+ */
+export function decode(text: string, known: Readonly<Record<string, number>> = versions, steps: Readonly<Record<string, Upcaster>> = upcasters): JournalEvent {
+  let event: OldEvent
+  try {
+    event = JSON.parse(text) as OldEvent
+  } catch (thrown) {
+    throw new ReeveError('store.corrupt', `a journal entry is not JSON: ${messageOf(thrown)}`, { hint: 'Restore the store from a backup.', cause: thrown })
+  }
+  if (known[event.type] === (event.v ?? 1)) return event as unknown as JournalEvent
+  return upcast(event, known, steps)
+}
+
+function upcast(event: OldEvent, known: Readonly<Record<string, number>>, steps: Readonly<Record<string, Upcaster>>): JournalEvent {
+  for (;;) {
+    const version = event.v ?? 1
+    const current = known[event.type]
+    if (current === version) return event as unknown as JournalEvent
+    const step = steps[`${event.type}@${version}`]
+    if (step === undefined) {
+      throw new ReeveError('journal.unknown-event', `the journal holds "${event.type}" in version ${version}, which this version of Reeve does not know`, {
+        hint: 'It was written by a newer Reeve. Upgrade this process; nothing was changed.',
+      })
+    }
+    event = step(event)
+  }
+}

@@ -1,0 +1,326 @@
+/**
+ * What can have happened: the event union, by family. Past tense, JSON, append-only (K1).
+ *
+ * An activation's log holds three sorts of events, and replay treats them differently:
+ *  - *commands* (they have `op` and `address`): what the code asked for. The same code asks again on replay and claims them (K4).
+ *  - *arrivals*: what came in, in the order in which the code saw it. The only nondeterminism there is.
+ *  - *notes*: what the engine did on its own. The code never sees them; views do.
+ *
+ * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
+ */
+import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, SessionId, Usage } from '../core/index.ts'
+
+/** How an effect behaves when it must be run again after a crash (K6). `model` is a model call: repeatable, but paid for. */
+export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
+
+/** Who asked for a run and what the caller wants workers to know. Goes down the tree, copied and read-only. */
+export interface Caller {
+  readonly user?: string
+  readonly metadata?: JsonObject
+  readonly session?: SessionId
+}
+
+// ---- lifecycle --------------------------------------------------------------------------------------------------------------------
+
+/** First event of every activation. `caller` only on the root. */
+export interface ActivationStarted {
+  readonly type: 'activation.started'
+  readonly agent: string
+  readonly version: string
+  readonly input: Json
+  readonly caller?: Caller
+}
+/** The log begins a new segment with carried state; everything before it is history only. */
+export interface ActivationRestarted {
+  readonly type: 'activation.restarted'
+  readonly state: Json
+  readonly segment: number
+  /** Workers and questions still open: their ends will arrive in the new segment. */
+  readonly open: readonly { readonly address: string; readonly op: 'worker' | 'ask' }[]
+  /** Arrivals that the code had not read yet. */
+  readonly unread: readonly ArrivalEvent[]
+}
+/** The code that goes on with this activation is another version than the one that began it. */
+export interface AgentMoved {
+  readonly type: 'agent.moved'
+  readonly from: string
+  readonly to: string
+}
+/** Last event of every activation, exactly one (K7). */
+export interface ActivationSettled {
+  readonly type: 'activation.settled'
+  readonly outcome: Outcome
+  /** Usage of this activation and everything below it. Absent: no model was called. */
+  readonly usage?: Usage
+  /** Addresses of operations that were still open and were stopped; their ends are not recorded. */
+  readonly open?: readonly string[]
+}
+
+// ---- commands: steps ----------------------------------------------------------------------------------------------------------------
+
+interface StepCommand {
+  readonly op: 'step'
+  readonly address: string
+  readonly effect: EffectClass
+  /** What the account of the tree sets aside for it until its end is known. */
+  readonly reserve?: Charge
+}
+/** An effect of code agents, hooks and the runtime itself. */
+export interface StepBegun extends StepCommand {
+  readonly type: 'step.begun'
+}
+/** A model call. The prompt is not stored: its messages are elsewhere in the journal; the hash tells whether it was the same. */
+export interface ModelRequested extends StepCommand {
+  readonly type: 'model.requested'
+  readonly model: string
+  readonly prompt: string
+  readonly renderer: number
+  readonly messages: number
+}
+/** A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited, validated with defaults). */
+export interface ToolCalled extends StepCommand {
+  readonly type: 'tool.called'
+  readonly tool: string
+  readonly callId?: string
+  readonly input?: Json
+}
+/** A charge on the account of a tree: model calls, tokens, US dollars. */
+export interface Charge {
+  readonly turns?: number
+  readonly tokens?: number
+  readonly usd?: number
+}
+
+// ---- commands: workers, questions, messages, facts -----------------------------------------------------------------------------------
+
+/** A worker was started. What crossed to it is the input of its own `activation.started`. */
+export interface WorkerStarted {
+  readonly type: 'worker.started'
+  readonly op: 'worker'
+  readonly address: string
+  readonly agent: string
+  readonly callId?: string
+}
+interface AskCommand {
+  readonly op: 'ask'
+  readonly address: string
+  /** Absolute deadline in milliseconds since 1970; the clock then answers `timed-out`. */
+  readonly until?: number
+}
+/** A timer. Nobody but the clock answers it. */
+export interface TimerSet extends AskCommand {
+  readonly type: 'timer.set'
+}
+/** A request for a value from the outside. */
+export interface InterruptRaised extends AskCommand {
+  readonly type: 'interrupt.raised'
+  readonly id: string
+  readonly question: Json
+  readonly path: readonly string[]
+}
+/** A yes/no question to the outside about one exact action. */
+export interface ApprovalRequested extends AskCommand {
+  readonly type: 'approval.requested'
+  readonly id: string
+  readonly path: readonly string[]
+  readonly tool: string
+  readonly toolVersion: string
+  readonly callId?: string
+  readonly input: Json
+  /** SHA-256 of the canonical arguments: the approval holds for exactly these. */
+  readonly inputHash: string
+  readonly reason: string
+  readonly risk: 'low' | 'medium' | 'high' | 'critical'
+  readonly onTimeout: 'reject' | 'approve'
+}
+/** A message was sent to another activation's inbox. */
+export interface MessageSent {
+  readonly type: 'message.sent'
+  readonly op: 'send'
+  readonly address: string
+  readonly to: ActivationId
+  readonly id: MessageId
+}
+interface Fact {
+  readonly op: 'fact'
+  readonly address: string
+}
+/** A fact of the user's own. */
+export interface FactNoted extends Fact {
+  readonly type: 'fact.noted'
+  readonly name: string
+  readonly data: Json
+}
+/** A delegation that never became a worker: unknown worker, depth, permission, or a hook that said no. */
+export interface DelegationRefused extends Fact {
+  readonly type: 'delegation.refused'
+  readonly worker: string
+  readonly callId?: string
+  readonly failure: Failure
+}
+/** The leader answers with a worker's output, verbatim. */
+export interface OutputForwarded extends Fact {
+  readonly type: 'output.forwarded'
+  readonly worker: string
+  readonly delegation: ActivationId
+}
+/** A specialist joined the team while the run went on. */
+export interface WorkerRecruited extends Fact {
+  readonly type: 'worker.recruited'
+  readonly worker: string
+  readonly reason: string
+}
+/** A tool call that did not run: unknown tool, invalid arguments, not permitted, rejected. */
+export interface ToolRefused extends Fact {
+  readonly type: 'tool.refused'
+  readonly tool: string
+  readonly callId?: string
+  readonly failure: Failure
+}
+/** How an approval came out, with the arguments that hold from now on if a human edited them. */
+export interface ApprovalResolved extends Fact {
+  readonly type: 'approval.resolved'
+  readonly id: string
+  readonly resolution: 'approved' | 'rejected' | 'timed-out-rejected' | 'timed-out-approved' | 'edited' | 'cancelled'
+  readonly approver?: string
+  readonly comment?: string
+  readonly inputHash?: string
+}
+
+// ---- arrivals -----------------------------------------------------------------------------------------------------------------------
+
+/** An effect has ended. `usage` and `charge` say what it used; absent where that is unknown (K11). */
+export interface StepSettled {
+  readonly type: 'step.settled'
+  readonly address: string
+  readonly outcome: Outcome
+  readonly attempts?: number
+  readonly usage?: Usage
+  readonly charge?: Charge
+}
+/** A worker has ended, with the usage of its whole tree. */
+export interface WorkerSettled {
+  readonly type: 'worker.settled'
+  readonly address: string
+  readonly outcome: Outcome
+  readonly usage?: Usage
+}
+/** A question was answered or its deadline passed. */
+export interface AskSettled {
+  readonly type: 'ask.settled'
+  readonly address: string
+  readonly outcome: Outcome
+}
+/** A message came in. */
+export interface MessageReceived {
+  readonly type: 'message.received'
+  readonly id: MessageId
+  readonly from?: ActivationId
+  readonly body: Json
+}
+/** A message of mine was not taken: nobody has that address, or they have settled. */
+export interface MessageRefused {
+  readonly type: 'message.refused'
+  readonly id: MessageId
+  readonly reason: 'unknown' | 'closed'
+}
+/** The operator, the leader or a limit ended this activation. */
+export interface CancelReceived {
+  readonly type: 'cancel.received'
+  readonly reason: string
+  readonly by?: string
+  readonly limit?: 'usd' | 'tokens' | 'minutes' | 'turns'
+}
+
+// ---- notes --------------------------------------------------------------------------------------------------------------------------
+
+/** One try of an effect failed and another follows after `delayMs`. */
+export interface AttemptFailed {
+  readonly type: 'step.attempt-failed'
+  readonly address: string
+  readonly attempt: number
+  readonly failure: Failure
+  readonly delayMs: number
+}
+/** A `once` effect was in flight when its process ended: nobody knows whether it happened, and somebody must say. */
+export interface EffectInDoubt {
+  readonly type: 'effect.in-doubt'
+  readonly address: string
+  readonly id: string
+  readonly round: number
+}
+/** Somebody said that an effect in doubt did not happen: it runs (again). */
+export interface EffectCleared {
+  readonly type: 'effect.cleared'
+  readonly address: string
+  readonly by?: string
+}
+/** The operator asked for a pause; effects in flight may still end. Recorded on the root. */
+export interface RunPausing {
+  readonly type: 'run.pausing'
+  readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
+  readonly reason?: string
+  readonly by?: string
+}
+/** Nothing is in flight any more. */
+export interface RunPaused {
+  readonly type: 'run.paused'
+}
+/** The operator let the run go on. */
+export interface RunResumed {
+  readonly type: 'run.resumed'
+  readonly by?: string
+}
+/** The code asks for a new effect while a recorded one is unclaimed: somebody must say what became of it. */
+export interface ReplayDiverged {
+  readonly type: 'replay.diverged'
+  readonly address: string
+  readonly unclaimed: readonly string[]
+}
+/** What was decided about an address after `replay.diverged`. */
+export interface ReplayResolved {
+  readonly type: 'replay.resolved'
+  readonly address: string
+  readonly action: 'map' | 'execute' | 'drop'
+  readonly to?: string
+  readonly by?: string
+}
+/** A value of a session was written; recorded in the session's own stream. */
+export interface ValueUpdated {
+  readonly type: 'value.updated'
+  readonly key: string
+  readonly value: Json
+  readonly version: number
+  readonly by?: RunId
+}
+
+export type LifecycleEvent = ActivationStarted | ActivationRestarted | AgentMoved | ActivationSettled
+export type StepOpened = StepBegun | ModelRequested | ToolCalled
+export type AskOpened = TimerSet | InterruptRaised | ApprovalRequested
+export type FactEvent = FactNoted | DelegationRefused | OutputForwarded | WorkerRecruited | ToolRefused | ApprovalResolved
+export type CommandEvent = StepOpened | WorkerStarted | AskOpened | MessageSent | FactEvent
+export type ArrivalEvent = StepSettled | WorkerSettled | AskSettled | MessageReceived | MessageRefused | CancelReceived
+export type NoteEvent =
+  | AttemptFailed | EffectInDoubt | EffectCleared | RunPausing | RunPaused | RunResumed | ReplayDiverged | ReplayResolved | ValueUpdated | AgentMoved
+
+/** Everything that a journal can hold. */
+export type JournalEvent = LifecycleEvent | CommandEvent | ArrivalEvent | NoteEvent
+
+/** An event with its place: `seq` is gapless in its activation, `position` orders the feed of a run, `at` is milliseconds since 1970. */
+export interface Recorded<E extends JournalEvent = JournalEvent> {
+  readonly position: number
+  readonly run: RunId
+  readonly activation: ActivationId
+  readonly seq: number
+  readonly at: number
+  readonly event: E
+}
+
+const arrivals: ReadonlySet<string> = new Set<ArrivalEvent['type']>([
+  'step.settled', 'worker.settled', 'ask.settled', 'message.received', 'message.refused', 'cancel.received',
+])
+
+/** True for what the code asked for. */
+export const isCommand = (event: JournalEvent): event is CommandEvent => 'op' in event
+/** True for what came in. */
+export const isArrival = (event: JournalEvent): event is ArrivalEvent => arrivals.has(event.type)

@@ -1,0 +1,285 @@
+/**
+ * The fold: takes a run's events in, one by one, and keeps what views need (K1).
+ *
+ * Owns: what each event changes. Does not own: the pictures made of it (picture.ts).
+ * K1: the same events give the same fold. K7: an activation ends once, and what it had open is closed with it. K11: usage is the sum of the rows
+ * recorded where they occurred; nothing is subtracted.
+ */
+import { addUsage, parentOf, rootActivation, type ActivationId, type Json, type MessageId, type Outcome, type RunId, type Usage } from '../core/index.ts'
+import type { ApprovalRequested, ApprovalResolved, AskOpened, Caller, CommandEvent, InterruptRaised, JournalEvent, Recorded, StepOpened } from './events.ts'
+import type { ActivationView, ApprovalView, DoubtView, FailedAttempt, InterruptView, MessageView, OpenOperation, RecruitView, RunView } from './views.ts'
+
+type Draft<T> = { -readonly [K in keyof T]: T[K] }
+
+/** @internal An activation while it is folded. */
+export interface ActivationFold {
+  readonly view: Draft<Omit<ActivationView, 'open' | 'state' | 'usage'>>
+  readonly open: Map<string, Draft<OpenOperation>>
+  /** Usage of its own steps, without its workers. */
+  usage: Usage
+}
+
+/** The state of the fold. Opaque: make one with `newRunFold`, feed it with `foldRun`, look at it with `viewOf`. */
+export interface RunFold {
+  run: RunId | undefined
+  position: number
+  input: Json
+  caller: Caller
+  readonly activations: Map<ActivationId, ActivationFold>
+  readonly approvals: Map<string, Draft<ApprovalView>>
+  readonly interrupts: Map<string, Draft<InterruptView>>
+  readonly doubts: Map<string, DoubtView>
+  /** Open questions by activation and address: their ids. */
+  readonly asked: Map<string, string>
+  readonly messages: Map<MessageId, Draft<MessageView>>
+  readonly recruits: RecruitView[]
+  readonly failedAttempts: FailedAttempt[]
+  pause: (NonNullable<RunView['pause']> & { readonly reached: boolean }) | undefined
+  cancel: RunView['cancel']
+}
+
+/** The fold of nothing. */
+export function newRunFold(): RunFold {
+  return {
+    run: undefined,
+    position: 0,
+    input: null,
+    caller: {},
+    activations: new Map(),
+    approvals: new Map(),
+    interrupts: new Map(),
+    doubts: new Map(),
+    asked: new Map(),
+    messages: new Map(),
+    recruits: [],
+    failedAttempts: [],
+    pause: undefined,
+    cancel: undefined,
+  }
+}
+
+/** Takes one more event in: changes and returns the fold. Events already folded (by position) change nothing. */
+export function foldRun(fold: RunFold, recorded: Recorded): RunFold {
+  if (recorded.position <= fold.position) return fold
+  fold.position = recorded.position
+  fold.run ??= recorded.run
+  const { event } = recorded
+  if (event.type === 'activation.started') {
+    begin(fold, recorded, event)
+    return fold
+  }
+  const at = fold.activations.get(recorded.activation)
+  if (at === undefined) return fold
+  if ('op' in event) foldCommand(fold, at, recorded, event)
+  else foldRest(fold, at, recorded, event)
+  return fold
+}
+
+function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<JournalEvent, { type: 'activation.started' }>): void {
+  const parent = parentOf(activation)?.parent
+  const above = parent === undefined ? undefined : fold.activations.get(parent)?.view
+  if (activation === rootActivation(run)) {
+    fold.input = event.input
+    fold.caller = event.caller ?? {}
+  }
+  fold.activations.set(activation, {
+    view: {
+      activation,
+      agent: event.agent,
+      version: event.version,
+      ...(parent === undefined ? {} : { parent }),
+      path: [...(above?.path ?? []), event.agent],
+      startedAt: at,
+      modelCalls: 0,
+      toolCalls: 0,
+      failedAttempts: 0,
+      recruited: fold.recruits.some((each) => each.worker === event.agent && each.by === parent),
+    },
+    open: new Map(),
+    usage: [],
+  })
+}
+
+function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, event: CommandEvent): void {
+  switch (event.op) {
+    case 'step':
+      if (event.type === 'model.requested') here.view.modelCalls++
+      if (event.type === 'tool.called') here.view.toolCalls++
+      here.open.set(event.address, operation(stepKind(event), stepName(event), event.address, recorded.at))
+      return
+    case 'worker':
+      here.open.set(event.address, operation('worker', event.agent, event.address, recorded.at))
+      return
+    case 'ask':
+      foldQuestion(fold, here, recorded, event)
+      return
+    case 'send':
+      fold.messages.set(event.id, { id: event.id, from: recorded.activation, to: event.to, sentAt: recorded.at, ...received(fold, event.id) })
+      return
+    case 'fact':
+      if (event.type === 'worker.recruited') fold.recruits.push({ worker: event.worker, reason: event.reason, by: recorded.activation, at: recorded.at })
+      if (event.type === 'approval.resolved') resolve(fold, event, recorded.at)
+  }
+}
+
+/** A receiver's log may be read before its sender's when both were committed at once. */
+function received(fold: RunFold, id: MessageId): Pick<MessageView, 'state' | 'body'> {
+  const known = fold.messages.get(id)
+  return known === undefined ? { state: 'sent' } : { state: known.state, ...(known.body === undefined ? {} : { body: known.body }) }
+}
+
+const stepKind = (event: StepOpened): OpenOperation['kind'] => (event.type === 'model.requested' ? 'model' : event.type === 'tool.called' ? 'tool' : 'step')
+const stepName = (event: StepOpened): string => (event.type === 'model.requested' ? event.model : event.type === 'tool.called' ? event.tool : event.address)
+
+function operation(kind: OpenOperation['kind'], name: string, address: string, since: number): Draft<OpenOperation> {
+  return { kind, name, address, since, failedAttempts: 0, inDoubt: false }
+}
+
+function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: AskOpened): void {
+  const { agent } = here.view
+  const until = event.until === undefined ? {} : { until: event.until }
+  const common = { activation, address: event.address, agent, askedAt: at, open: true, ...until }
+  if (event.type === 'timer.set') {
+    here.open.set(event.address, operation('timer', event.address, event.address, at))
+  } else if (event.type === 'interrupt.raised') {
+    here.open.set(event.address, operation('interrupt', event.id, event.address, at))
+    fold.asked.set(key(activation, event.address), event.id)
+    fold.interrupts.set(event.id, { ...common, ...pickInterrupt(event) })
+  } else {
+    here.open.set(event.address, operation('approval', event.tool, event.address, at))
+    fold.asked.set(key(activation, event.address), event.id)
+    fold.approvals.set(event.id, { ...common, ...pickApproval(event) })
+  }
+}
+
+const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({ id, path, question })
+
+function pickApproval(event: ApprovalRequested): Pick<ApprovalView, 'id' | 'path' | 'tool' | 'toolVersion' | 'input' | 'inputHash' | 'reason' | 'risk' | 'onTimeout'> {
+  const { id, path, tool, toolVersion, input, inputHash, reason, risk, onTimeout } = event
+  return { id, path, tool, toolVersion, input, inputHash, reason, risk, onTimeout }
+}
+
+function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {
+  const approval = fold.approvals.get(event.id)
+  if (approval === undefined) return
+  approval.open = false
+  approval.resolution = event.resolution
+  approval.resolvedAt ??= at
+  if (event.approver !== undefined) approval.approver = event.approver
+  if (event.comment !== undefined) approval.comment = event.comment
+}
+
+function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event: Exclude<JournalEvent, CommandEvent>): void {
+  const { activation, at } = recorded
+  switch (event.type) {
+    case 'step.settled':
+      here.usage = addUsage(here.usage, event.usage ?? [])
+      close(fold, here, activation, event.address)
+      return
+    case 'worker.settled':
+      close(fold, here, activation, event.address)
+      return
+    case 'ask.settled':
+      close(fold, here, activation, event.address)
+      answered(fold, activation, event.address, event.outcome, at)
+      return
+    case 'message.received': {
+      const known = fold.messages.get(event.id)
+      const from = known?.from ?? event.from
+      fold.messages.set(event.id, { id: event.id, to: activation, sentAt: known?.sentAt ?? at, state: 'received', body: event.body, ...(from === undefined ? {} : { from }) })
+      return
+    }
+    case 'message.refused': {
+      const known = fold.messages.get(event.id)
+      if (known !== undefined) known.state = 'refused'
+      return
+    }
+    case 'cancel.received':
+      if (here.view.parent === undefined) fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
+      return
+    case 'activation.settled':
+      settle(fold, here, activation, event.outcome, at)
+      return
+    default:
+      foldNote(fold, here, recorded, event)
+  }
+}
+
+type Note = Exclude<JournalEvent, CommandEvent | { type: 'step.settled' | 'worker.settled' | 'ask.settled' | 'message.received' | 'message.refused' | 'cancel.received' | 'activation.settled' }>
+
+function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: Note): void {
+  switch (event.type) {
+    case 'activation.restarted': {
+      const kept = new Set(event.open.map((each) => each.address))
+      for (const address of [...here.open.keys()]) if (!kept.has(address)) close(fold, here, activation, address)
+      return
+    }
+    case 'agent.moved':
+      here.view.version = event.to
+      return
+    case 'step.attempt-failed': {
+      here.view.failedAttempts++
+      const open = here.open.get(event.address)
+      if (open !== undefined) open.failedAttempts++
+      const { address, attempt, failure, delayMs } = event
+      fold.failedAttempts.push({ activation, address, attempt, failure, delayMs, at })
+      return
+    }
+    case 'effect.in-doubt':
+    case 'replay.diverged': {
+      const open = here.open.get(event.address)
+      if (open !== undefined && event.type === 'effect.in-doubt') open.inDoubt = true
+      const unclaimed = event.type === 'replay.diverged' ? event.unclaimed : []
+      fold.doubts.set(key(activation, event.address), { kind: event.type === 'replay.diverged' ? 'diverged' : 'in-doubt', activation, address: event.address, since: at, unclaimed })
+      return
+    }
+    case 'effect.cleared':
+    case 'replay.resolved': {
+      fold.doubts.delete(key(activation, event.address))
+      const open = here.open.get(event.address)
+      if (open !== undefined) open.inDoubt = false
+      return
+    }
+    case 'run.pausing':
+      fold.pause = { at: event.at, since: at, reached: false, ...(event.reason === undefined ? {} : { reason: event.reason }), ...(event.by === undefined ? {} : { by: event.by }) }
+      return
+    case 'run.paused':
+      if (fold.pause !== undefined) fold.pause = { ...fold.pause, reached: true }
+      return
+    case 'run.resumed':
+      fold.pause = undefined
+      return
+    case 'activation.started':
+    case 'value.updated':
+      return
+  }
+}
+
+const key = (activation: ActivationId, address: string): string => `${activation}|${address}`
+
+function close(fold: RunFold, here: ActivationFold, activation: ActivationId, address: string): void {
+  here.open.delete(address)
+  fold.doubts.delete(key(activation, address))
+}
+
+/** A question has its answer; how an approval came out is a fact of its own that follows. */
+function answered(fold: RunFold, activation: ActivationId, address: string, outcome: Outcome, at: number): void {
+  const id = fold.asked.get(key(activation, address))
+  if (id === undefined) return
+  fold.asked.delete(key(activation, address))
+  const asked = fold.interrupts.get(id) ?? fold.approvals.get(id)
+  if (asked === undefined) return
+  asked.open = false
+  asked.resolvedAt = at
+  if ('question' in asked) asked.outcome = outcome
+  else if (outcome.status === 'cancelled') asked.resolution = 'cancelled'
+}
+
+function settle(fold: RunFold, here: ActivationFold, activation: ActivationId, outcome: Outcome, at: number): void {
+  here.view.endedAt = at
+  here.view.outcome = outcome
+  for (const address of [...here.open.keys()]) {
+    close(fold, here, activation, address)
+    answered(fold, activation, address, { status: 'cancelled', reason: 'its agent has ended' }, at)
+  }
+}

@@ -1,0 +1,8 @@
+/** What happened: the event union, its codec and the views folded from it. */
+export * from './events.ts'
+export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
+export { foldRun, newRunFold, type RunFold } from './fold.ts'
+export { runView, viewOf } from './picture.ts'
+export type {
+  ActivationView, ApprovalView, DoubtView, FailedAttempt, InterruptView, MessageView, OpenOperation, RecruitView, RunView, ViewStatus,
+} from './views.ts'

@@ -1,0 +1,89 @@
+/**
+ * The pictures: a run's view out of its fold.
+ *
+ * Owns: the status a journal shows, usage rolled up the tree, and that whatever is handed out is a copy. Does not own: what events change
+ * (fold.ts). K1: a view says nothing that is not in the events before its position.
+ */
+import { addUsage, rootActivation, type ActivationId, type RunId, type Usage } from '../core/index.ts'
+import { foldRun, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
+import type { Recorded } from './events.ts'
+import type { ActivationView, RunView, ViewStatus } from './views.ts'
+
+/** The view of a run's events, given in the order of their positions. */
+export function runView(events: Iterable<Recorded>): RunView {
+  const fold = newRunFold()
+  for (const recorded of events) foldRun(fold, recorded)
+  return viewOf(fold)
+}
+
+/** A picture of the fold as it is now. It shares nothing with it. */
+export function viewOf(fold: RunFold): RunView {
+  const run = fold.run ?? ('' as RunId)
+  const root = fold.activations.get(rootActivation(run))
+  const busy = busyTrees(fold)
+  const usage = usageOfTrees(fold)
+  const activations = [...fold.activations].map(([id, each]) => activationView(each, busy.has(id), usage.get(id) ?? []))
+  const { pause, cancel } = fold
+  return structuredClone({
+    run,
+    status: statusOf(fold, root, busy),
+    agent: root?.view.agent ?? '',
+    version: root?.view.version ?? '',
+    input: fold.input,
+    caller: fold.caller,
+    startedAt: root?.view.startedAt ?? 0,
+    ...(root?.view.endedAt === undefined ? {} : { endedAt: root.view.endedAt }),
+    ...(root?.view.outcome === undefined ? {} : { outcome: root.view.outcome }),
+    activations,
+    approvals: [...fold.approvals.values()],
+    interrupts: [...fold.interrupts.values()],
+    doubts: [...fold.doubts.values()],
+    messages: [...fold.messages.values()],
+    recruits: fold.recruits,
+    failedAttempts: fold.failedAttempts,
+    usage: usage.get(rootActivation(run)) ?? [],
+    ...(pause === undefined ? {} : { pause: { at: pause.at, since: pause.since, ...(pause.reason === undefined ? {} : { reason: pause.reason }), ...(pause.by === undefined ? {} : { by: pause.by }) } }),
+    ...(cancel === undefined ? {} : { cancel }),
+    position: fold.position,
+  })
+}
+
+function activationView({ view, open }: ActivationFold, busy: boolean, usage: Usage): ActivationView {
+  const { outcome } = view
+  return { ...view, state: outcome?.status ?? (busy ? 'running' : 'waiting'), open: [...open.values()], usage }
+}
+
+function statusOf(fold: RunFold, root: ActivationFold | undefined, busy: ReadonlySet<ActivationId>): ViewStatus {
+  if (root?.view.outcome !== undefined) return root.view.outcome.status
+  if (fold.pause !== undefined) return fold.pause.reached ? 'paused' : 'pausing'
+  if (root === undefined || busy.has(root.view.activation)) return 'running'
+  return [...fold.doubts.values()].some((each) => each.kind === 'diverged') ? 'stuck' : 'waiting'
+}
+
+/** The activations that work, or have somebody below them who does. The others wait for somebody outside. */
+function busyTrees(fold: RunFold): ReadonlySet<ActivationId> {
+  const busy = new Set<ActivationId>()
+  const withLiveWorkers = new Set<ActivationId>()
+  for (const [id, { view, open }] of [...fold.activations].reverse()) {
+    if (view.outcome !== undefined) continue
+    if (view.parent !== undefined) withLiveWorkers.add(view.parent)
+    const stopped = fold.doubts.size > 0 && [...fold.doubts.values()].some((each) => each.activation === id)
+    const works = [...open.values()].some((each) => ['model', 'tool', 'step', 'timer'].includes(each.kind) && !each.inDoubt)
+    const asks = [...open.values()].some((each) => each.kind === 'approval' || each.kind === 'interrupt' || each.inDoubt)
+    const onWorkers = withLiveWorkers.has(id)
+    if (works || !(asks || onWorkers || stopped)) busy.add(id)
+    if (busy.has(id) && view.parent !== undefined) busy.add(view.parent)
+  }
+  return busy
+}
+
+/** Usage of each activation and everything below it. */
+function usageOfTrees(fold: RunFold): ReadonlyMap<ActivationId, Usage> {
+  const totals = new Map<ActivationId, Usage>()
+  for (const [id, { view, usage }] of [...fold.activations].reverse()) {
+    const total = addUsage(usage, totals.get(id) ?? [])
+    totals.set(id, total)
+    if (view.parent !== undefined) totals.set(view.parent, addUsage(total, totals.get(view.parent) ?? []))
+  }
+  return totals
+}

@@ -1,0 +1,147 @@
+/**
+ * The words of a run's view: plain data, as programs, terminals and the studio get it.
+ *
+ * Owns: the types. Does not own: how they are made (fold.ts, picture.ts), how they are shown (cli, studio).
+ */
+import type { ActivationId, Failure, Json, MessageId, Outcome, RunId, Usage } from '../core/index.ts'
+import type { ApprovalRequested, ApprovalResolved, Caller } from './events.ts'
+
+/** What an activation has open: an effect in flight, a question, a timer, a worker. */
+export interface OpenOperation {
+  readonly kind: 'model' | 'tool' | 'step' | 'approval' | 'interrupt' | 'timer' | 'worker'
+  readonly address: string
+  /** The model, the tool, the worker's agent; for the others the address. */
+  readonly name: string
+  readonly since: number
+  /** For an effect: how many of its tries have failed. */
+  readonly failedAttempts: number
+  /** For an effect: nobody knows whether it happened, and somebody must say. */
+  readonly inDoubt: boolean
+}
+
+/** One agent at work once. */
+export interface ActivationView {
+  readonly activation: ActivationId
+  readonly agent: string
+  readonly version: string
+  readonly parent?: ActivationId
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+  readonly state: 'running' | 'waiting' | Outcome['status']
+  readonly startedAt: number
+  readonly endedAt?: number
+  readonly outcome?: Outcome
+  readonly open: readonly OpenOperation[]
+  /** Usage of this activation and everything below it. */
+  readonly usage: Usage
+  readonly modelCalls: number
+  readonly toolCalls: number
+  /** Tries of effects that failed and were made again. */
+  readonly failedAttempts: number
+  /** Joined while the run went on. */
+  readonly recruited: boolean
+}
+
+/** A yes/no question to the outside. `resolution` is absent while it is open. */
+export interface ApprovalView {
+  readonly id: string
+  readonly activation: ActivationId
+  readonly address: string
+  readonly agent: string
+  readonly path: readonly string[]
+  readonly tool: string
+  readonly toolVersion: string
+  readonly input: Json
+  readonly inputHash: string
+  readonly reason: string
+  readonly risk: ApprovalRequested['risk']
+  readonly onTimeout: ApprovalRequested['onTimeout']
+  readonly askedAt: number
+  readonly until?: number
+  readonly open: boolean
+  readonly resolution?: ApprovalResolved['resolution']
+  readonly approver?: string
+  readonly comment?: string
+  readonly resolvedAt?: number
+}
+
+/** A request for a value from the outside. `outcome` is absent while it is open. */
+export interface InterruptView {
+  readonly id: string
+  readonly activation: ActivationId
+  readonly address: string
+  readonly agent: string
+  readonly path: readonly string[]
+  readonly question: Json
+  readonly askedAt: number
+  readonly until?: number
+  readonly open: boolean
+  readonly outcome?: Outcome
+  readonly resolvedAt?: number
+}
+
+/** A message between activations, or from outside (`from` absent). */
+export interface MessageView {
+  readonly id: MessageId
+  readonly from?: ActivationId
+  readonly to: ActivationId
+  readonly sentAt: number
+  readonly state: 'sent' | 'received' | 'refused'
+  readonly body?: Json
+}
+
+/** A specialist that joined. */
+export interface RecruitView {
+  readonly worker: string
+  readonly reason: string
+  readonly by: ActivationId
+  readonly at: number
+}
+
+/** A try of an effect that failed. */
+export interface FailedAttempt {
+  readonly activation: ActivationId
+  readonly address: string
+  readonly attempt: number
+  readonly failure: Failure
+  readonly delayMs: number
+  readonly at: number
+}
+
+/** An effect in doubt or a diverged address that somebody must settle. */
+export interface DoubtView {
+  readonly kind: 'in-doubt' | 'diverged'
+  readonly activation: ActivationId
+  readonly address: string
+  readonly since: number
+  readonly unclaimed: readonly string[]
+}
+
+/** `waiting`: everything inside waits for somebody outside. `stuck`: it needs an operator. */
+export type ViewStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'stuck' | Outcome['status']
+
+/** A whole run at one position of its feed. */
+export interface RunView {
+  readonly run: RunId
+  readonly status: ViewStatus
+  readonly agent: string
+  readonly version: string
+  readonly input: Json
+  readonly caller: Caller
+  readonly startedAt: number
+  readonly endedAt?: number
+  readonly outcome?: Outcome
+  /** Every activation in the order in which they began; parents before their workers. */
+  readonly activations: readonly ActivationView[]
+  readonly approvals: readonly ApprovalView[]
+  readonly interrupts: readonly InterruptView[]
+  readonly doubts: readonly DoubtView[]
+  readonly messages: readonly MessageView[]
+  readonly recruits: readonly RecruitView[]
+  readonly failedAttempts: readonly FailedAttempt[]
+  readonly usage: Usage
+  readonly pause?: { readonly at: string; readonly since: number; readonly reason?: string; readonly by?: string }
+  readonly cancel?: { readonly reason: string; readonly by?: string }
+  /** The last position folded in. */
+  readonly position: number
+}

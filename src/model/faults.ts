@@ -1,0 +1,211 @@
+/**
+ * Faults: what goes wrong with a model call, told as a `Failure` with a class that decides on retries.
+ *
+ * Owns: the table from status codes, network errors and provider errors to codes and classes; Retry-After; keeping secrets out of messages.
+ * Does not own: retrying.
+ */
+import { failure, failureFrom, messageOf, ReeveError, systemClock, type Failure, type JsonObject } from '../core/index.ts'
+
+/** What is known of the call that failed. */
+export interface CallFacts {
+  /** The model's id, for the message. */
+  readonly model: string
+  /** Texts that must not appear anywhere. */
+  readonly secrets: readonly string[]
+  /** Whether the answer had begun: then an unknown error means that it was cut off. */
+  readonly begun: boolean
+  /** The variable that holds the key, for the hint. */
+  readonly keyName?: string
+}
+
+interface Facts {
+  readonly status: number | undefined
+  readonly kind: string
+  readonly headers: { readonly [name: string]: unknown }
+  readonly name: string
+}
+
+const failureMarker = Symbol.for('reeve.failure')
+const networkCode = /^(?:E[A-Z]+|UND_ERR_[A-Z_]+)$/
+const longestMessage = 500
+
+/** The failure that a thrown value or an error part stands for. A `FailureError` or `ReeveError` says so itself. */
+export function modelFailure(thrown: unknown, of: CallFacts): Failure {
+  if (ReeveError.is(thrown) || (typeof thrown === 'object' && thrown !== null && failureMarker in thrown))
+    return failureFrom(thrown, 'model.failed')
+  const facts = factsOf(thrown)
+  const said = redact(textOf(thrown), of.secrets).slice(0, longestMessage)
+  const details: JsonObject = {
+    model: of.model,
+    ...(facts.status !== undefined && { status: facts.status }),
+    ...(facts.kind !== '' && { kind: facts.kind }),
+  }
+  const wait = retryAfterMs(facts.headers)
+  const more = { details, ...(wait !== undefined && { retryAfterMs: wait }) }
+  const http = facts.status === undefined ? '' : ` (HTTP ${facts.status})`
+  switch (verdict(facts, thrown, of.begun)) {
+    case 'rate-limited':
+      return failure('model.rate-limited', `${of.model} is limiting the rate of calls${http}: ${said}`, 'rate-limit', more)
+    case 'no-credit':
+      return failure('model.rate-limited', `${of.model} has no credit left${http}: ${said}`, 'policy', {
+        details,
+        hint: 'Check the plan and the billing of the account.',
+      })
+    case 'not-authorized':
+      return failure('model.not-authorized', `${of.model} refused the credentials${http}: ${said}`, 'policy', {
+        details,
+        hint: keyHint(of),
+      })
+    case 'unknown-model':
+      return failure('model.unknown', `${of.model} is not known there${http}: ${said}`, 'validation', {
+        details,
+        hint: 'Check the name of the model and the base URL.',
+      })
+    case 'bad-request':
+      return failure('model.bad-request', `${of.model} refused the request${http}: ${said}`, 'validation', { details })
+    case 'unavailable':
+      return failure('model.unavailable', `${of.model} could not be reached or is not working${http}: ${said}`, 'transport', more)
+    case 'not-understood':
+      return failure(
+        'model.answer-invalid',
+        `${of.model} sent an answer that its provider package does not understand${http}: ${said}`,
+        'unknown',
+        { details },
+      )
+    case 'cut-off':
+      return { ...cutOff(of.model, said), details }
+    case 'other':
+      return failure('model.failed', `${of.model} failed: ${said}`, 'unknown', { details })
+  }
+}
+
+/** The failure of an answer that did not reach its end. */
+export function cutOff(model: string, why: string): Failure {
+  return failure('model.cut-off', `the answer of ${model} was cut off: ${why}`, 'transport')
+}
+
+type Verdict =
+  'rate-limited' | 'no-credit' | 'not-authorized' | 'unknown-model' | 'bad-request' | 'unavailable' | 'not-understood' | 'cut-off' | 'other'
+
+function verdict(facts: Facts, thrown: unknown, begun: boolean): Verdict {
+  const { status, kind, name } = facts
+  if (/insufficient_quota|billing/i.test(kind)) return 'no-credit'
+  if (status !== undefined && status >= 400) return byStatus(status, kind)
+  const named = byKind(kind) ?? byName(name)
+  if (named !== undefined) return named
+  if (begun) return 'cut-off'
+  if (status !== undefined) return chain(thrown).some((error) => error.name === 'AI_TypeValidationError') ? 'not-understood' : 'cut-off'
+  if (chain(thrown).some((error) => isNetwork(error))) return 'unavailable'
+  return name === 'AI_APICallError' ? 'unavailable' : 'other'
+}
+
+function byStatus(status: number, kind: string): Verdict {
+  if (status === 429) return 'rate-limited'
+  if (status === 401 || status === 402 || status === 403) return 'not-authorized'
+  if (status === 404 || /model_not_found/i.test(kind)) return 'unknown-model'
+  if (status === 408 || status === 409 || status === 425 || status >= 500) return 'unavailable'
+  return 'bad-request'
+}
+
+/** Errors inside a stream come without a status; their type or code is all there is. */
+function byKind(kind: string): Verdict | undefined {
+  if (/rate_limit|resource_exhausted|too_many_requests/i.test(kind)) return 'rate-limited'
+  if (/authentication|permission|unauthenticated|invalid_api_key/i.test(kind)) return 'not-authorized'
+  if (/model_not_found|not_found_error/i.test(kind)) return 'unknown-model'
+  if (/invalid_request|invalid_argument|context_length|invalid_prompt/i.test(kind)) return 'bad-request'
+  if (/overloaded|unavailable|server_error|api_error|internal|timeout/i.test(kind)) return 'unavailable'
+  return undefined
+}
+
+function byName(name: string): Verdict | undefined {
+  switch (name) {
+    case 'AI_LoadAPIKeyError':
+      return 'not-authorized'
+    case 'AI_NoSuchModelError':
+      return 'unknown-model'
+    case 'AI_InvalidArgumentError':
+    case 'AI_InvalidPromptError':
+    case 'AI_LoadSettingError':
+    case 'AI_UnsupportedFunctionalityError':
+      return 'bad-request'
+    case 'AI_EmptyResponseBodyError':
+      return 'cut-off'
+    default:
+      return undefined
+  }
+}
+
+function factsOf(thrown: unknown): Facts {
+  const status = numberOf(member(thrown, 'statusCode')) ?? numberOf(member(thrown, 'status'))
+  const data = member(thrown, 'data')
+  const inner = member(data, 'error') ?? member(thrown, 'error')
+  const words = [thrown, data, inner].flatMap((at) => [member(at, 'type'), member(at, 'code'), member(at, 'status')])
+  const kind = [
+    ...new Set(words.filter((word): word is string => typeof word === 'string' && word !== 'error' && !networkCode.test(word))),
+  ].join(' ')
+  const name = member(thrown, 'name')
+  const headers = member(thrown, 'responseHeaders')
+  return {
+    status,
+    kind,
+    name: typeof name === 'string' ? name : '',
+    headers: typeof headers === 'object' && headers !== null ? { ...headers } : {},
+  }
+}
+
+function member(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as { readonly [key: string]: unknown })[key] : undefined
+}
+
+const numberOf = (value: unknown): number | undefined => (typeof value === 'number' && Number.isInteger(value) ? value : undefined)
+
+function textOf(thrown: unknown): string {
+  const message = member(thrown, 'message') ?? member(member(thrown, 'error'), 'message')
+  return typeof message === 'string' && message !== '' ? message : messageOf(thrown)
+}
+
+function chain(thrown: unknown): Error[] {
+  const found: Error[] = []
+  for (let at = thrown; at instanceof Error && found.length < 8 && !found.includes(at); at = at.cause) found.push(at)
+  return found
+}
+
+function isNetwork(error: Error): boolean {
+  const code = member(error, 'code')
+  return (
+    (typeof code === 'string' && networkCode.test(code)) ||
+    (error instanceof TypeError && /^(?:fetch failed|terminated)/.test(error.message))
+  )
+}
+
+function keyHint(of: CallFacts): string {
+  return of.keyName === undefined
+    ? 'Check the API key and what it may be used for.'
+    : `Check ${of.keyName} and what that key may be used for.`
+}
+
+/** The wait that the other side asked for, in milliseconds: `retry-after-ms`, or `retry-after` as seconds or as an HTTP date (RFC 9110 §10.2.3). */
+function retryAfterMs(headers: { readonly [name: string]: unknown }): number | undefined {
+  const header = (wanted: string): string | undefined => {
+    const found = Object.entries(headers).find(([name]) => name.toLowerCase() === wanted)?.[1]
+    return typeof found === 'string' && found.trim() !== '' ? found.trim() : undefined
+  }
+  const exact = Number(header('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(exact)) return Math.max(0, exact)
+  const after = header('retry-after')
+  if (after === undefined) return undefined
+  if (/^\d+(?:\.\d+)?$/.test(after)) return Number(after) * 1000
+  const until = Date.parse(after)
+  if (Number.isNaN(until)) return undefined
+  const theirNow = Date.parse(header('date') ?? '')
+  return Math.max(0, until - (Number.isNaN(theirNow) ? systemClock.now() : theirNow))
+}
+
+const keyLike = /\b(?:(?:sk|pk|rk|gsk|xai|key)[-_]|AIza)[-_A-Za-z0-9]{14,}|\bBearer\s+[^\s"',]+/g
+
+/** The text without the secrets, and without anything that looks like an API key. */
+function redact(text: string, secrets: readonly string[]): string {
+  let clean = text
+  for (const secret of secrets) if (secret !== '') clean = clean.replaceAll(secret, '[redacted]')
+  return clean.replace(keyLike, '[redacted]')
+}

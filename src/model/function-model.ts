@@ -1,0 +1,86 @@
+/**
+ * FunctionModel: a rule in the place of a language model. A brain of code and a brain of weights are interchangeable.
+ *
+ * Owns: turning what the function returns into a complete answer (through the same fold as everybody's), its cost: nothing unless it says so.
+ */
+import { FailureError, jsonProblem, messageOf, failure, type CallUsage } from '../core/index.ts'
+import { untilAborted } from './abort.ts'
+import { AnswerFold } from './answer.ts'
+import { modelFailure } from './faults.ts'
+import type { Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelRequest } from './model.ts'
+import { freeOfCharge } from './price.ts'
+import type { SpecPart } from './spec.ts'
+
+const nothing: CallUsage = { input: 0, output: 0, usd: 0 }
+
+/** A function as a `Model`. */
+export function functionModel(rule: ModelFunction, id: string): Model {
+  return {
+    id,
+    price: freeOfCharge,
+    async call(request) {
+      request.signal.throwIfAborted()
+      const { emit } = request
+      if (emit === undefined) return completed(await returned(rule, request, id), request.key, id, undefined)
+      let streamed = false
+      const watched: Sink = (part) => {
+        streamed = true
+        emit(part)
+      }
+      const answer = await returned(rule, { ...request, emit: watched }, id)
+      return completed(answer, request.key, id, streamed ? undefined : emit) // what the rule streamed itself is not streamed again
+    },
+  }
+}
+
+type Sink = NonNullable<ModelRequest['emit']>
+
+async function returned(rule: ModelFunction, request: ModelRequest, id: string): Promise<ModelAnswerInput> {
+  try {
+    const result = rule(request)
+    const answer = typeof result === 'object' && 'then' in result ? await untilAborted(result, request.signal) : result
+    return typeof answer === 'string' ? { text: answer } : answer
+  } catch (error) {
+    request.signal.throwIfAborted()
+    throw new FailureError(modelFailure(error, { model: id, secrets: [], begun: false }), error)
+  }
+}
+
+function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink | undefined): ModelAnswer {
+  const problem = typeof answer === 'object' && answer !== null ? jsonProblem(answer, 'answer') : 'answer is neither a text nor an object'
+  if (problem !== undefined) {
+    throw new FailureError(
+      failure('model.answer-invalid', `the model function ${id} returned something that is not an answer: ${problem}`, 'validation'),
+    )
+  }
+  const fold = new AnswerFold({ model: id, identity: id, key, version: 'v4', streamed: false, emit, cost: () => undefined })
+  try {
+    for (const part of partsOfAnswer(answer)) fold.add(part)
+    const usage = answer.usage === 'unknown' ? undefined : (answer.usage ?? nothing)
+    return { ...fold.answer(), ...(usage !== undefined && { usage }) }
+  } catch (error) {
+    throw new FailureError(
+      failure(
+        'model.answer-invalid',
+        `the model function ${id} returned something that is not an answer: ${messageOf(error)}`,
+        'validation',
+      ),
+      error,
+    )
+  }
+}
+
+function* partsOfAnswer(answer: ModelAnswerInput): Generator<SpecPart> {
+  const { text = '', calls = [] } = answer
+  if (text !== '') {
+    yield { type: 'text-start', id: '0' }
+    yield { type: 'text-delta', id: '0', delta: text }
+    yield { type: 'text-end', id: '0' }
+  }
+  for (const call of calls) yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: JSON.stringify(call.input) }
+  yield {
+    type: 'finish',
+    finishReason: answer.finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),
+    providerMetadata: answer.providerMetadata,
+  }
+}

@@ -1,0 +1,39 @@
+/** How we speak to a language model: messages, the `Model` port, the resolver, usage, prices, prompt hashes. */
+export { answerMessage } from './messages.ts'
+export type {
+  AssistantMessage,
+  ContentPart,
+  Message,
+  Reasoning,
+  ReasoningPart,
+  SystemMessage,
+  ToolCall,
+  ToolMessage,
+  UserMessage,
+} from './messages.ts'
+export type {
+  FinishReason,
+  Model,
+  ModelAnswer,
+  ModelAnswerInput,
+  ModelFunction,
+  ModelPart,
+  ModelRequest,
+  ModelSettings,
+  ToolSpec,
+} from './model.ts'
+export { resolveModel, type ModelRef, type ResolveOptions } from './resolve.ts'
+export { providerNames } from './providers.ts'
+export type { LanguageModelLike } from './spec.ts'
+export {
+  costOf,
+  findPrice,
+  freeOfCharge,
+  listPrices,
+  priceOf,
+  pricesAsOf,
+  type BilledUsage,
+  type ModelPrice,
+  type Prices,
+} from './price.ts'
+export { estimateTokens, PromptHash, promptHash, rendererVersion } from './render.ts'

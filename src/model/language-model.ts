@@ -1,0 +1,135 @@
+/**
+ * LanguageModel: an AI SDK model object (v2, v3, v4) as a `Model`. One way to call it: the provider's parts go into one fold; with a sink
+ * they come from `doStream`, without from `doGenerate`.
+ *
+ * Owns: the call options, reading the stream, ending it on abort. Providers have no retries of their own at this level, so none happen.
+ * Does not own: the fold (answer.ts), the classes of failure (faults.ts), which object it is (providers.ts).
+ */
+import { FailureError, type JsonObject } from '../core/index.ts'
+import { untilAborted } from './abort.ts'
+import { AnswerFold, partsOf } from './answer.ts'
+import { modelFailure, type CallFacts } from './faults.ts'
+import type { Model, ModelAnswer, ModelRequest, ModelSettings } from './model.ts'
+import { costOf, type ModelPrice } from './price.ts'
+import { PromptRenderer } from './prompt.ts'
+import type { LanguageModelLike, SpecCallOptions, SpecModel, SpecPart } from './spec.ts'
+
+/** What is known of a model beside the object. */
+export interface LanguageModelOptions {
+  readonly id: string
+  readonly price?: ModelPrice
+  /** Texts that must never appear in a failure: the API key. */
+  readonly secrets?: readonly string[]
+  /** The variable that the key came from, for hints. */
+  readonly keyName?: string
+  /** Provider options that hold unless the request says otherwise. */
+  readonly providerOptions?: (request: ModelRequest) => { readonly [provider: string]: JsonObject }
+}
+
+/** An AI SDK model object as a `Model`. */
+export function languageModel(object: LanguageModelLike, options: LanguageModelOptions): Model {
+  const { id, price } = options
+  const sdk = object as unknown as SpecModel
+  const identity = `${sdk.provider}:${sdk.modelId}`
+  const renderer = new PromptRenderer(sdk.specificationVersion, identity)
+
+  async function ask(request: ModelRequest): Promise<ModelAnswer> {
+    const { signal, emit } = request
+    const facts: Omit<CallFacts, 'begun'> = {
+      model: id,
+      secrets: options.secrets ?? [],
+      ...(options.keyName !== undefined && { keyName: options.keyName }),
+    }
+    const streamed = emit !== undefined
+    const fold = new AnswerFold({
+      model: id,
+      identity,
+      key: request.key,
+      version: sdk.specificationVersion,
+      streamed,
+      emit,
+      cost: (usage) => (price === undefined ? undefined : costOf(usage, price)),
+    })
+    let begun = false
+    try {
+      const asked = callOptions(request, renderer, options.providerOptions?.(request))
+      if (!streamed) {
+        for (const part of partsOf(await sdk.doGenerate(asked))) fold.add(part)
+        return fold.answer()
+      }
+      const { stream } = await sdk.doStream(asked)
+      begun = true
+      await drain(stream, fold, signal)
+      return fold.answer()
+    } catch (error) {
+      signal.throwIfAborted()
+      throw new FailureError(modelFailure(error, { ...facts, begun }))
+    }
+  }
+
+  return {
+    id,
+    ...(price !== undefined && { price }),
+    async call(request) {
+      request.signal.throwIfAborted()
+      return untilAborted(ask(request), request.signal)
+    },
+  }
+}
+
+/** Reads a stream to its end. An error part ends it at once; an abort cancels it, also if the provider does not listen. */
+async function drain(stream: ReadableStream<SpecPart>, fold: AnswerFold, signal: AbortSignal): Promise<void> {
+  const reader = stream.getReader()
+  const cancel = (): void => {
+    reader.cancel(signal.reason).catch(() => undefined)
+  }
+  signal.addEventListener('abort', cancel, { once: true })
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      signal.throwIfAborted()
+      if (next.value.type === 'error') {
+        cancel()
+        throw next.value.error // oxlint-disable-line typescript/only-throw-error -- whatever the provider says is classed by the caller
+      }
+      fold.add(next.value)
+    }
+  } finally {
+    signal.removeEventListener('abort', cancel)
+  }
+}
+
+function callOptions(request: ModelRequest, renderer: PromptRenderer, defaults: LanguageModelProviderOptions): SpecCallOptions {
+  const { tools, toolChoice, outputSchema, settings = {} } = request
+  const providerOptions = merged(defaults, settings.providerOptions)
+  return {
+    prompt: renderer.render(request.messages),
+    ...(tools.length > 0 && {
+      tools: tools.map((tool) => ({
+        type: 'function' as const,
+        name: tool.name,
+        description: tool.description,
+        inputSchema: tool.parameters,
+      })),
+      toolChoice: { type: toolChoice ?? ('auto' as const) },
+    }),
+    ...(outputSchema !== undefined && { responseFormat: { type: 'json' as const, schema: outputSchema, name: 'output' } }),
+    ...sampling(settings),
+    ...(providerOptions !== undefined && { providerOptions }),
+    abortSignal: request.signal,
+    headers: { 'idempotency-key': request.key },
+  }
+}
+
+type LanguageModelProviderOptions = ModelSettings['providerOptions'] | undefined
+
+function sampling(settings: ModelSettings): { readonly [setting: string]: unknown } {
+  const { stop, providerOptions: _, ...rest } = settings
+  return { ...rest, ...(stop !== undefined && { stopSequences: [...stop] }) }
+}
+
+function merged(defaults: LanguageModelProviderOptions, own: LanguageModelProviderOptions): LanguageModelProviderOptions {
+  if (defaults === undefined || own === undefined) return own ?? defaults
+  const all: { [provider: string]: JsonObject } = { ...defaults }
+  for (const [provider, options] of Object.entries(own)) all[provider] = { ...all[provider], ...options }
+  return all
+}

@@ -1,0 +1,106 @@
+/**
+ * Model: the one port through which a language model, or a rule that stands in for one, is asked for an answer.
+ *
+ * Owns: the request, the answer, the parts of a stream, the `Model` port.
+ * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets (edge/).
+ */
+import type { CallUsage, JsonObject } from '../core/index.ts'
+import type { Message, Reasoning, ToolCall } from './messages.ts'
+import type { ModelPrice } from './price.ts'
+
+/** A tool as a model is told of it. */
+export interface ToolSpec {
+  readonly name: string
+  readonly description: string
+  /** JSON Schema of the arguments; an object schema. */
+  readonly parameters: JsonObject
+}
+
+/** How to sample. Whatever is left out is the provider's default. */
+export interface ModelSettings {
+  readonly temperature?: number
+  readonly topP?: number
+  readonly topK?: number
+  /** The most tokens the answer may have, reasoning included. */
+  readonly maxOutputTokens?: number
+  /** Texts at which the model stops. */
+  readonly stop?: readonly string[]
+  readonly seed?: number
+  readonly presencePenalty?: number
+  readonly frequencyPenalty?: number
+  /** Options of one provider, under the provider's name: `{ anthropic: { … } }`. */
+  readonly providerOptions?: { readonly [provider: string]: JsonObject }
+}
+
+/** One question to a model. */
+export interface ModelRequest {
+  readonly messages: readonly Message[]
+  readonly tools: readonly ToolSpec[]
+  /** Default: 'auto' if there are tools. */
+  readonly toolChoice?: 'auto' | 'none' | 'required'
+  /** Asks for an answer that is JSON of this schema. Whether it is must be checked by who asked. */
+  readonly outputSchema?: JsonObject
+  readonly settings?: ModelSettings
+  /** Aborting it makes `call` reject with the signal's reason. */
+  readonly signal: AbortSignal
+  /** The idempotency key of the step: the same for all attempts. Sent as the header `idempotency-key`. */
+  readonly key: string
+  /**
+   * Where the parts of the answer go while it is being made; with it the provider is asked to stream. The answer is the same without.
+   * A sink that throws is dropped for the rest of the call: parts are never needed for correctness (K9).
+   */
+  readonly emit?: (part: ModelPart) => void
+}
+
+/** Why a model stopped. A hint for people: whether to go on is decided by the presence of calls alone. */
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'other'
+
+/** A complete answer. JSON: it is recorded. */
+export interface ModelAnswer {
+  /** May be empty, also when nothing was called. */
+  readonly text: string
+  readonly calls: readonly ToolCall[]
+  readonly finish: FinishReason
+  /** Undefined: the provider did not say. */
+  readonly usage?: CallUsage
+  /** The id of the model that was asked, as in `Model.id`. */
+  readonly model: string
+  readonly reasoning?: Reasoning
+  /** What the provider says of itself: the id of the response and the name of the model that made it. */
+  readonly response?: { readonly id?: string; readonly model?: string }
+  /** What the provider could not do as it was asked, in its own words. */
+  readonly warnings?: readonly string[]
+  readonly providerMetadata?: JsonObject
+}
+
+/** An ephemeral piece of an answer in the making. Never journaled. `id` joins the pieces of one block within one call. */
+export type ModelPart =
+  | { readonly type: 'text.start' | 'text.end' | 'reasoning.start' | 'reasoning.end' | 'tool-input.end'; readonly id: string }
+  | { readonly type: 'text.delta' | 'reasoning.delta' | 'tool-input.delta'; readonly id: string; readonly text: string }
+  | { readonly type: 'tool-input.start'; readonly id: string; readonly name: string }
+
+/** Something that answers. */
+export interface Model {
+  /** `provider/model`: names the model in usage, prices and traces. */
+  readonly id: string
+  /** What it costs, if that is known; a limit in US dollars needs it. */
+  readonly price?: ModelPrice
+  /**
+   * Asks once, without retrying. Rejects with a `FailureError`, and with nothing else, unless the request's signal was aborted:
+   * then with the signal's reason. An answer that was cut off is never returned (`model.cut-off`).
+   */
+  call(request: ModelRequest): Promise<ModelAnswer>
+}
+
+/** What a model function may return; a text alone means an answer of just that text. */
+export interface ModelAnswerInput {
+  readonly text?: string
+  readonly calls?: readonly { readonly name: string; readonly input: ToolCall['input']; readonly id?: string }[]
+  /** What the call used. Default: nothing at all, because a rule costs nothing; a function that asks a model itself must say. `'unknown'` if it cannot. */
+  readonly usage?: CallUsage | 'unknown'
+  readonly finish?: FinishReason
+  readonly providerMetadata?: JsonObject
+}
+
+/** A rule brain: a function in the place of a language model. What it throws is a failure of class 'unknown' unless it throws a `FailureError`. */
+export type ModelFunction = (request: ModelRequest) => ModelAnswerInput | string | Promise<ModelAnswerInput | string>

@@ -1,0 +1,128 @@
+/**
+ * Resolve: from what a user writes behind `model:` to a `Model`.
+ *
+ * Owns: the forms a reference may have, the syntax of ids. Does not own: the providers (providers.ts).
+ * Nothing is imported, no key is read and nothing is sent before the first call.
+ */
+import { FailureError, failureFrom, ReeveError } from '../core/index.ts'
+import { untilAborted } from './abort.ts'
+import { functionModel } from './function-model.ts'
+import { languageModel } from './language-model.ts'
+import type { Model, ModelFunction } from './model.ts'
+import { findPrice, freeOfCharge, type ModelPrice, type Prices } from './price.ts'
+import { findEndpoint, findPreset, isLocal, loadModel, providerDefaults, providerNames, type ProviderSurroundings } from './providers.ts'
+import type { LanguageModelLike } from './spec.ts'
+
+/** What may stand behind `model:`: an id (`'openai/gpt-5'`), an AI SDK model object (v2, v3, v4), a function (a rule brain), or a `Model`. */
+export type ModelRef = string | LanguageModelLike | ModelFunction | Model
+
+/** Options of `resolveModel`. */
+export interface ResolveOptions {
+  /** Where `<NAME>_API_KEY` and `<NAME>_BASE_URL` are looked up. Default: the environment of the process. */
+  readonly env?: { readonly [name: string]: string | undefined }
+  /** Base URLs by provider, before those of the environment. One without a path gets the provider's usual path. */
+  readonly baseURLs?: { readonly [provider: string]: string }
+  /** API keys by provider, before those of the environment. Never recorded. */
+  readonly apiKeys?: { readonly [provider: string]: string }
+  /** Prices by model id, before the built-in list (`listPrices`, of `pricesAsOf`). */
+  readonly prices?: Prices
+  /** The id of a function. Default: `rule/<its name>`. */
+  readonly id?: string
+}
+
+const syntax = /^([a-z0-9][a-z0-9._-]*)\/(\S+)$/
+
+/**
+ * Makes a `Model` of a reference. Throws `model.invalid-id` at once if it is no reference at all; what is missing besides (a package, a key,
+ * an address) is a failure of the first call.
+ */
+export function resolveModel(ref: ModelRef, options: ResolveOptions = {}): Model {
+  if (typeof ref === 'string') return namedModel(ref, options)
+  if (typeof ref === 'function') {
+    if ('languageModel' in ref || 'specificationVersion' in ref)
+      throw invalid('that is a provider, not a model', "Call it with the name of a model: openai('gpt-5').")
+    return functionModel(ref, options.id ?? `rule/${ref.name === '' ? 'anonymous' : ref.name}`)
+  }
+  if (typeof ref === 'object' && ref !== null) {
+    if (isModel(ref)) return ref
+    if (isLanguageModel(ref)) return objectModel(ref, options)
+  }
+  throw invalid(
+    'that is neither an id, nor a model object of specification v2, v3 or v4, nor a function',
+    `Known providers: ${providerNames.join(', ')}.`,
+  )
+}
+
+function namedModel(id: string, options: ResolveOptions): Model {
+  const around: ProviderSurroundings = {
+    env: options.env ?? processEnv(),
+    baseURLs: options.baseURLs ?? {},
+    apiKeys: options.apiKeys ?? {},
+  }
+  const [, provider, modelId] = syntax.exec(id) ?? []
+  if (provider === undefined || modelId === undefined)
+    throw invalid(`"${id}" is not a model id`, `Write provider/model. Known providers: ${providerNames.join(', ')}.`)
+  const found = findPreset(provider, around)
+  if (found === undefined) {
+    const variable = `${provider.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')}_BASE_URL`
+    throw invalid(
+      `"${id}": no provider is called "${provider}"`,
+      `Known providers: ${providerNames.join(', ')}. For any other OpenAI-compatible server set ${variable}.`,
+    )
+  }
+  const price = findPrice(id, options.prices) ?? (isLocal(provider, found, around) ? freeOfCharge : undefined)
+  const providerOptions = providerDefaults(found)
+  return lazyModel(id, price, async () => {
+    const endpoint = findEndpoint(provider, found, around)
+    const object = await loadModel(provider, modelId, found, endpoint)
+    return languageModel(object, {
+      id,
+      keyName: endpoint.keyName,
+      secrets: endpoint.key === undefined ? [] : [endpoint.key],
+      ...(price !== undefined && { price }),
+      ...(providerOptions !== undefined && { providerOptions }),
+    })
+  })
+}
+
+function lazyModel(id: string, price: ModelPrice | undefined, make: () => Promise<Model>): Model {
+  let made: Promise<Model> | undefined
+  return {
+    id,
+    ...(price !== undefined && { price }),
+    async call(request) {
+      request.signal.throwIfAborted()
+      made ??= make()
+      let model: Model
+      try {
+        model = await untilAborted(made, request.signal)
+      } catch (error) {
+        request.signal.throwIfAborted()
+        made = undefined // a key may be set, a package be installed, before the next attempt
+        throw error instanceof FailureError ? error : new FailureError(failureFrom(error, 'model.failed'))
+      }
+      return model.call(request)
+    },
+  }
+}
+
+function objectModel(object: LanguageModelLike, options: ResolveOptions): Model {
+  const id = options.id ?? `${object.provider.split('.')[0] ?? object.provider}/${object.modelId}`
+  const price = findPrice(id, options.prices)
+  return languageModel(object, { id, ...(price !== undefined && { price }) })
+}
+
+function isModel(ref: object): ref is Model {
+  return 'call' in ref && typeof ref.call === 'function' && 'id' in ref && typeof ref.id === 'string'
+}
+
+function isLanguageModel(ref: object): ref is LanguageModelLike {
+  if (!('specificationVersion' in ref) || !['v2', 'v3', 'v4'].includes(String(ref.specificationVersion))) return false
+  return 'doGenerate' in ref && 'doStream' in ref && 'provider' in ref && typeof ref.provider === 'string' && 'modelId' in ref
+}
+
+const invalid = (message: string, hint: string): ReeveError => new ReeveError('model.invalid-id', message, { hint })
+
+function processEnv(): { readonly [name: string]: string | undefined } {
+  return 'process' in globalThis ? globalThis.process.env : {}
+}

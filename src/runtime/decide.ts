@@ -1,0 +1,156 @@
+/**
+ * Decisions from outside: an approval's yes or no, an interrupt's value, what became of an effect in doubt, of a diverged address.
+ *
+ * Owns: that a decision names its question and has a valid shape, and the error for each way in which it comes to nothing. Does not own: who wins
+ * (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
+ * Whenever an error is thrown here, nothing was decided and nothing runs.
+ */
+import { completed, isObject, jsonProblem, ReeveError, type Clock, type Json, type RunId } from '../core/index.ts'
+import type { Engine, PostResult, Question } from '../engine/index.ts'
+import { runView } from '../journal/index.ts'
+
+/**
+ * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`. `retry` rejects this attempt and asks the
+ * agent to try again, with `comment` as the feedback.
+ */
+export type Decision =
+  | { readonly approvalId: string; readonly decision: 'approve' | 'reject' | 'retry'; readonly comment?: string; readonly approver?: string }
+  | { readonly approvalId: string; readonly decision: 'edit'; readonly input: Json; readonly comment?: string; readonly approver?: string }
+
+/** The value that answers an interrupt. */
+export interface Answer {
+  readonly interruptId: string
+  readonly value: Json
+}
+
+/** What became of an effect in doubt: it happened (and this was its result), or it did not (and is to be run). `id` is the question's. */
+export interface DoubtSettlement {
+  readonly id: string
+  readonly happened: boolean
+  readonly value?: Json
+  readonly by?: string
+}
+
+/** What to do about a new effect that is not in the journal. `id` is the question's. */
+export interface DivergenceSettlement {
+  readonly id: string
+  readonly action: 'map' | 'execute' | 'drop'
+  readonly to?: string
+  readonly by?: string
+}
+
+/** Where a decision is looked up. `run` narrows it to one run. */
+export interface DecisionDesk {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly run?: RunId
+}
+
+const decisionFields: ReadonlySet<string> = new Set(['approvalId', 'decision', 'input', 'comment', 'approver'])
+const decisions: ReadonlySet<unknown> = new Set(['approve', 'reject', 'edit', 'retry'])
+
+/** What is wrong with the shape of a decision; undefined if nothing. */
+export function decisionProblem(given: unknown): string | undefined {
+  if (!isObject(given)) return 'a decision is an object { approvalId, decision, … }'
+  const { approvalId, decision, input, comment, approver } = given
+  const unknown = Object.keys(given).filter((name) => !decisionFields.has(name))
+  if (typeof approvalId !== 'string' || approvalId === '') return 'a decision must name its approval: approvalId is missing'
+  if (unknown.length > 0) return `a decision has no field ${unknown.map((name) => `"${name}"`).join(', ')}`
+  if (!decisions.has(decision)) return `decision is ${JSON.stringify(decision)}, expected "approve", "reject", "edit" or "retry"`
+  if (decision === 'edit' && input === undefined) return 'decision "edit" needs the edited arguments as input'
+  if (decision !== 'edit' && input !== undefined) return `decision "${String(decision)}" takes no input; only "edit" does`
+  if (comment !== undefined && typeof comment !== 'string') return 'comment must be a text'
+  if (approver !== undefined && typeof approver !== 'string') return 'approver must be a text'
+  const problem = input === undefined ? undefined : jsonProblem(input, 'input')
+  return problem
+}
+
+/** Decides an approval. Resolves when the decision is durable and is the one that counts. */
+export async function decide(desk: DecisionDesk, decision: Decision): Promise<void> {
+  const problem = decisionProblem(decision)
+  if (problem !== undefined) throw new ReeveError('approval.invalid', problem)
+  const { approvalId, ...said } = decision
+  const question = await find(desk, approvalId, 'approval')
+  if (question === undefined) throw await closedApproval(desk, approvalId)
+  if (question.until !== undefined && question.until <= desk.clock.now()) throw expired(approvalId, question.until)
+  const result = await desk.engine.post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed(said as Json) })
+  if (result === 'accepted') return
+  throw (await closedApproval({ ...desk, run: question.run }, approvalId, result))
+}
+
+const expired = (id: string, until: number): ReeveError =>
+  new ReeveError('approval.expired', `the deadline of approval "${id}" has passed (${new Date(until).toISOString()})`, { hint: 'Nothing was run. Start the work again if it is still wanted.' })
+
+const decided = (id: string, how: string): ReeveError => new ReeveError('approval.already-decided', `approval "${id}" was already decided${how}`, { hint: 'The first decision counts. Nothing was changed.' })
+
+/** Why an approval that is not open cannot be decided: the runs' journals know. */
+async function closedApproval(desk: DecisionDesk, id: string, result?: PostResult): Promise<ReeveError> {
+  for (const run of await runsToSearch(desk)) {
+    const known = runView(await desk.engine.read(run)).approvals.find((each) => each.id === id)
+    if (known === undefined) continue
+    if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved') return expired(id, known.until ?? known.resolvedAt ?? 0)
+    if (known.resolution === 'cancelled') return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, { hint: 'Nothing was run.' })
+    if (result === 'lost' && known.until !== undefined && known.until <= desk.clock.now()) return expired(id, known.until)
+    return decided(id, known.resolution === undefined ? '' : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}`)
+  }
+  if (result === 'lost' || result === 'closed') return decided(id, '')
+  return new ReeveError('approval.unknown', `there is no approval "${id}"${desk.run === undefined ? '' : ` in the run "${desk.run}"`}`, { hint: 'List the open ones with runtime.approvals().' })
+}
+
+/** Without a run, only the newest ones are searched: this is for a better message, not for correctness. */
+async function runsToSearch(desk: DecisionDesk): Promise<readonly RunId[]> {
+  return desk.run === undefined ? (await desk.engine.runs({ limit: 50 })).map((each) => each.run) : [desk.run]
+}
+
+/** Answers an interrupt. */
+export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
+  if (!isObject(given) || typeof given.interruptId !== 'string' || given.value === undefined) {
+    throw new ReeveError('interrupt.invalid', 'an answer is an object { interruptId, value }')
+  }
+  const problem = jsonProblem(given.value)
+  if (problem !== undefined) throw new ReeveError('interrupt.invalid', problem)
+  const { interruptId: id, value } = given
+  const question = await find(desk, id, 'interrupt')
+  if (question !== undefined) {
+    const result = await desk.engine.post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed(value) })
+    if (result === 'accepted') return
+    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, { hint: 'The first answer counts.' })
+  }
+  for (const run of await runsToSearch(desk)) {
+    if (!runView(await desk.engine.read(run)).interrupts.some((each) => each.id === id)) continue
+    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, { hint: 'The first answer counts; one whose agent has ended needs none.' })
+  }
+  throw new ReeveError('interrupt.unknown', `there is no interrupt "${id}"`, { hint: 'List what is asked with runtime.questions().' })
+}
+
+/** Says whether an effect in doubt has happened. */
+export async function settleDoubt(desk: DecisionDesk, given: DoubtSettlement): Promise<void> {
+  const { activation, address } = await findOrThrow(desk, given.id, 'in-doubt')
+  const { happened, value, by } = given
+  accepted(
+    given.id,
+    await desk.engine.post({ type: 'settle-doubt', activation, address, happened, ...(value === undefined ? {} : { value }), ...(by === undefined ? {} : { by }) }),
+  )
+}
+
+/** Says what is to become of an address that code and journal disagree about. */
+export async function settleDivergence(desk: DecisionDesk, given: DivergenceSettlement): Promise<void> {
+  const { activation, address } = await findOrThrow(desk, given.id, 'diverged')
+  const { action, to, by } = given
+  accepted(given.id, await desk.engine.post({ type: 'settle-divergence', activation, address, action, ...(to === undefined ? {} : { to }), ...(by === undefined ? {} : { by }) }))
+}
+
+async function find({ engine, run }: DecisionDesk, id: string, kind: Question['kind']): Promise<Question | undefined> {
+  const open = await engine.questions(run === undefined ? { id } : { run, id })
+  return open.find((each) => each.id === id && each.kind === kind)
+}
+
+async function findOrThrow(desk: DecisionDesk, id: string, kind: Question['kind']): Promise<Question> {
+  const question = await find(desk, id, kind)
+  if (question !== undefined) return question
+  throw new ReeveError('interrupt.unknown', `nothing is open under the id "${id}"`, { hint: 'List what is asked with runtime.questions().' })
+}
+
+function accepted(id: string, result: PostResult): void {
+  if (result !== 'accepted') throw new ReeveError('interrupt.already-answered', `"${id}" is settled already`, { hint: 'The first answer counts.' })
+}

@@ -1,0 +1,153 @@
+/**
+ * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
+ *
+ * Owns: following a run through the engine's `read` and `changed`, the live parts for one reader. Does not own: storage, what a view makes of it.
+ * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
+ */
+import { parentOf, ReeveError, rootActivation, type ActivationId, type RunId } from '../core/index.ts'
+import type { Engine, LivePart, RunStatus } from '../engine/index.ts'
+import type { JournalEvent, Recorded } from '../journal/index.ts'
+import { droppedPart, isDelta, LiveQueue, mergeParts, partBytes } from './parts.ts'
+
+/** Where to begin reading, and when to stop. */
+export interface ReadOptions {
+  /** A position: events after it are given. Default 0, everything. */
+  readonly from?: number
+  readonly signal?: AbortSignal
+}
+
+/** Which parts are wanted. */
+export interface PartsOptions {
+  /** Agents' names from the root: only parts of that agent's work, and of whoever works below it. Default: everybody's. */
+  readonly path?: readonly string[]
+  readonly signal?: AbortSignal
+}
+
+const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'limited', 'timed-out', 'cancelled'])
+
+/** True for the status of a run that has ended. */
+export const hasEnded = (status: RunStatus): boolean => ended.has(status)
+
+/** The error for a run that is not in the store. */
+export const unknownRun = (run: string): ReeveError => new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs with runtime.runs().' })
+
+/** Follows a run: every event after `from`, in order, until the run has ended. */
+export function follow(engine: Engine, run: RunId, options: ReadOptions = {}): AsyncIterableIterator<Recorded, undefined> {
+  const left = new AbortController()
+  const signal = options.signal === undefined ? left.signal : AbortSignal.any([left.signal, options.signal])
+  const source = events(engine, run, options.from ?? 0, signal)
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next: () => source.next(),
+    async return() {
+      left.abort()
+      await source.return(undefined)
+      return { value: undefined, done: true }
+    },
+  }
+}
+
+async function* events(engine: Engine, run: RunId, from: number, signal: AbortSignal): AsyncGenerator<Recorded, undefined> {
+  let position = from
+  while (!signal.aborted) {
+    const summary = await engine.summary(run)
+    if (summary === undefined) throw unknownRun(run)
+    let isOver = hasEnded(summary.status)
+    for (const recorded of await engine.read(run, position)) {
+      if (signal.aborted) return undefined
+      position = recorded.position
+      isOver ||= isRunEnd(recorded)
+      yield recorded
+    }
+    if (isOver || signal.aborted) return undefined
+    await engine.changed(run, position, signal)
+  }
+  return undefined
+}
+
+const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean => event.type === 'activation.settled' && activation === rootActivation(run)
+
+const partsBound = 1024 * 1024
+
+/** The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. */
+export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<LivePart, undefined> {
+  const queue = new LiveQueue<LivePart>({ bound: partsBound, bytes: partBytes, merge: mergeParts, dropped: (count) => droppedPart(rootActivation(run), count) })
+  const stop = engine.listen(run, (part) => queue.push(part))
+  const leave = (): void => {
+    stop()
+    queue.leave()
+    options.signal?.removeEventListener('abort', leave)
+  }
+  options.signal?.addEventListener('abort', leave)
+  if (options.signal?.aborted === true) leave()
+  engine.outcome(run).then(
+    () => {
+      stop()
+      queue.end()
+    },
+    (failure: unknown) => {
+      stop()
+      queue.end(failure)
+    },
+  )
+  const wanted = options.path === undefined ? undefined : new Below(engine, run, options.path)
+  const next = wanted === undefined ? () => queue.take() : () => takeWanted(queue, wanted)
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next,
+    return() {
+      leave()
+      return Promise.resolve({ value: undefined, done: true })
+    },
+  }
+}
+
+async function takeWanted(queue: LiveQueue<LivePart>, wanted: Below): Promise<IteratorResult<LivePart, undefined>> {
+  for (;;) {
+    const result = await queue.take()
+    if (result.done === true || result.value.address === '' || (await wanted.has(result.value.activation))) return result
+  }
+}
+
+/** The text that the root agent says while it says it. A text that was begun and failed is followed by the text of its next attempt. */
+export async function* liveText(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncGenerator<string, undefined> {
+  const root = rootActivation(run)
+  for await (const { activation, part } of liveParts(engine, run, options)) {
+    if ((options.path !== undefined || activation === root) && isDelta(part) && part.type === 'text.delta') yield part.text
+  }
+  return undefined
+}
+
+/** Which activations belong to the agent at a path and to whoever works below it. Reads the journal once for each activation it has not met. */
+class Below {
+  readonly #engine: Engine
+  readonly #run: RunId
+  readonly #path: readonly string[]
+  readonly #known = new Map<ActivationId, readonly string[]>()
+  #position = 0
+
+  constructor(engine: Engine, run: RunId, path: readonly string[]) {
+    this.#engine = engine
+    this.#run = run
+    this.#path = path
+  }
+
+  async has(activation: ActivationId): Promise<boolean> {
+    if (!this.#known.has(activation)) await this.#readOn()
+    const names = this.#known.get(activation) ?? []
+    return this.#path.every((name, i) => names[i] === name)
+  }
+
+  async #readOn(): Promise<void> {
+    for (const { position, activation, event } of await this.#engine.read(this.#run, this.#position)) {
+      this.#position = position
+      if (event.type !== 'activation.started') continue
+      const parent = parentOf(activation)?.parent
+      this.#known.set(activation, [...((parent === undefined ? undefined : this.#known.get(parent)) ?? []), event.agent])
+    }
+  }
+}

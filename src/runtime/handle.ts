@@ -1,0 +1,145 @@
+/**
+ * The handle of a run: everything that one can know of it and do to it from outside.
+ *
+ * Owns: the `Run` interface and its methods over the engine's few verbs. Does not own: starting (start.ts), decisions (decide.ts), reading (feed.ts).
+ * A handle holds no state of the run: any number of them, in any number of processes, are the same. K9: dropping one changes nothing.
+ */
+import { newId, ReeveError, systemClock, type ActivationId, type Clock, type Json, type Outcome, type RunId, type Usage } from '../core/index.ts'
+import type { Engine, LivePart, Post, PostResult, Question } from '../engine/index.ts'
+import { foldRun, newRunFold, viewOf, type Recorded, type RunView } from '../journal/index.ts'
+import { approvalsAmong, type Approval } from './approval.ts'
+import { answer, decide, settleDivergence, settleDoubt, type Answer, type Decision, type DivergenceSettlement, type DoubtSettlement } from './decide.ts'
+import { follow, hasEnded, liveParts, liveText, unknownRun, type PartsOptions, type ReadOptions } from './feed.ts'
+
+/** How a run ended, which run it was and what its whole tree used. */
+export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
+
+/** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too). */
+export interface RunWaiting {
+  readonly status: 'waiting' | 'paused' | 'stuck'
+  readonly waiting: readonly Approval[]
+  readonly questions: readonly Question[]
+}
+
+/** How a run is to be paused. Default: before the next effect; effects in flight may end. */
+export interface PauseOptions {
+  readonly at?: 'next' | 'now' | 'after-model' | 'after-tools'
+  /** Milliseconds after which effects in flight are stopped and repeated later. */
+  readonly within?: number
+  readonly reason?: string
+  readonly by?: string
+}
+
+/** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
+export interface Run<O = Json> {
+  readonly id: RunId
+  /** How it ended; waits for the end. */
+  outcome(): Promise<RunOutcome<O>>
+  /** The journal after `from`, then live, until the run has ended. Leaving changes nothing. */
+  events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>
+  /** Live pieces of work in this process, until the run has ended. */
+  parts(options?: PartsOptions): AsyncIterableIterator<LivePart, undefined>
+  /** The root agent's text while it is written; with a path, that of the agents there. */
+  text(options?: PartsOptions): AsyncGenerator<string, undefined>
+  /** Resolves when the run needs somebody, or has ended. */
+  until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
+  decide(decision: Decision): Promise<void>
+  answer(answer: Answer): Promise<void>
+  settleDoubt(settlement: DoubtSettlement): Promise<void>
+  settleDivergence(settlement: DivergenceSettlement): Promise<void>
+  pause(options?: PauseOptions): Promise<void>
+  resume(by?: string): Promise<void>
+  cancel(reason?: string, by?: string): Promise<void>
+  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. */
+  post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  view(): Promise<RunView>
+  usage(): Promise<Usage>
+}
+
+/** What a handle works with. */
+export interface HandleParts {
+  readonly engine: Engine
+  readonly clock: Clock
+}
+
+/** A handle. Cheap: nothing is read until it is asked. */
+export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> {
+  const desk = { engine, clock, run: id }
+  const current = reader(engine, id)
+  const outcome = async (): Promise<RunOutcome<O>> => {
+    const end = await engine.outcome(id)
+    return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
+  }
+  const control = async (post: Post): Promise<void> => posted(id, await engine.post(post))
+  const said = <K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } => (value === undefined ? {} : ({ [name]: value } as { [P in K]: string }))
+  return {
+    id,
+    outcome,
+    events: (options) => follow(engine, id, options),
+    parts: (options) => liveParts(engine, id, options),
+    text: (options) => liveText(engine, id, options),
+    until: async () => (await untilWaiting(engine, id)) ?? outcome(),
+    decide: (decision) => decide(desk, decision),
+    answer: (given) => answer(desk, given),
+    settleDoubt: (settlement) => settleDoubt(desk, settlement),
+    settleDivergence: (settlement) => settleDivergence(desk, settlement),
+    pause: ({ at = 'next', within, reason, by } = {}) =>
+      control({ type: 'pause', run: id, at, ...(within === undefined ? {} : { withinMs: within }), ...said('reason', reason), ...said('by', by) }),
+    resume: (by) => control({ type: 'resume', run: id, ...said('by', by) }),
+    cancel: (reason = 'cancelled by the operator', by) => control({ type: 'cancel', run: id, reason, ...said('by', by) }),
+    post: async (to, message, { id: key } = {}) => {
+      const result = await engine.post({ type: 'message', activation: to, id: key ?? newId('msg'), body: message })
+      return result === 'lost' ? 'accepted' : result
+    },
+    view: async () => viewOf(await current()),
+    usage: async () => viewOf(await current()).usage,
+  }
+}
+
+/** Reads on where it stopped the last time; concurrent callers share one reading. */
+function reader(engine: Engine, run: RunId): () => Promise<ReturnType<typeof newRunFold>> {
+  const fold = newRunFold()
+  let reading: Promise<void> | undefined
+  const read = async (): Promise<void> => {
+    for (const recorded of await engine.read(run, fold.position)) foldRun(fold, recorded)
+  }
+  return async () => {
+    reading = (reading ?? Promise.resolve()).then(read, read)
+    await reading
+    if (fold.position === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+    return fold
+  }
+}
+
+/** How long to wait for news before the status is looked at again, in milliseconds. */
+const patience = 100
+
+/** Waits until the run needs somebody; undefined if it has ended instead. */
+async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | undefined> {
+  let position = 0
+  for (;;) {
+    const summary = await engine.summary(run)
+    if (summary === undefined) throw unknownRun(run)
+    const { status } = summary
+    if (hasEnded(status)) return undefined
+    if (status === 'waiting' || status === 'paused' || status === 'stuck') {
+      const questions = await engine.questions({ run })
+      if (status !== 'waiting' || questions.length > 0) return { status, waiting: approvalsAmong(questions), questions }
+    }
+    await changedOrLater(engine, run, position)
+    position = (await engine.read(run, position)).at(-1)?.position ?? position
+  }
+}
+
+/** A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to wait for. */
+async function changedOrLater(engine: Engine, run: RunId, position: number): Promise<void> {
+  const enough = new AbortController()
+  const callOff = systemClock.timer(systemClock.now() + patience, () => enough.abort())
+  await engine.changed(run, position, enough.signal)
+  callOff()
+}
+
+function posted(run: RunId, result: PostResult): void {
+  if (result === 'unknown') throw unknownRun(run)
+  if (result === 'closed') throw new ReeveError('run.ended', `the run "${run}" has ended`, { hint: 'Its outcome is final: runtime.handle(id).outcome().' })
+}

@@ -1,0 +1,12 @@
+/** The composition root: createRuntime, run handles, sessions, decisions from outside. */
+export { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
+export type { PauseOptions, Run, RunOutcome, RunWaiting } from './handle.ts'
+export type { RunStream, StreamItem } from './stream.ts'
+export type { StartOptions } from './start.ts'
+export type { BusySession } from './session.ts'
+export type { Approval } from './approval.ts'
+export type { Answer, Decision, DivergenceSettlement, DoubtSettlement } from './decide.ts'
+export { hasEnded, type PartsOptions, type ReadOptions } from './feed.ts'
+export { isDelta, type PartsDropped } from './parts.ts'
+export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
+export type { ActivationView, ApprovalView, InterruptView, JournalEvent, OpenOperation, Recorded, RunView, ViewStatus } from '../journal/index.ts'

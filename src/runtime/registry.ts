@@ -1,0 +1,78 @@
+/**
+ * The registry: which agents a runtime can run, by name and version.
+ *
+ * Owns: collecting agents and everything reachable from them, finding one, making orchestration of an agent. Does not own: what is wrong with a
+ * definition (agent/check.ts), which version a run is pinned to (the engine).
+ * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
+ */
+import { checkAgents, type Agent } from '../agent/index.ts'
+import { ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
+import { readEdge } from '../edge/index.ts'
+import type { Orchestration, Registry } from '../engine/index.ts'
+import { orchestrateRoot } from './session.ts'
+
+/** The agents of a runtime. */
+export interface Agents extends Registry {
+  /** The agent that is meant, or `agent.not-registered`. An agent object must be the registered one, or one of the same name and version. */
+  require(agent: Agent | string): Agent
+}
+
+/** Registers the agents and everything they can reach. Throws `agent.invalid` with every problem of every agent in one message. */
+export function registerAgents(given: readonly Agent[], onMissingVersion: 'move' | 'park'): Agents {
+  const all = reachable(given)
+  checkAgents(all)
+  const byName = new Map<string, Map<string, Agent>>()
+  for (const agent of all) {
+    const versions = byName.get(agent.name) ?? new Map<string, Agent>()
+    versions.delete(agent.version)
+    versions.set(agent.version, agent)
+    byName.set(agent.name, versions)
+  }
+  const made = new WeakMap<Agent, Orchestration>()
+  const lookUp = (name: string, version?: string): Agent | undefined => {
+    const versions = byName.get(name)
+    return version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
+  }
+  return {
+    onMissingVersion,
+    find(name, version) {
+      const agent = lookUp(name, version)
+      if (agent === undefined) return undefined
+      const known = made.get(agent) ?? orchestrationOf(agent)
+      made.set(agent, known)
+      return known
+    },
+    require(agent) {
+      const found = typeof agent === 'string' ? lookUp(agent) : lookUp(agent.name, agent.version)
+      if (found !== undefined) return found
+      const name = typeof agent === 'string' ? agent : agent.name
+      throw new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime`, {
+        hint: byName.size === 0 ? 'Give it to createRuntime({ agents: [...] }).' : `Registered are: ${[...byName.keys()].join(', ')}. Give it to createRuntime({ agents: [...] }).`,
+      })
+    },
+  }
+}
+
+/** The agents and everybody related to them, each once, in the order in which they are met. */
+function reachable(given: readonly Agent[]): readonly Agent[] {
+  const met = new Set<Agent>()
+  const queue = [...given]
+  for (let agent = queue.shift(); agent !== undefined; agent = queue.shift()) {
+    if (met.has(agent)) continue
+    met.add(agent)
+    queue.push(...agent.related())
+  }
+  return [...met]
+}
+
+function orchestrationOf(agent: Agent): Orchestration {
+  return {
+    name: agent.name,
+    version: agent.version,
+    run: (ctx, input: Json) => {
+      const edge = readEdge(input)
+      const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
+      return isRoot ? orchestrateRoot(ctx, edge, (given) => agent.orchestrate(ctx, given)) : agent.orchestrate(ctx, edge)
+    },
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * The composition root: an engine, the agents it may run, and the handles of what runs.
+ *
+ * Owns: `createRuntime`, the `Runtime` interface, which engine is opened, that closing lets everything go. Does not own: anything that happens in a
+ * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
+ */
+import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
+import { systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
+import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
+import type { EmbeddedOptions } from '../engine/embedded/index.ts'
+import { approvalsAmong, type Approval } from './approval.ts'
+import { answer, decide, settleDivergence, settleDoubt, type Answer, type Decision, type DivergenceSettlement, type DoubtSettlement } from './decide.ts'
+import { runHandle, type Run, type RunOutcome } from './handle.ts'
+import { registerAgents } from './registry.ts'
+import { startRequest, type StartOptions } from './start.ts'
+import { ownedRun, type RunStream } from './stream.ts'
+
+/** How a runtime is made. */
+export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
+  /** A file for the embedded engine, or `:memory:`. Default `:memory:`. */
+  readonly store?: string
+  /** Another engine instead; then `store` and the embedded engine's options are not used. The runtime closes it. */
+  readonly engine?: Engine
+  /** Agents to register; everything they can reach is registered with them. */
+  readonly agents?: readonly Agent[]
+  /** False: read, decide and control, without running anything. Default true. */
+  readonly drive?: boolean
+  /** What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default `move`. */
+  readonly onMissingVersion?: 'move' | 'park'
+}
+
+/** Starts runs and finds them again. */
+export interface Runtime extends AsyncDisposable {
+  /** Starts a run and waits for its end. */
+  run<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<RunOutcome<OutputOf<A>>>
+  run(agent: string, input: Json, options?: StartOptions): Promise<RunOutcome>
+  /** Starts a run; resolves when it is durable. The same `runId` again is the same run. */
+  start<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<Run<OutputOf<A>>>
+  start(agent: string, input: Json, options?: StartOptions): Promise<Run>
+  /** Starts a run that belongs to whoever iterates: leaving before the end cancels it. */
+  stream<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): RunStream<OutputOf<A>>
+  stream(agent: string, input: Json, options?: StartOptions): RunStream
+  /** The handle of a run. Nothing is read; an unknown id shows when the handle is used. */
+  handle<O = Json>(id: string): Run<O>
+  /** Newest first. */
+  runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /** Open approvals, of all runs or of one. */
+  approvals(filter?: { readonly run?: string }): Promise<readonly Approval[]>
+  /** Everything that somebody outside must answer. */
+  questions(filter?: { readonly run?: string }): Promise<readonly Question[]>
+  decide(decision: Decision): Promise<void>
+  answer(answer: Answer): Promise<void>
+  settleDoubt(settlement: DoubtSettlement): Promise<void>
+  settleDivergence(settlement: DivergenceSettlement): Promise<void>
+  /** Removes an ended run and everything of it. Changes no session. */
+  remove(run: string): Promise<void>
+  /** Stops driving and lets the store go. Runs stay as they are and go on when it is opened again. Idempotent. */
+  close(): Promise<void>
+}
+
+/** Opens a store and begins to run what is in it. */
+export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  const { store = ':memory:', engine: given, agents = [], drive = true, onMissingVersion = 'move', ...embedded } = options
+  const registry = registerAgents(agents, onMissingVersion)
+  const engine = given ?? (await openEmbedded({ file: store, ...embedded }))
+  if (drive) engine.drive(registry)
+  return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)
+}
+
+/** Loaded when it is needed: with another engine, SQLite never is. */
+async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
+  const { createEmbeddedEngine } = await import('../engine/embedded/index.ts')
+  return createEmbeddedEngine(options)
+}
+
+class EngineRuntime implements Runtime {
+  readonly #engine: Engine
+  readonly #registry: ReturnType<typeof registerAgents>
+  readonly #clock: Clock
+
+  constructor(engine: Engine, registry: ReturnType<typeof registerAgents>, clock: Clock) {
+    this.#engine = engine
+    this.#registry = registry
+    this.#clock = clock
+  }
+
+  async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
+    const run = await this.start<O>(agent, input, options)
+    return run.outcome()
+  }
+
+  async start<O>(agent: Agent | string, input: unknown, options: StartOptions = {}): Promise<Run<O>> {
+    const request = startRequest(this.#registry.require(agent), input, options)
+    await this.#engine.start(request)
+    return this.handle<O>(request.run)
+  }
+
+  stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {
+    return ownedRun(this.start<O>(agent, input, options), this.#clock)
+  }
+
+  handle<O>(id: string): Run<O> {
+    return runHandle<O>(id as RunId, { engine: this.#engine, clock: this.#clock })
+  }
+
+  runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
+    return this.#engine.runs(filter)
+  }
+
+  async approvals(filter: { readonly run?: string } = {}): Promise<readonly Approval[]> {
+    return approvalsAmong(await this.questions(filter))
+  }
+
+  questions({ run }: { readonly run?: string } = {}): Promise<readonly Question[]> {
+    return this.#engine.questions(run === undefined ? {} : { run: run as RunId })
+  }
+
+  decide(decision: Decision): Promise<void> {
+    return decide(this.#desk, decision)
+  }
+
+  answer(given: Answer): Promise<void> {
+    return answer(this.#desk, given)
+  }
+
+  settleDoubt(settlement: DoubtSettlement): Promise<void> {
+    return settleDoubt(this.#desk, settlement)
+  }
+
+  settleDivergence(settlement: DivergenceSettlement): Promise<void> {
+    return settleDivergence(this.#desk, settlement)
+  }
+
+  remove(run: string): Promise<void> {
+    return this.#engine.remove(run as RunId)
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  get #desk(): { engine: Engine; clock: Clock } {
+    return { engine: this.#engine, clock: this.#clock }
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * Starting a run: what a caller gives becomes one request to the engine, or an error that says what is wrong with it.
+ *
+ * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own: idempotency by run id and
+ * `run.conflict` (the engine). When a check fails nothing was started.
+ */
+import type { Agent } from '../agent/index.ts'
+import { copy, isObject, jsonProblem, newId, ReeveError, runId, type Json, type JsonObject, type SessionId } from '../core/index.ts'
+import { accountLimits, briefOf, limitProblems, permissionProblems, rootEdge, tighter, type Limits, type Permissions } from '../edge/index.ts'
+import type { StartRun } from '../engine/index.ts'
+import type { Caller } from '../journal/index.ts'
+import type { BusySession, RootExtras } from './session.ts'
+
+/** How a run is started. */
+export interface StartOptions {
+  /** Makes the start idempotent: the same id again is the same run. Default: a new one. */
+  readonly runId?: string
+  /** The conversation that this run continues. */
+  readonly session?: string
+  /** What to do if another run has the session. Default `queue`. */
+  readonly busySession?: BusySession
+  /** Who asks; goes down the tree, read-only. */
+  readonly user?: string
+  readonly metadata?: JsonObject
+  /** Session values that are set before the agent begins. */
+  readonly values?: { readonly [key: string]: Json }
+  /** Of the whole tree, hard; the tighter of these and the agent's own. */
+  readonly limits?: Limits
+  readonly permissions?: Permissions
+}
+
+const known: ReadonlySet<string> = new Set<keyof StartOptions>(['runId', 'session', 'busySession', 'user', 'metadata', 'values', 'limits', 'permissions'])
+
+/** The request that starts this agent with this input. */
+export function startRequest(agent: Agent, input: unknown, options: StartOptions): StartRun {
+  const problems = optionProblems(options)
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  const run = runId(options.runId ?? newId('run'))
+  const brief = briefOf(checkedInput(agent, input))
+  const limits = tighter(agent.defaults?.limits, options.limits)
+  const { permissions, values, busySession } = options
+  const extras: RootExtras = { ...(values === undefined ? {} : { values }), ...(busySession === undefined ? {} : { busySession }) }
+  const edge = rootEdge(brief, { ...(limits === undefined ? {} : { limits }), ...(permissions === undefined ? {} : { permissions }) })
+  const account = accountLimits(limits)
+  return {
+    run,
+    agent: agent.name,
+    version: agent.version,
+    input: copy({ ...edge, ...(Object.keys(extras).length === 0 ? {} : { root: extras }) } as unknown as Json),
+    caller: callerOf(options),
+    ...(account === undefined ? {} : { limits: account }),
+  }
+}
+
+/** The input, checked and with the defaults of the agent's schema. */
+function checkedInput(agent: Agent, input: unknown): Json {
+  const problem = jsonProblem(input, 'input')
+  if (problem !== undefined) throw new ReeveError('input.not-json', problem, { hint: 'Give plain JSON: text, numbers, lists, plain objects. What is recorded is what was given.' })
+  if (agent.inputSchema !== undefined) {
+    const checked = agent.inputSchema.check(input as Json)
+    if (!checked.ok) throw new ReeveError('input.invalid', `the input does not fit the input schema of "${agent.name}": ${checked.problem}`)
+    return checked.value as Json
+  }
+  if (input === '') throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })
+  return input as Json
+}
+
+function callerOf({ user, metadata, session }: StartOptions): Caller {
+  return {
+    ...(user === undefined ? {} : { user }),
+    ...(metadata === undefined ? {} : { metadata: copy(metadata) }),
+    ...(session === undefined ? {} : { session: session as SessionId }),
+  }
+}
+
+const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+
+function optionProblems(options: StartOptions): string[] {
+  const { session, busySession, user, metadata, values, limits, permissions } = options
+  if (session !== undefined && !sessionId.test(session)) {
+    throw new ReeveError('session.invalid', `"${session}" is not a session id`, { hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.' })
+  }
+  const problems = Object.keys(options).filter((name) => !known.has(name)).map((name) => `start has no option "${name}"`)
+  if (busySession !== undefined && busySession !== 'queue' && busySession !== 'reject') problems.push(`busySession is ${JSON.stringify(busySession)}, expected "queue" or "reject"`)
+  if (user !== undefined && typeof user !== 'string') problems.push('user must be a text')
+  for (const [name, value] of Object.entries({ metadata, values })) {
+    if (value === undefined) continue
+    const problem = isObject(value) ? jsonProblem(value, name) : `${name} must be a plain object`
+    if (problem !== undefined) problems.push(problem)
+  }
+  for (const key of Object.keys(values ?? {})) if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
+  return [...problems, ...limitProblems(limits ?? {}, 'start'), ...permissionProblems(permissions ?? {}, 'start')]
+}

@@ -1,0 +1,175 @@
+/**
+ * Holds `src/` to the house rules kept as data in `rooms.ts`. Every rule lists all its offenders at once, as `file: what is wrong`.
+ */
+import { posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { adapterPorts, drawers, frontDoor, limits, longer, type Room, rooms } from './rooms.ts'
+import { cycles, type Module, readModule, readSource } from './source.ts'
+import { pageNowAndDue } from './table.ts'
+
+const source = readSource()
+
+describe('the house', () => {
+  test('every file lives in a room', () => expectNone(offenders((module) => (roomOf(module.path) ? [] : ['is in no room']))))
+  test('rooms import only what they may', () => expectNone(offenders(strayImports)))
+  test('another room is entered through its door', () => expectNone(offenders(backDoors)))
+  test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
+  test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
+  test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
+  test('time and randomness come from core', () => expectNone(offenders(impurities)))
+  test('no file is a drawer', () => expectNone(offenders(drawerNames)))
+  test('no folder is too deep', () =>
+    expectNone(offenders(({ path }) => (path.split('/').length - 2 > limits.depth ? ['is too deep'] : []))))
+  test('every module opens with a doc comment', () =>
+    expectNone(offenders(({ opening }) => (opening === undefined ? ['opens without a doc comment'] : []))))
+  test('no file and no function is too long', () => expectNone(offenders(tooLong)))
+  test('every exception to the lengths is still needed', () => expect(Object.keys(longer).filter((key) => !isNeeded(key))).toEqual([]))
+  test('docs/ARCHITECTURE.md shows these rooms (npm run docs:arch)', () => {
+    const { now, due } = pageNowAndDue()
+    expect(now).toBe(due)
+  })
+})
+
+describe('the reader behind the rules', () => {
+  const read = (text: string, path = 'src/core/x.ts'): Module => readModule(path, text)
+
+  test('sees every way of importing', () => {
+    const ways = [
+      "import a from './1.ts'",
+      "import type { B } from './2.ts'",
+      "export { c } from './3.ts'",
+      "export * from './4.ts'",
+      "await import('./5.ts')",
+    ]
+    const text = [...ways, "type F = import('../journal/6.ts').F", "import 'node:fs'", "// import './not.ts'"].join('\n')
+    const found = read(text).imports.map(({ file, specifier }) => file ?? specifier)
+    expect(found.sort()).toEqual([
+      'node:fs',
+      'src/core/1.ts',
+      'src/core/2.ts',
+      'src/core/3.ts',
+      'src/core/4.ts',
+      'src/core/5.ts',
+      'src/journal/6.ts',
+    ])
+  })
+  test('sees platform time and randomness, and not a given date', () => {
+    const impure = (text: string): string[] => read(text).impure.map(({ what }) => what)
+    expect(impure('Date.now(); new Date(); Math.random(); globalThis.performance.now(); const now = Date.now')).toHaveLength(5)
+    expect(impure('new Date(0); clock.now(); // Date.now()')).toEqual([])
+  })
+  test('measures functions and finds the opening', () => {
+    const module = read('/** Owns x. */\nconst f = () => {\n\n}\nclass A { g() {\n} }\n')
+    expect(module.functions.map(({ name, lines }) => [name, lines])).toEqual([
+      ['f', 3],
+      ['g', 2],
+    ])
+    expect([module.lines, module.opening]).toEqual([6, '* Owns x. '])
+    expect(read('import x from "./x.ts"\n/** Late. */').opening).toBeUndefined()
+  })
+  test('finds knots of any size', () => {
+    const knot = new Map(
+      [
+        ['a', 'b'],
+        ['b', 'c'],
+        ['c', 'b'],
+        ['d', 'd'],
+      ].map(([from, to]) => [`src/${from}.ts`, read(`import './${to}.ts'`, `src/${from}.ts`)]),
+    )
+    expect(cycles(knot)).toEqual([['src/b.ts', 'src/c.ts'], ['src/d.ts']])
+  })
+})
+
+function offenders(rule: (module: Module) => string[]): string[] {
+  return [...source.values()].flatMap((module) => rule(module).map((wrong) => `${module.path}: ${wrong}`))
+}
+
+function expectNone(found: string[]): void {
+  expect(found, found.join('\n')).toEqual([])
+}
+
+/** The name of the room a file is in; the front door is its own. */
+function roomOf(path: string): string | undefined {
+  if (path === 'src/index.ts') return 'front door'
+  const name = path.split('/')[1]!
+  return path.split('/').length > 2 && Object.hasOwn(rooms, name) ? name : undefined
+}
+
+function rulesOf(path: string): Room {
+  const name = roomOf(path) ?? ''
+  return name === 'front door' ? frontDoor : (rooms[name] ?? { owns: '', imports: [] })
+}
+
+/** Two adapters are strangers to each other though they share a room. */
+function ownerOf(path: string): string | undefined {
+  return roomOf(path) === 'adapters' ? path.split('/').slice(1, 3).join('/') : roomOf(path)
+}
+
+function foreign(module: Module): string[] {
+  return module.imports.flatMap(({ file }) => (file !== undefined && ownerOf(file) !== ownerOf(module.path) ? [file] : []))
+}
+
+function strayImports(module: Module): string[] {
+  const room = roomOf(module.path)
+  const port = room === 'adapters' ? adapterPorts[module.path.split('/')[2]!] : undefined
+  const allowed = port === undefined ? rulesOf(module.path).imports : [...rulesOf(module.path).imports, port]
+  return foreign(module).flatMap((file) => (allowed.includes(roomOf(file) ?? file) ? [] : [`${room} may not import ${file}`]))
+}
+
+function backDoors(module: Module): string[] {
+  return foreign(module).flatMap((file) => {
+    if (roomOf(file) === 'front door') return []
+    const doors =
+      roomOf(file) === 'adapters' ? [posix.join(ownerOf(file)!.split('/')[1]!, 'index.ts')] : (rulesOf(file).doors ?? ['index.ts'])
+    return doors.some((door) => file === posix.join('src', roomOf(file) ?? '', door)) ? [] : [`imports ${file}, which is not a door`]
+  })
+}
+
+function strayPackages(module: Module): string[] {
+  return module.imports.flatMap(({ specifier, file }) => {
+    if (file !== undefined) return []
+    if (specifier.startsWith('node:')) return isWithin(module.path, rulesOf(module.path).node) ? [] : [`may not import ${specifier}`]
+    const packages = rulesOf(module.path).packages ?? []
+    return packages.some((name) => specifier === name || specifier.startsWith(`${name}/`))
+      ? []
+      : [`may not import the package ${specifier}`]
+  })
+}
+
+function deadImports(module: Module): string[] {
+  return module.imports.flatMap(({ specifier, file }) =>
+    file === undefined || source.has(file) ? [] : [`imports ${specifier}, which is not a source file`],
+  )
+}
+
+function impurities(module: Module): string[] {
+  if (isWithin(module.path, rulesOf(module.path).clock)) return []
+  return module.impure.map(({ what, at }) => `line ${at} uses ${what}`)
+}
+
+function isWithin(path: string, folders: readonly string[] | undefined): boolean {
+  return (folders ?? []).some((folder) => path.startsWith(`${posix.join('src', roomOf(path) ?? '', folder)}/`))
+}
+
+function drawerNames({ path }: Module): string[] {
+  return path
+    .replace(/\.ts$/, '')
+    .split('/')
+    .flatMap((name) => (drawers.includes(name) ? [`"${name}" says nothing about what is inside`] : []))
+}
+
+function tooLong(module: Module): string[] {
+  const limitOf = (key: string, normal: number): number => longer[key]?.lines ?? normal
+  const wrong = module.lines > limitOf(module.path, limits.fileLines) ? [`has ${module.lines} lines`] : []
+  for (const { name, lines, at } of module.functions) {
+    if (lines > limitOf(`${module.path}#${name}`, limits.functionLines)) wrong.push(`line ${at}: ${name} has ${lines} lines`)
+  }
+  return wrong
+}
+
+function isNeeded(key: string): boolean {
+  const [path, name] = key.split('#')
+  const module = source.get(path!)
+  if (name === undefined) return (module?.lines ?? 0) > limits.fileLines
+  return module?.functions.some((each) => each.name === name && each.lines > limits.functionLines) ?? false
+}

@@ -1,0 +1,103 @@
+/**
+ * The house as data: what each room under `src/` owns and what it may import. Type imports count. `arch.test.ts` holds the source to this
+ * page and `table.ts` prints it into `docs/ARCHITECTURE.md`; to move a wall, move it here first.
+ */
+
+export interface Room {
+  owns: string
+  /** rooms it may import, through their doors */
+  imports: readonly string[]
+  /** packages it may import; every other room must do without */
+  packages?: readonly string[]
+  /** folders inside it that may import `node:*`; `'.'` is the whole room */
+  node?: readonly string[]
+  /** folders inside it that may read the clock and draw random numbers themselves; `'.'` is the whole room */
+  clock?: readonly string[]
+  /** files other rooms may import, `index.ts` when it says nothing */
+  doors?: readonly string[]
+}
+
+const kernel = ['core', 'journal', 'engine', 'edge']
+const mind = [...kernel, 'model', 'oversight', 'agent']
+const minds = [...mind, 'flow', 'supervisor', 'team']
+
+export const rooms: Readonly<Record<string, Room>> = {
+  core: { owns: 'the words: ids, errors, failure, JSON, clock, random', imports: [], packages: ['@noble/hashes'], clock: ['.'] },
+  journal: { owns: 'what happened: events, codec and upcasters, the journal port, views', imports: ['core'] },
+  engine: {
+    owns: 'what happens next: context, step, inbox, timer, replay, lease, park; the embedded engine',
+    imports: ['core', 'journal'],
+    node: ['embedded'],
+    clock: ['embedded'],
+    doors: ['index.ts', 'embedded/index.ts'],
+  },
+  edge: {
+    owns: 'what crosses from leader to worker: brief, context policy, permission, budget, control, result',
+    imports: ['core', 'journal', 'engine'],
+  },
+  model: {
+    owns: 'how we speak to a language model: resolver, call, parts, usage, price',
+    imports: ['core'],
+    packages: ['@ai-sdk/provider', '@ai-sdk/openai', '@ai-sdk/anthropic', '@ai-sdk/google', '@ai-sdk/openai-compatible'],
+  },
+  oversight: { owns: 'humans at the top: interrupt, approval, escalation, modes, trust, takeover, control commands', imports: kernel },
+  agent: { owns: 'one mind: agent, tool, turn loop, tool gate, context window', imports: [...kernel, 'model', 'oversight'] },
+  flow: { owns: 'many minds in a fixed order: sequential, parallel, loop, transfer, history, run path, as-tool', imports: mind },
+  supervisor: {
+    owns: 'many minds led by one: delegate, forward, hooks, completion scoring, background, conversation',
+    imports: [...mind, 'flow'],
+  },
+  team: {
+    owns: 'many minds led by a plan: decompose, schedule, roles, roster, mailbox, failure budget, synthesise, advise',
+    imports: [...mind, 'flow', 'supervisor'],
+  },
+  runtime: { owns: 'the composition root: createRuntime, run handle, recovery, sessions, registry of versions', imports: minds },
+  server: {
+    owns: 'HTTP and SSE over a runtime; `wire.ts` is all the studio may know',
+    imports: ['core', 'journal', 'runtime'],
+    node: ['.'],
+    doors: ['index.ts', 'wire.ts'],
+  },
+  cli: {
+    owns: 'one file per command; the demo team is written as a user would write it, through the front door',
+    imports: ['core', 'runtime', 'server', 'adapters', 'front door'],
+    packages: ['commander'],
+    node: ['.'],
+    clock: ['.'],
+  },
+  adapters: { owns: 'one folder, one port; each may also import the room of its port', imports: ['core'], node: ['.'], doors: [] },
+  testing: {
+    owns: 'the public kit: scripted models, manual clock, expectations, crash points, contract suites',
+    imports: ['core', 'journal', 'engine', 'edge', 'model', 'oversight', 'agent', 'flow', 'supervisor', 'team', 'runtime', 'front door'],
+    packages: ['@ai-sdk/provider'],
+    node: ['.'],
+    clock: ['.'],
+  },
+}
+
+/** `src/index.ts`: explicit named exports, nothing else. Server, cli, adapters and testing have doors of their own, so that importing `reeve` does not load them. */
+export const frontDoor: Room = { owns: 'explicit named exports, nothing else', imports: [...minds, 'runtime'] }
+
+/** The port each adapter implements: `src/adapters/<name>/` may import that room, and only its own folder besides. */
+export const adapterPorts: Readonly<Record<string, string>> = { restate: 'engine', mcp: 'agent', otel: 'journal' }
+
+export const limits = { fileLines: 400, functionLines: 80, depth: 2 }
+
+/** Names that say nothing about what is inside. */
+export const drawers = [
+  'utils',
+  'util',
+  'common',
+  'helpers',
+  'helper',
+  'misc',
+  'shared',
+  'types',
+  'interfaces',
+  'constants',
+  'internal',
+  'internals',
+]
+
+/** Files (`src/a/b.ts`) and functions (`src/a/b.ts#name`) that may exceed the limits, each with its own limit and the reason. A limit nobody needs any more fails the test. */
+export const longer: Readonly<Record<string, { lines: number; because: string }>> = {}

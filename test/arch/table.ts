@@ -1,0 +1,57 @@
+/**
+ * Prints the rooms as a table and keeps it between the markers of `docs/ARCHITECTURE.md`. Run as a program (`npm run docs:arch`) it writes the
+ * page; the architecture test only compares.
+ */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { adapterPorts, frontDoor, limits, type Room, rooms } from './rooms.ts'
+import { readSource } from './source.ts'
+
+const root = dirname(dirname(import.meta.dirname))
+const page = join(root, 'docs', 'ARCHITECTURE.md')
+const open = '<!-- rooms: written by `npm run docs:arch`, do not edit -->'
+const close = '<!-- /rooms -->'
+const blank = `# Architecture\n\n${open}\n${close}\n`
+
+/** What `docs/ARCHITECTURE.md` holds now, and what it should hold. */
+export function pageNowAndDue(): { now: string; due: string } {
+  const now = existsSync(page) ? readFileSync(page, 'utf8') : ''
+  const text = now.includes(open) && now.includes(close) ? now : now === '' ? blank : `${now.trimEnd()}\n\n${open}\n${close}\n`
+  return { now, due: text.slice(0, text.indexOf(open) + open.length) + `\n\n${table()}\n\n` + text.slice(text.indexOf(close)) }
+}
+
+function table(): string {
+  const files = [...readSource().keys()]
+  const rows = Object.entries(rooms).map(([name, room]) => {
+    return row(`\`${name}/\``, room, files.some((path) => path.startsWith(`src/${name}/`)) ? '' : ' *(place kept)*')
+  })
+  const ports = Object.entries(adapterPorts).map(([adapter, port]) => `\`${adapter}/\` → ${port}`)
+  return [
+    '| room | owns | may import | packages | `node:*` | clock, random |',
+    '|---|---|---|---|---|---|',
+    row('`index.ts`', frontDoor, ''),
+    ...rows,
+    '',
+    `An adapter may also import the room of its port: ${ports.join(', ')}. Type imports count. Rooms are entered through their doors (\`index.ts\` unless named otherwise); no import cycle anywhere.`,
+    `A file has at most ${limits.fileLines} lines, a function ${limits.functionLines}, a path ${limits.depth} folders under \`src/\`. Outside \`src/\`, a studio (place kept) may import the types of \`src/server/wire.ts\` and nothing else.`,
+  ].join('\n')
+}
+
+function row(name: string, room: Room, kept: string): string {
+  const places = (folders: readonly string[] | undefined): string =>
+    (folders ?? []).map((each) => (each === '.' ? 'yes' : `\`${each}/\``)).join(', ') || '–'
+  const cells = [
+    name,
+    room.owns + kept,
+    room.imports.join(', ') || 'nothing',
+    room.packages?.map((each) => `\`${each}\``).join(', ') ?? '–',
+    places(room.node),
+    places(room.clock),
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+if (import.meta.main) {
+  mkdirSync(dirname(page), { recursive: true })
+  writeFileSync(page, pageNowAndDue().due)
+}

@@ -1,0 +1,115 @@
+/**
+ * Prices, prompt hashes, estimates.
+ */
+import { describe, expect, test } from 'vitest'
+import {
+  costOf,
+  estimateTokens,
+  findPrice,
+  listPrices,
+  priceOf,
+  pricesAsOf,
+  PromptHash,
+  promptHash,
+  rendererVersion,
+  type Message,
+} from '../../src/model/index.ts'
+import { delegate } from './requests.ts'
+
+describe('price', () => {
+  test('tokens times price; the cached part at its own', () => {
+    expect(priceOf('openai/gpt-5', { input: 1_000_000, output: 0 })).toBeCloseTo(1.25, 9)
+    expect(priceOf('openai/gpt-5', { input: 1_000_000, cached: 1_000_000, output: 1_000_000 })).toBeCloseTo(10.125, 9)
+    expect(
+      costOf(
+        { input: 100, cached: 40, cacheWrite: 10, output: 0 },
+        { inputPerMillion: 1e6, outputPerMillion: 0, cachedPerMillion: 1e5, cacheWritePerMillion: 2e6 },
+      ),
+    ).toBeCloseTo(50 + 4 + 20, 9)
+    expect(costOf({ input: 10, cached: 10, output: 1 }, { inputPerMillion: 1e6, outputPerMillion: 1e6 })).toBe(11)
+  })
+
+  test('unknown stays unknown', () => {
+    expect(priceOf('acme/m', { input: 1, output: 1 })).toBeUndefined()
+    expect(priceOf('openai/gpt-5', { input: 1 })).toBeUndefined()
+    expect(priceOf('openai/gpt-5', { output: 1 })).toBeUndefined()
+    expect(priceOf('anthropic/claude-haiku-5-5', { input: 100_001, output: 1 })).toBeUndefined()
+  })
+
+  test('a dated version, and the other protocol, cost the same', () => {
+    const price = listPrices['openai/gpt-5-mini']
+    expect(price).toBeDefined()
+    for (const id of ['openai/gpt-5-mini-2025-08-07', 'openai-chat/gpt-5-mini', 'openai-chat/gpt-5-mini-2025-08-07'])
+      expect(findPrice(id)).toBe(price)
+    expect(findPrice('anthropic/claude-sonnet-5-20260929')).toBe(listPrices['anthropic/claude-sonnet-5'])
+    expect(findPrice('openai/gpt-5-mini-turbo')).toBeUndefined()
+  })
+
+  test('own prices win, and a model can be given one', () => {
+    const own = { 'acme/m': { inputPerMillion: 1, outputPerMillion: 2 }, 'openai/gpt-5': { inputPerMillion: 0, outputPerMillion: 0 } }
+    expect(priceOf('acme/m', { input: 1_000_000, output: 1_000_000 }, own)).toBe(3)
+    expect(priceOf('openai/gpt-5-2025-08-07', { input: 5, output: 5 }, own)).toBe(0)
+  })
+
+  test('the table is dated and sane', () => {
+    expect(pricesAsOf).toMatch(/^\d{4}-\d{2}-\d{2}$/)
+    for (const price of Object.values(listPrices)) {
+      expect(price.outputPerMillion).toBeGreaterThan(price.inputPerMillion)
+      expect(price.cachedPerMillion ?? 0).toBeLessThan(price.inputPerMillion)
+    }
+  })
+})
+
+const conversation: Message[] = [
+  { role: 'system', content: 'Lead.' },
+  { role: 'user', content: 'Write a report.' },
+  { role: 'assistant', content: '', calls: [{ id: 'a', name: 'delegate', input: { worker: 'w', instructions: 'x' } }] },
+  { role: 'tool', callId: 'a', name: 'delegate', content: { ok: true } },
+]
+
+describe('render', () => {
+  test('a hash that grows is the hash of the whole', () => {
+    const growing = new PromptHash()
+    const seen = new Set<string>()
+    for (const [i, message] of conversation.entries()) {
+      growing.add(message)
+      expect(growing.toString()).toBe(promptHash(conversation.slice(0, i + 1)))
+      seen.add(growing.toString())
+    }
+    expect(seen.size).toBe(conversation.length)
+    expect(growing.toString()).toMatch(/^[0-9a-f]{16}$/)
+    expect(rendererVersion).toBe(1)
+  })
+
+  test('the order of keys does not matter, the content and its borders do', () => {
+    expect(promptHash([{ content: 'a', role: 'user' }])).toBe(promptHash([{ role: 'user', content: 'a' }]))
+    expect(promptHash([{ role: 'user', content: 'ab' }])).not.toBe(
+      promptHash([
+        { role: 'user', content: 'a' },
+        { role: 'user', content: 'b' },
+      ]),
+    )
+    expect(promptHash([...conversation].reverse())).not.toBe(promptHash(conversation))
+  })
+
+  test('an estimate counts every message, tools, files, and scripts that are not ASCII', () => {
+    expect(estimateTokens([])).toBe(0)
+    expect(estimateTokens([{ role: 'user', content: 'x'.repeat(400) }])).toBe(104)
+    expect(estimateTokens([{ role: 'user', content: '報告書' }])).toBe(7)
+    expect(
+      estimateTokens([
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'xxxx' },
+            { type: 'file', mediaType: 'image/png', data: 'A'.repeat(100_000) },
+          ],
+        },
+      ]),
+    ).toBe(1_505)
+    const messages = estimateTokens(conversation)
+    expect(messages).toBeGreaterThan(4 * conversation.length)
+    expect(estimateTokens(conversation, [delegate])).toBeGreaterThan(messages + 20)
+    expect(estimateTokens(conversation.map((message) => ({ ...message })))).toBe(messages)
+  })
+})

@@ -1,0 +1,21 @@
+import { defineConfig } from 'vitest/config'
+
+const source = (path: string): string => new URL(path, import.meta.url).pathname
+
+export default defineConfig({
+  resolve: {
+    // tests may write what a user writes; they get the source, not the last build
+    alias: { 'reeve/testing': source('./src/testing/index.ts'), reeve: source('./src/index.ts') },
+  },
+  test: {
+    include: ['test/**/*.test.ts'],
+    environment: 'node',
+    pool: 'forks',
+    testTimeout: 10_000,
+    hookTimeout: 10_000,
+    teardownTimeout: 5_000,
+    restoreMocks: true,
+    unstubEnvs: true,
+    unstubGlobals: true,
+  },
+})
