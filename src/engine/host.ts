@@ -3,10 +3,8 @@
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Usage } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, JournalEvent } from '../journal/index.ts'
-import type { Account } from './account.ts'
-import type { Activation } from './activation.ts'
 import type { Orchestration, StartOptions } from './context.ts'
-import type { Operation } from './operation.ts'
+import type { Operation, Owner } from './operation.ts'
 
 /** Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit. */
 export interface Host {
@@ -14,12 +12,12 @@ export interface Host {
   /** In strict mode a foreign await is an error. */
   readonly strict: boolean
   warn(code: 'orchestration.foreign-await', message: string): void
-  orchestration(activation: Activation): Orchestration | undefined
+  orchestration(activation: Owner): Orchestration | undefined
   callerOf(activation: ActivationId): Caller
   /** Adds to the log. `encoded` is the event's text if it is known already. Returns the text that will be stored. */
-  append(activation: Activation, event: JournalEvent, at: number, encoded?: string): string
+  append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string
   /** The activation has something to deliver. */
-  ready(activation: Activation): void
+  ready(activation: Owner): void
   /** Lets an effect out once the log it depends on is durable and everything recorded has been delivered (K5). */
   letOut(op: Operation): void
   /** The effect is still running in this process, for an earlier copy of the activation. */
@@ -33,16 +31,15 @@ export interface Host {
   closeQuestion(op: Operation): void
   /** Asks the outside whether a `once` effect has happened. */
   openDoubt(op: Operation, isNew: boolean): void
-  openDivergence(activation: Activation, address: string, unclaimed: readonly string[]): void
-  send(from: Activation, to: ActivationId, id: MessageId, body: Json): void
+  openDivergence(activation: Owner, address: string, unclaimed: readonly string[]): void
+  send(from: Owner, to: ActivationId, id: MessageId, body: Json): void
   /** Sets a charge aside on the accounts above, or says why not. */
-  reserve(activation: Activation, charge: Charge): Failure | undefined
-  settle(activation: Activation, reserved: Charge, actual: Charge | undefined): void
-  readValue(activation: Activation, key: string): Promise<Json>
-  updateValue(activation: Activation, key: string, change: (value: Json) => Json, idempotencyKey: string): Promise<Json>
-  settled(activation: Activation, outcome: Outcome, usage: Usage, recorded: boolean): void
+  reserve(activation: Owner, charge: Charge): Failure | undefined
+  settle(activation: Owner, reserved: Charge, actual: Charge | undefined): void
+  readValue(activation: Owner, key: string): Promise<Json>
+  updateValue(activation: Owner, key: string, change: (value: Json) => Json, idempotencyKey: string): Promise<Json>
+  settled(activation: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void
 }
 
 /** A command as the code gives it, before it has an address. */
 export type Command = CommandEvent extends infer E ? (E extends CommandEvent ? Omit<E, 'address'> : never) : never
-export type { Account }

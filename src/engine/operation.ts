@@ -3,10 +3,41 @@
  *
  * Owns: the record of one operation in memory and how its address is built (persistent format, K4).
  */
-import type { OpId } from '../core/index.ts'
-import type { Charge, CommandEvent, EffectClass } from '../journal/index.ts'
-import type { Activation } from './activation.ts'
+import type { ActivationId, Json, OpId, Outcome } from '../core/index.ts'
+import type { ArrivalEvent, Charge, CommandEvent, EffectClass } from '../journal/index.ts'
+import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from './context.ts'
+
+/** What an activation was born with. */
+export interface Birth {
+  readonly id: ActivationId
+  readonly agent: string
+  readonly version: string
+  readonly input: Json
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+  readonly accounts: readonly Account[]
+  readonly at: number
+}
+
+/** An activation, as its operations and its host see it. */
+export interface Owner {
+  readonly id: ActivationId
+  readonly birth: Birth
+  /** The version of the code that goes on with it. */
+  version: string
+  /** Next position in its log. */
+  seq: number
+  /** Why it waits for an operator: its code and its journal disagree, or its code is missing. */
+  stuck: string | undefined
+  /** Its memory is void: whatever its code still does has no effect. */
+  discarded: boolean
+  /** Recorded arrivals are left to deliver. */
+  readonly replaying: boolean
+  readonly outcome: Outcome | undefined
+  /** Something came in. `text` is its stored form if known, `row` the inbox row that is used up by it. */
+  arrive(event: ArrivalEvent, text?: string, row?: string): void
+}
 
 /** One operation of one activation. */
 export interface Operation {
@@ -14,7 +45,7 @@ export interface Operation {
   readonly id: string
   readonly address: OpId
   readonly kind: 'step' | 'worker' | 'ask'
-  readonly owner: Activation
+  readonly owner: Owner
   readonly type: CommandEvent['type']
   readonly effect: EffectClass | undefined
   /** Whether this process opened it, rather than finding it in the journal. */

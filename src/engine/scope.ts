@@ -5,11 +5,10 @@
  * Counters die with the scope, so a leader with a million turns holds none of them.
  */
 import { copy, deepFreeze, derivedId, failure, ReeveError, runOf, seededRandom, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
-import type { AskOpened, CommandEvent } from '../journal/index.ts'
-import type { Activation } from './activation.ts'
+import type { AskOpened, Charge, CommandEvent } from '../journal/index.ts'
 import type { Arrival, AskOptions, Context, DomainEvent, Matcher, Place, SessionValues, StartOptions, StepIO, StepOptions } from './context.ts'
-import type { Command } from './host.ts'
-import { addressName, type Operation } from './operation.ts'
+import type { Command, Host } from './host.ts'
+import { addressName, type Operation, type Owner } from './operation.ts'
 
 /** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
 export class RestartRequested extends Error {
@@ -19,13 +18,33 @@ export class RestartRequested extends Error {
   }
 }
 
+/** What a scope asks its activation for. */
+export interface Verbs extends Owner {
+  readonly host: Host
+  readonly clock: number
+  readonly carried: Json | undefined
+  /** Throws if the code may not go on: it is cancelled, or it restarts. */
+  guard(compensating: boolean): void
+  /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
+  open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined
+  /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
+  letOut(operation: Operation, charge: Charge | undefined): void
+  ask(operation: Operation, event: AskOpened): void
+  /** Records a command that has no end (a fact, a message), unless the journal has it. True if it is new. */
+  once(address: string, command: Command): boolean
+  wait(match: Matcher | undefined): Promise<Arrival>
+  stop(id: string, reason: string): void
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
+  restart(state: Json): never
+}
+
 interface Counter {
   next: number
   last: Operation | undefined
 }
 
 export class Scope implements Context {
-  readonly #activation: Activation
+  readonly #activation: Verbs
   readonly #path: string
   readonly #compensating: boolean
   readonly #version: string
@@ -33,7 +52,7 @@ export class Scope implements Context {
   #place: Place | undefined
   #values: SessionValues | undefined
 
-  constructor(activation: Activation, path: string, compensating: boolean, version: string) {
+  constructor(activation: Verbs, path: string, compensating: boolean, version: string) {
     this.#activation = activation
     this.#path = path
     this.#compensating = compensating

@@ -24,7 +24,7 @@ export const wires = [
 export type Wire = (typeof wires)[number]
 
 /** What a proxy makes of one answer of the fake server. */
-export interface Alteration {
+interface Alteration {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
@@ -33,7 +33,7 @@ export interface Alteration {
 }
 
 /** A request as it really was on the wire; the journal of the fake server shows it in OpenAI's form. */
-export interface SentRequest {
+interface SentRequest {
   readonly path: string
   readonly headers: IncomingMessage['headers']
   readonly body: string

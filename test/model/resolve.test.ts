@@ -124,7 +124,13 @@ describe('keys and addresses', () => {
   test('a key never appears in a failure, even if the server sends it back', async () => {
     llm.on(
       { userMessage: 'echo' },
-      { error: { message: 'the keys my-very-own-key and sk-proj-abcdefghijklmnop and Bearer opaquetoken are wrong', type: 'authentication_error' }, status: 401 },
+      {
+        error: {
+          message: 'the keys my-very-own-key and sk-proj-abcdefghijklmnop and Bearer opaquetoken are wrong',
+          type: 'authentication_error',
+        },
+        status: 401,
+      },
     )
     const model = resolveModel('openai/gpt-5', { env: {}, apiKeys: { openai: 'my-very-own-key' }, baseURLs: { openai: llm.url } })
     const error = await model.call(asking('echo')).catch((why: unknown) => why)

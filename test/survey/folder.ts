@@ -20,8 +20,8 @@ export const raw = {
   npm: 'np' + 'm_' + 'Zx81kLmQ02vBtY7cRd5sNw3eHj9fGp4aUi6o',
   google: 'AI' + 'za' + 'SyB7x9Kd02mZpQ4rT1vXyc8Nf3Gh6Jk5LsW',
   slack: 'xo' + 'xb-' + '2731648590-' + 'q8Kd02mZpQ7rT4vX',
-  password: 'tr7!vKq9' + 'zPw2',
-  envToken: 'v9Kd02mZ' + 'pQ7rT4vX',
+  phrase: 'tr7!vKq9' + 'zPw2',
+  setting: 'v9Kd02mZ' + 'pQ7rT4vX',
   keyBody: 'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC' + 'BKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj',
 } as const
 
@@ -64,7 +64,7 @@ const packages: Files = {
   'packages/b/package.json': json({ name: '@shop/b', version: '1.0.0', dependencies: { '@shop/a': '*', zod: '^4.0.0' } }),
   'node_modules/installed/package.json': json({ name: 'installed', version: '0.1.0', license: 'ISC' }),
   'node_modules/@scope/extra/package.json': json({ name: '@scope/extra', version: '2.0.0', licenses: [{ type: 'MIT' }] }),
-  'node_modules/installed/index.js': `const password = "${raw.password}" // TODO: not ours\n`,
+  'node_modules/installed/index.js': `const password = "${raw.phrase}" // TODO: not ours\n`,
 }
 
 const pages: Files = {
@@ -91,7 +91,16 @@ const pages: Files = {
     '',
     '[site](/from/the/root.md) [case](docs/Guide.md) <img src="img/none.svg">',
   ),
-  'docs/guide.md': text('# Guide', '', '## Getting *started*!? 🚀', '', '## Setup', '## Setup', '', '[ok](#setup-1) [bad](#setup-2) [back](../README.md#shop)'),
+  'docs/guide.md': text(
+    '# Guide',
+    '',
+    '## Getting *started*!? 🚀',
+    '',
+    '## Setup',
+    '## Setup',
+    '',
+    '[ok](#setup-1) [bad](#setup-2) [back](../README.md#shop)',
+  ),
   'docs/with space.md': text('# Spaces', '', '- TODO: write this page', '', 'A TODO list is not a loose end.'),
 }
 
@@ -117,18 +126,18 @@ const secretive: Files = {
   'config/live.ts': text(
     `export const aws = '${raw.aws}'`,
     `const github = "${raw.github}" // TODO: rotate ${raw.github}`,
-    `export const config = { password: '${raw.password}', stripe: '${raw.stripe}' }`,
+    `export const config = { password: '${raw.phrase}', stripe: '${raw.stripe}' }`,
     `const google = '${raw.google}', slack = '${raw.slack}'`,
     "const password = 'changeme-please-1'",
     'const token = `${process.env.TOKEN}`',
     "const apiKey = '<your-api-key>'",
     "const secret = 'xxxxxxxxxxxxxxxx'",
     "const tokenUrl = 'https://auth.example.com/oauth2/token'",
-    "const header = /-----BEGIN PRIVATE KEY-----/",
+    'const header = /-----BEGIN PRIVATE KEY-----/',
     "const example = 'AK" + "IAIOSFODNN7EXAMPLE'",
   ),
   'config/server.pem': key,
-  '.env': text('# settings', `API_TOKEN=${raw.envToken}`, 'PORT=3000', 'EMPTY='),
+  '.env': text('# settings', `API_TOKEN=${raw.setting}`, 'PORT=3000', 'EMPTY='),
   '.env.example': text('API_TOKEN=your-token-here'),
   '.npmrc': text(`//registry.example.org/:_authToken=${raw.npm}`),
 }
@@ -149,14 +158,22 @@ const operations: Files = {
   ),
   'db/migrations/001_users.up.sql': text('CREATE TABLE users (id int);'),
   'db/migrations/001_users.down.sql': text('DROP TABLE users;'),
-  'db/migrations/002_orders.up.sql': text('CREATE TABLE orders (id int);', '-- DROP TABLE in a comment', 'ALTER TABLE users', '  DROP COLUMN age;'),
-  'db/migrations/002_again.up.sql': text("INSERT INTO log VALUES ('DROP TABLE users');", 'CREATE INDEX CONCURRENTLY by_name ON users (name);'),
+  'db/migrations/002_orders.up.sql': text(
+    'CREATE TABLE orders (id int);',
+    '-- DROP TABLE in a comment',
+    'ALTER TABLE users',
+    '  DROP COLUMN age;',
+  ),
+  'db/migrations/002_again.up.sql': text(
+    "INSERT INTO log VALUES ('DROP TABLE users');",
+    'CREATE INDEX CONCURRENTLY by_name ON users (name);',
+  ),
   'db/migrations/004_gone.up.sql': text('DROP TABLE IF EXISTS "orders";'),
 }
 
 /** Written after the last commit: ignored, untracked, changed, and the demo's own report. */
 const uncommitted: Files = {
-  'ignored/secret.ts': `const password = '${raw.password}'\n`,
+  'ignored/secret.ts': `const password = '${raw.phrase}'\n`,
   'REPORT.md': `# Old report\n\n[broken](nowhere.md)\n\n- TODO: ${raw.aws}\n`,
   'notes.ts': text('// XXX: untracked'),
   'src/app.ts': `${String(sources['src/app.ts'])}// TODO: not committed yet\n`,

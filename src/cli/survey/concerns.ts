@@ -55,7 +55,7 @@ function inArea(findings: SurveyFindings): Found[] {
         concern(
           'minor',
           site.total,
-          (n) => `${many(n, 'link')} from the root of a site could not be found in the folder`,
+          (n) => `${many(n, 'link')} in the manner of a site could not be found in the folder`,
           site.items.map((l) => place(l.file, l.line)),
         ),
       ]
@@ -94,11 +94,13 @@ export const secretTitles: Readonly<Record<SecretKind, string>> = {
 }
 
 function secrets({ secrets: found, envFiles }: SecretsFindings): Found[] {
-  const each = found.items.map(({ kind, masked, confidence, file, line }): Found => {
+  const certain = found.items.filter(({ confidence }) => confidence === 'certain')
+  const likely = found.items.filter(({ confidence }) => confidence === 'likely')
+  const each = certain.map(({ kind, masked, file, line }): Found => {
     const value = masked === null ? '' : ` (${code(masked)})`
-    const text = confidence === 'certain' ? `${secretTitles[kind]} in a file${value}` : `Looks like a secret: ${secretTitles[kind]}${value}`
-    return { severity: confidence === 'certain' ? 'urgent' : 'soon', text, places: [place(file, line)] }
+    return { severity: 'urgent', text: `${secretTitles[kind]} in a file${value}`, places: [place(file, line)] }
   })
+  const places = likely.map(({ file, line }) => place(file, line))
   const unlisted = found.total - found.items.length
   const env = envFiles.map(({ file, assignments, state }): Found => {
     const holds = `${many(assignments, 'value')}`
@@ -108,7 +110,8 @@ function secrets({ secrets: found, envFiles }: SecretsFindings): Found[] {
       return { severity: 'soon', text: `Environment file with ${holds} is not ignored by git`, places: [place(file)] }
     return { severity: 'minor', text: `Environment file with ${holds} lies in the folder`, places: [place(file)] }
   })
-  return [...each, concern('urgent', unlisted, (n) => `${many(n, 'further possible secret')} not listed here`), ...env]
+  const guessed = concern('soon', likely.length, (n) => `${many(n, 'value')} that ${n === 1 ? 'looks' : 'look'} like a secret`, places)
+  return [...each, guessed, concern('urgent', unlisted, (n) => `${many(n, 'further possible secret')} not listed here`), ...env]
 }
 
 function dependencies({ licences, notLocked, withoutLock, notes }: DependenciesFindings): Found[] {

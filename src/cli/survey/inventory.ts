@@ -106,7 +106,8 @@ export function recruitsFor(signals: Signals): Recruit[] {
     recruits.push({ specialist: 'monorepo', reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${members}` })
   }
   if (dockerfiles.length > 0) recruits.push({ specialist: 'docker', reason: `the folder holds ${some(dockerfiles, 'Dockerfile')}` })
-  if (migrations.length > 0) recruits.push({ specialist: 'migrations', reason: `the folder holds ${some(migrations, 'folder')} with SQL migrations` })
+  if (migrations.length > 0)
+    recruits.push({ specialist: 'migrations', reason: `the folder holds ${some(migrations, 'folder')} with SQL migrations` })
   return recruits
 }
 

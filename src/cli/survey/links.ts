@@ -34,7 +34,7 @@ export interface LinksFindings {
   /** Relative links and anchors that were checked. */
   checked: number
   broken: Listed<BrokenLink>
-  /** Links that start with `/` and are not in the folder: broken on GitHub, perhaps right on a site that is built from it. */
+  /** Links in the manner of a site (from its root, or without an ending in MDX) that are not in the folder: broken on GitHub, perhaps right there. */
   siteLinks: Listed<BrokenLink>
   /** Links not checked: to the web, out of the folder, or written by a template. */
   notChecked: { web: number; outside: number; template: number }
@@ -61,7 +61,7 @@ export async function surveyLinks(root: string, options: SurveyOptions = {}): Pr
       else checked++
       if (typeof verdict !== 'object') continue
       const finding = { file, line: link.line, kind: link.kind, target: withoutSecrets(link.target), ...verdict }
-      if (link.target.startsWith('/')) siteLinks.push(finding)
+      if (isSiteLink(file, link.target, finding)) siteLinks.push(finding)
       else broken.push(finding)
     }
   }
@@ -75,6 +75,11 @@ export async function surveyLinks(root: string, options: SurveyOptions = {}): Pr
     siteLinks: listed(siteLinks, limits),
     notChecked,
   }
+}
+
+function isSiteLink(file: string, target: string, { reason }: BrokenLink): boolean {
+  const path = target.replace(/[?#].*$/, '')
+  return reason === 'file-missing' && (path.startsWith('/') || (file.endsWith('.mdx') && posix.extname(path) === ''))
 }
 
 type Verdict = 'good' | 'web' | 'outside' | 'template' | Pick<BrokenLink, 'reason' | 'hint'>

@@ -196,7 +196,7 @@ function links({ broken, siteLinks, notChecked, pages, checked }: LinksFindings)
     ...(siteLinks.total === 0
       ? []
       : [
-          '### From the root of a site',
+          '### In the manner of a site',
           '',
           'Not in the folder under this path: broken on GitHub, perhaps right on a site that is built from it.',
           '',
@@ -226,6 +226,7 @@ function todos({ todos: found, unknownAge, notSearched }: TodosFindings): string
 }
 
 function monorepo({ workspaces, packages, cycles, mismatches }: MonorepoFindings): string[] {
+  if (workspaces.length === 0) return ['The folder declares no workspace.', '']
   return [
     `Declared by ${joined(workspaces.map(({ tool, file }) => `${place(file)} (${tool})`))}.`,
     '',
@@ -252,6 +253,7 @@ function monorepo({ workspaces, packages, cycles, mismatches }: MonorepoFindings
 }
 
 function docker({ dockerfiles, findings }: DockerFindings): string[] {
+  if (dockerfiles.length === 0) return ['No Dockerfile was found.', '']
   return [
     ...rows(['Dockerfile', '>stages', 'base images'], all(dockerfiles), (d) => [
       place(d.file),
@@ -270,6 +272,7 @@ function migrations({ series, destructive, nonTransactional }: MigrationsFinding
     f.statement.replaceAll('-', ' ').toUpperCase(),
     f.subject === '' ? '' : code(f.subject),
   ]
+  if (series.length === 0) return ['No SQL migrations were found.', '']
   const duplicates = series.flatMap((one) => one.duplicates)
   const missing = series.flatMap((one) => one.missingDown)
   return [
@@ -308,7 +311,7 @@ function inventory({ languages, biggest, signals }: InventoryFindings): string[]
     ...rows(['file', '>size', '>lines'], all(biggest), (b) => [place(b.file), sized(b.bytes), b.lines === null ? '–' : grouped(b.lines)]),
     signals.git
       ? 'The folder is a git repository; ignored files were left out.'
-      : 'The folder is no git repository (or git is missing); every file was looked at.',
+      : 'The folder is no git repository, or an ignored part of one, or git is missing: every file was looked at.',
     '',
   ]
 }

@@ -76,6 +76,9 @@ const bareValue = new RegExp(
   String.raw`^\s*(?:-\s+)?(?:export\s+|ENV\s+|ARG\s+)?["']?${secretName}["']?\s*[=:]\s*(?<value>[^"'${'`'}\s#,;]{8,200})\s*(?:#.*)?$`,
   'gi',
 )
+/** Every pattern needs one of these; most lines have none and are passed over quickly. */
+const hint =
+  /A[KSBC][IC]A|gh[pousr]_|github_pat_|xox|xapp-|hooks\.slack|k_live_|AIza|npm_|sk-|eyJ|:\/\/[^\s/]*@|passw|passphrase|pwd|secret|token|key/i
 const privateKey = /-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----/g
 
 /**
@@ -83,6 +86,7 @@ const privateKey = /-----BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)?-----/g
  * when a key follows it. `bare` allows `name=value` without quotes, as settings files write it.
  */
 export function secretsIn(line: string, following = '', bare = false): SecretHit[] {
+  if (!hint.test(line)) return []
   const hits: SecretHit[] = []
   for (const match of line.matchAll(privateKey)) {
     const end = match.index + match[0].length
@@ -159,7 +163,7 @@ function looksAssigned(value: string): boolean {
   if (/[()[\]]/.test(value) && /^[\w.$[\]()'"-]+$/.test(value) && /[.([]/.test(value)) return false
   const rest = value.replaceAll(/[-_./:\\]/g, '')
   if (!/[A-Za-z]/.test(rest)) return false
-  return /\d/.test(rest) || (value.length >= 10 && /[!-/:-@[-`{-~]/.test(rest))
+  return /\d/.test(rest) || (value.length >= 10 && /[a-z]/.test(rest) && /[A-Z]/.test(rest) && /\w[!-/:-@[-`{-~]+\w/.test(rest))
 }
 
 const anywhere =

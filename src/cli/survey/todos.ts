@@ -76,7 +76,7 @@ function scriptByShebang(text: string): Language | null {
 }
 
 function inText(path: string, text: string, language: Language): TodoFinding[] {
-  if (language.comments === 'none') return []
+  if (language.comments === 'none' || !/TODO|FIXME|HACK|XXX/.test(text)) return []
   const comments = commentsOf(text, language.comments) ?? proseOf(text)
   const pattern = language.comments === 'prose' ? inProse : marker
   return comments.flatMap((comment, index) => {

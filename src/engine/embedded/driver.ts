@@ -6,10 +6,8 @@
  * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), SQL (batch.ts, reader.ts).
  * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
  */
-import { ReeveError, rootActivation, runOf, type ActivationId, type Clock, type RunId } from '../../core/index.ts'
-import type { Caller } from '../../journal/index.ts'
-import { Account } from '../account.ts'
-import { Activation } from '../activation.ts'
+import { runOf, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
+import type { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../effects.ts'
 import type { Operation } from '../operation.ts'
@@ -17,9 +15,10 @@ import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from './batch.ts'
 import { Keeper } from './keeper.ts'
 import type { Lease } from './lease.ts'
-import type { InboxRow, Reader } from './reader.ts'
+import type { Reader } from './reader.ts'
 import { receive } from './mail.ts'
-import { Run } from './run.ts'
+import { Residents, residentCap } from './residents.ts'
+import type { Run } from './run.ts'
 import { storeError } from './schema.ts'
 import type { Writer } from './writer.ts'
 
@@ -39,8 +38,6 @@ export interface DriverOptions {
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
 const commitCap = 2_000
 const yieldAfterMs = 5
-/** Above this many runs in memory, a quiet one leaves at once. */
-const residentCap = 1_000
 const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 
 /** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
@@ -53,6 +50,7 @@ export class Driver {
   readonly lease: Lease
   readonly effects: Effects
   readonly keeper: Keeper
+  readonly residents: Residents
   readonly runs = new Map<RunId, Run>()
   readonly ready = new Set<Activation>()
   registry: Registry | undefined
@@ -88,6 +86,7 @@ export class Driver {
     this.lease = lease
     this.batch = emptyBatch(lease.id)
     this.keeper = new Keeper(this)
+    this.residents = new Residents(this)
     this.effects = new Effects(this.keeper)
     this.#seen = reader.lastInboxPosition()
   }
@@ -176,7 +175,7 @@ export class Driver {
     if (this.#crash('commit.after')) return false
     const existed = new Set(result.existed)
     for (const run of [...result.fenced, ...result.existed]) {
-      this.drop(run)
+      this.residents.drop(run)
       this.effects.forgetRun(run)
     }
     posts.forEach(({ resolve }, i) => resolve(result.posts[i]!))
@@ -233,9 +232,9 @@ export class Driver {
   }
 
   #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: BatchResult): void {
-    for (const run of batch.parked) this.drop(run)
+    for (const run of batch.parked) this.residents.drop(run)
     for (const { run } of batch.ended) {
-      this.drop(run)
+      this.residents.drop(run)
       const end = this.ends.get(run)
       this.ends.delete(run)
       if (end !== undefined) this.onEnd(run, end)
@@ -243,25 +242,25 @@ export class Driver {
     for (const id of touched) {
       const run = this.runs.get(id)
       if (run?.reload === true) {
-        this.drop(id)
-        this.wake(id)
+        this.residents.drop(id)
+        this.residents.wake(id)
       }
     }
     if (result.moved || batch.rows.length > 0) this.storeChanged()
     for (const question of batch.questions) if (question.until !== null) this.armTimer(question.until)
     this.onChange(touched)
-    if (batch.ended.length + batch.parked.length > 0) this.adoptOrphans()
+    if (batch.ended.length + batch.parked.length > 0) this.residents.adoptOrphans()
   }
 
   /** Memory is ahead of the disk: all of this batch is void and read again; nothing of it was let out (K5). */
   #commitFailed(error: ReeveError, batch: Batch, waiting: readonly { reject: (error: Error) => void }[]): void {
     const runs = [...batch.epochs.keys()]
     for (const { reject } of waiting) reject(error)
-    for (const run of runs) this.drop(run)
+    for (const run of runs) this.residents.drop(run)
     this.onStoreFailure(error, runs)
     const delay = retryCommitMs[Math.min(this.#failures++, retryCommitMs.length - 1)]!
     const again = setTimeout(() => {
-      for (const run of runs) this.tryWake(run)
+      for (const run of runs) this.residents.tryWake(run)
     }, delay)
     again.unref()
   }
@@ -294,7 +293,7 @@ export class Driver {
   #lookAgain(): boolean {
     try {
       const owned = this.lease.owned([...this.runs.values()].map((run) => [run.id, run.epoch]))
-      for (const run of [...this.runs.keys()]) if (!owned.has(run)) this.drop(run)
+      for (const run of [...this.runs.keys()]) if (!owned.has(run)) this.residents.drop(run)
       this.lease.beat()
       return true
     } catch (thrown) {
@@ -331,110 +330,7 @@ export class Driver {
     this.#gone.push(activation)
   }
 
-  // ---- waking and dropping ---------------------------------------------------------------------------------------------------------
-
-  drop(id: RunId): void {
-    const run = this.runs.get(id)
-    if (run === undefined) return
-    run.discard()
-    for (const op of run.out) op.owner.discarded = true
-    this.runs.delete(id)
-    this.batch.epochs.delete(id)
-    this.#strike(id)
-  }
-
-  /** Takes everything of a dropped run out of the batch that is being filled. */
-  #strike(id: RunId): void {
-    const b = this.batch
-    const keep = <T>(list: T[], run: (item: T) => RunId): void => {
-      if (list.some((item) => run(item) === id)) list.splice(0, list.length, ...list.filter((item) => run(item) !== id))
-    }
-    keep(b.log, (entry) => entry.run)
-    keep(b.acts, (act) => runOf(act))
-    keep(b.questions, (q) => runOf(q.act))
-    keep(b.closed, (c) => runOf(c.act))
-    keep(b.closedActs, (act) => runOf(act))
-    keep(b.taken, (t) => runOf(t.act))
-    keep(b.ended, (e) => e.run)
-    keep(b.accounts, (a) => a.run)
-    keep(b.parked, (run) => run)
-    keep(b.control, (c) => c.run)
-  }
-
-  tryWake(id: RunId): void {
-    try {
-      this.wake(id)
-    } catch (thrown) {
-      this.onStoreFailure(storeError(thrown, this.options.file), [id])
-    }
-  }
-
-  /** Brings a run into memory and goes on with it, if this process can drive it and nobody else does. */
-  wake(id: RunId): Run | undefined {
-    const here = this.runs.get(id)
-    if (here !== undefined || this.dead) return here
-    const row = this.reader.run(id)
-    if (row === undefined || row.ended !== null || this.registry?.find(row.agent) === undefined) return undefined
-    const epoch = this.lease.claim(id)
-    if (epoch === undefined) return undefined
-    const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
-    for (const [activation, state] of this.reader.accounts(id)) run.accounts.set(activation, new Account(activation, state.limits, state))
-    for (const account of run.accounts.values()) account.dirty = false
-    if (row.control !== null) run.pause = { at: 'next', reached: row.control === 'paused' }
-    run.questions = this.reader.questions({ run: id }).length
-    this.runs.set(id, run)
-    try {
-      this.load(run, rootActivation(id), [])
-    } catch (thrown) {
-      this.#unreadable(run, thrown)
-      return undefined
-    }
-    if (row.stuck !== null) this.batch.stuck.push({ run: id, reason: null })
-    for (const inbox of this.reader.unreadOf(id)) {
-      run.lastRow = inbox.position
-      receive(this, run, inbox)
-    }
-    this.touch(run)
-    this.schedule()
-    return run
-  }
-
-  /** A journal that cannot be read stops this run only. It says why and waits for somebody. */
-  #unreadable(run: Run, thrown: unknown): void {
-    const error = storeError(thrown, this.options.file)
-    this.drop(run.id)
-    this.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
-    this.batch.parked.push(run.id)
-    this.batch.epochs.set(run.id, run.epoch)
-    this.onStoreFailure(error, [run.id])
-    this.schedule()
-  }
-
-  /** Reads an activation into memory. Undefined if there is none. */
-  load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
-    let activation: Activation | undefined
-    for (const { seq, at, event } of this.reader.activation(id)) {
-      if (activation === undefined) {
-        if (seq !== 0 || event.type !== 'activation.started') throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, { hint: 'Restore the store from a backup; other runs are not touched.' })
-        const { agent, version, input } = event
-        activation = new Activation(this.keeper, { id, agent, version, input, path: [...parentPath, agent], accounts: this.keeper.accountsOf(run, id), at })
-        activation.seq = 1
-      } else activation.restore(seq, at, event)
-    }
-    if (activation === undefined) return undefined
-    run.activations.set(id, activation)
-    const mail = run.mail.get(id)
-    run.mail.delete(id)
-    this.ready.add(activation)
-    for (const row of mail ?? []) receive(this, run, row)
-    return activation
-  }
-
-  /** Goes on with runs that nobody drives. */
-  adoptOrphans(): void {
-    if (this.registry === undefined || this.dead || this.runs.size > residentCap) return
-    for (const { id, agent } of this.reader.orphans(residentCap)) if (this.registry.find(agent) !== undefined) this.tryWake(id)
-  }
+  // ---- news and time ---------------------------------------------------------------------------------------------------------------
 
   /** Somebody has written: there may be mail, and there may be news for those who wait. */
   storeChanged(): void {
@@ -446,12 +342,10 @@ export class Driver {
           run.lastRow = row.position
           receive(this, run, row)
         }
-      } else if (this.registry !== undefined) this.tryWake(runOf(row.act))
+      } else if (this.registry !== undefined) this.residents.tryWake(runOf(row.act))
     }
     this.onChange('all')
   }
-
-  // ---- time ------------------------------------------------------------------------------------------------------------------------
 
   /** One timer for the whole process. */
   armTimer(at: number | undefined): void {
@@ -488,9 +382,4 @@ export class Driver {
     this.#callOffTimer?.()
   }
 
-  receiveLater(run: Run, row: InboxRow): void {
-    const kept = run.mail.get(row.act)
-    if (kept === undefined) run.mail.set(row.act, [row])
-    else kept.push(row)
-  }
 }

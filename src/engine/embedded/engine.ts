@@ -105,8 +105,8 @@ export class EmbeddedEngine implements Engine {
     this.driver.registry = registry
     this.#lease.beat()
     this.#lease.buryDead()
-    for (const row of this.#reader.unread(0)) this.driver.tryWake(row.act.slice(4).split('>')[0] as RunId)
-    this.driver.adoptOrphans()
+    for (const row of this.#reader.unread(0)) this.driver.residents.tryWake(row.act.slice(4).split('>')[0] as RunId)
+    this.driver.residents.adoptOrphans()
     this.driver.armTimer(this.#reader.nextDeadline())
     this.driver.schedule()
   }
@@ -314,7 +314,7 @@ export class EmbeddedEngine implements Engine {
     this.driver.parkQuiet()
     if (this.#options.file === ':memory:') return
     if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
-    if (this.#lease.buryDead() > 0 || this.driver.runs.size === 0) this.driver.adoptOrphans()
+    if (this.#lease.buryDead() > 0 || this.driver.runs.size === 0) this.driver.residents.adoptOrphans()
   }
 
   #forgetOld(before: number): void {

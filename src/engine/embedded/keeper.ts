@@ -12,7 +12,7 @@ import { Activation } from '../activation.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
 import { Effects, encodeEnd, type EffectsHost } from '../effects.ts'
 import type { Host } from '../host.ts'
-import type { Operation } from '../operation.ts'
+import type { Operation, Owner } from '../operation.ts'
 import { pack } from './blobs.ts'
 import type { Driver } from './driver.ts'
 import type { Run } from './run.ts'
@@ -46,7 +46,7 @@ export class Keeper implements Host, EffectsHost {
 
   // ---- the log ---------------------------------------------------------------------------------------------------------------------
 
-  append(activation: Activation, event: JournalEvent, at: number, encoded?: string): string {
+  append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string {
     const text = encoded ?? encode(event)
     const driver = this.#driver
     const run = this.#run(activation.id)
@@ -59,14 +59,14 @@ export class Keeper implements Host, EffectsHost {
     return text
   }
 
-  ready(activation: Activation): void {
-    this.#driver.ready.add(activation)
+  ready(activation: Owner): void {
+    this.#driver.ready.add(activation as Activation)
     this.#driver.schedule()
   }
 
   // ---- orchestration ---------------------------------------------------------------------------------------------------------------
 
-  orchestration(activation: Activation): Orchestration | undefined {
+  orchestration(activation: Owner): Orchestration | undefined {
     const registry = this.#driver.registry
     const exact = registry?.find(activation.birth.agent, activation.version)
     if (exact !== undefined) return exact
@@ -82,7 +82,7 @@ export class Keeper implements Host, EffectsHost {
     return undefined
   }
 
-  #stick(activation: Activation, reason: string): void {
+  #stick(activation: Owner, reason: string): void {
     const run = this.#run(activation.id)
     if (run === undefined) return
     run.stuck = reason
@@ -100,7 +100,7 @@ export class Keeper implements Host, EffectsHost {
     }
   }
 
-  openDivergence(activation: Activation, address: string, unclaimed: readonly string[]): void {
+  openDivergence(activation: Owner, address: string, unclaimed: readonly string[]): void {
     const id = derivedId('int', activation.id, 'diverged', address, String(activation.seq > 0 ? unclaimed.join() : ''))
     if (!this.#driver.reader.questionExists(id)) {
       this.append(activation, { type: 'replay.diverged', address, unclaimed }, this.now())
@@ -242,7 +242,7 @@ export class Keeper implements Host, EffectsHost {
       this.#workerEnded(op, last.outcome, last.usage ?? [])
       return 'settled'
     }
-    return this.#driver.load(run, id, op.owner.birth.path)
+    return this.#driver.residents.load(run, id, op.owner.birth.path)
   }
 
   #workerEnded(op: Operation, outcome: Outcome, usage: Usage): void {
@@ -254,7 +254,8 @@ export class Keeper implements Host, EffectsHost {
     if (worker !== undefined && !worker.cancelKnown) worker.arrive({ type: 'cancel.received', reason })
   }
 
-  settled(activation: Activation, outcome: Outcome, usage: Usage, recorded: boolean): void {
+  settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
+    const activation = owner as Activation
     const run = this.#run(activation.id)
     if (run === undefined) return
     this.#driver.leaves(activation)
@@ -287,10 +288,9 @@ export class Keeper implements Host, EffectsHost {
     this.#question(op.owner, { id, address: op.address, key: op.address, kind, until: event.until ?? null, body: event as unknown as Json })
   }
 
-  #question(activation: Activation, q: { id: string; address: string; key: string; kind: string; until: number | null; body: Json }): void {
+  #question(activation: Owner, q: { id: string; address: string; key: string; kind: string; until: number | null; body: Json }): void {
     const run = this.#run(activation.id)
     if (run === undefined || activation.discarded) return
-    activation.asked = true
     if (q.kind !== 'timer') run.questions++
     this.#driver.batch.questions.push({ ...q, act: activation.id, at: this.now(), body: JSON.stringify(q.body) })
   }
@@ -314,7 +314,7 @@ export class Keeper implements Host, EffectsHost {
     if (early !== undefined) early()
   }
 
-  send(from: Activation, to: ActivationId, id: MessageId, body: Json): void {
+  send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     const row = { act: to, target: 'activation', key: id, kinds: undefined, body: JSON.stringify({ type: 'message', id, from: from.id, body }) } as const
     this.#driver.post(row).then(
       (result) => {
@@ -334,7 +334,7 @@ export class Keeper implements Host, EffectsHost {
     return accounts
   }
 
-  reserve(activation: Activation, charge: Charge): Failure | undefined {
+  reserve(activation: Owner, charge: Charge): Failure | undefined {
     const refused = reserveAll(activation.birth.accounts, charge)
     if (refused === undefined) return undefined
     const { account, limit } = refused
@@ -342,7 +342,7 @@ export class Keeper implements Host, EffectsHost {
     return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details: { limit, activation: account.activation, max: account.limits[limit]! } })
   }
 
-  settle(activation: Activation, reserved: Charge, actual: Charge | undefined): void {
+  settle(activation: Owner, reserved: Charge, actual: Charge | undefined): void {
     for (const account of activation.birth.accounts) account.settle(reserved, actual)
   }
 
@@ -358,15 +358,15 @@ export class Keeper implements Host, EffectsHost {
 
   // ---- values ----------------------------------------------------------------------------------------------------------------------
 
-  #stream(activation: Activation): string {
+  #stream(activation: Owner): string {
     return this.callerOf(activation.id).session ?? `ses_${runOf(activation.id)}`
   }
 
-  readValue(activation: Activation, key: string): Promise<Json> {
+  readValue(activation: Owner, key: string): Promise<Json> {
     return Promise.resolve(this.#driver.reader.value(this.#stream(activation), key).value)
   }
 
-  async updateValue(activation: Activation, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+  async updateValue(activation: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
     const stream = this.#stream(activation)
     for (;;) {
       const { version, value } = this.#driver.reader.value(stream, key)

@@ -24,7 +24,7 @@ type Mail =
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
 export function receive(driver: Driver, run: Run, row: InboxRow): void {
   const activation = run.activations.get(row.act)
-  if (activation === undefined) return driver.receiveLater(run, row)
+  if (activation === undefined) return keepFor(run, row)
   const mail = JSON.parse(row.body) as Mail
   switch (mail.type) {
     case 'answer':
@@ -49,6 +49,12 @@ export function receive(driver: Driver, run: Run, row: InboxRow): void {
       use(driver, run, activation, row.key)
       return settleDivergence(driver, run, activation, mail)
   }
+}
+
+function keepFor(run: Run, row: InboxRow): void {
+  const kept = run.mail.get(row.act)
+  if (kept === undefined) run.mail.set(row.act, [row])
+  else kept.push(row)
 }
 
 /** The row is used up with the next commit. */

@@ -1,0 +1,107 @@
+/**
+ * Minds as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a supervisor has more to call.
+ *
+ * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (loop.ts), the public constructors (agent.ts, ../supervisor).
+ */
+import { failed, failure, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { briefValue, type Edge, type Limits, type Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { Agent } from './definition.ts'
+import { think, type Mind } from './loop.ts'
+import type { Tool } from './tool.ts'
+
+/** Turns of one activation of a mind, if nobody says. */
+export const defaultTurns = 20
+
+/** What a mind's agent is made of. */
+export interface MindParts {
+  readonly description: string
+  /** Called once, when the version is first asked for: workers may be declared later than their leader. */
+  readonly version: () => string
+  readonly mind: Mind
+  readonly inputSchema: Schema | undefined
+  readonly limits: Limits | undefined
+  readonly tools: readonly Tool[]
+  /** Its workers as they are now. */
+  readonly workers?: () => readonly Agent[]
+  /** Names of the workers that are offered at once. */
+  readonly team?: () => readonly string[]
+  /** Why it cannot begin at all with this edge. */
+  readonly refusal?: (edge: Edge) => Failure | undefined
+  readonly problems: () => readonly string[]
+}
+
+/** A mind as an agent. */
+export class MindAgent implements Agent {
+  readonly kind = 'agent'
+  readonly name: string
+  readonly description: string
+  readonly inputSchema?: Schema
+  readonly outputSchema?: Schema
+  readonly defaults: { readonly limits: Limits }
+  readonly model: Mind['model']
+  readonly team?: () => readonly string[]
+  readonly #parts: MindParts
+  readonly #tools: readonly Agent[]
+  #version: string | undefined
+
+  constructor(parts: MindParts) {
+    const { mind, description, inputSchema, limits, team, tools } = parts
+    this.#parts = parts
+    this.name = mind.agent
+    this.description = description
+    this.model = mind.model
+    // the default is an account too, so that a supervisor's workers count
+    this.defaults = { limits: { turns: defaultTurns, ...limits } }
+    if (inputSchema !== undefined) this.inputSchema = inputSchema
+    if (mind.outputSchema !== undefined) this.outputSchema = mind.outputSchema
+    if (team !== undefined) this.team = team
+    this.#tools = toolAgents(mind.agent, tools)
+  }
+
+  get version(): string {
+    return (this.#version ??= this.#parts.version())
+  }
+
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    const refused = this.#parts.refusal?.(edge) ?? inputRefusal(this.name, this.inputSchema, edge)
+    return refused === undefined ? think(this.#parts.mind, ctx, edge) : Promise.resolve(failed(refused))
+  }
+
+  related(): readonly Agent[] {
+    return [...(this.#parts.workers?.() ?? []), ...this.#tools]
+  }
+
+  problems(): readonly string[] {
+    return this.#parts.problems()
+  }
+}
+
+/** Why a brief is not what an agent takes; undefined if it is. */
+export function inputRefusal(agent: string, schema: Schema | undefined, edge: Edge): Failure | undefined {
+  const checked = schema?.check(briefValue(edge.brief))
+  return checked === undefined || checked.ok ? undefined : failure('input.invalid', `the input does not fit the input schema of "${agent}": ${checked.problem}`, 'validation')
+}
+
+/** Orchestration tools as agents named `<agent>.<tool>`, so that the engine can start them. */
+export function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
+  return tools.flatMap((tool): Agent[] => {
+    const work = tool.work
+    if (work.kind !== 'orchestration') return []
+    return [
+      {
+        kind: 'agent',
+        name: `${agent}.${tool.name}`,
+        description: tool.spec.description,
+        version: tool.version,
+        async orchestrate(ctx, edge) {
+          const checked = tool.input.check(briefValue(edge.brief))
+          if (!checked.ok) return failed(failure('tool.invalid-input', checked.problem, 'validation'))
+          return { status: 'completed', output: ((await work.run(ctx, checked.value)) ?? null) as Json }
+        },
+        related: () => [],
+        problems: () => [],
+      },
+    ]
+  })
+}

@@ -1,0 +1,130 @@
+/**
+ * Turn: one model call plus the calls it asked for (DESIGN §2). There is one loop for everything; streaming is the sink that the model step writes to.
+ *
+ * Owns: the model step (its reserve, its record, its charge) and the calls of a turn: begun together, each in a scope of its own, told in call order.
+ * Does not own: when there is another turn (loop.ts), what a call does (binding.ts).
+ * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
+ */
+import { failure, type CallUsage, type Json, type Outcome } from '../core/index.ts'
+import { denies, permits } from '../edge/index.ts'
+import type { Context, StepIO, StepOptions } from '../engine/index.ts'
+import type { Charge } from '../journal/index.ts'
+import { costOf, estimateTokens, rendererVersion, type Model, type ModelAnswer, type ModelSettings, type ToolCall, type ToolSpec } from '../model/index.ts'
+import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
+import type { Desk } from './desk.ts'
+import { approvalReason, notApproved, passGate } from './gate.ts'
+
+/** What asks a mind's model. Made once per definition. */
+export interface Asking {
+  readonly agent: string
+  readonly model: Model
+  readonly settings: ModelSettings | undefined
+  readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
+}
+
+/** The most tokens an answer may have where tokens or dollars are limited and nobody has set `maxOutputTokens`. */
+const defaultOutputCap = 4_096
+const oneTurn: Charge = { turns: 1 }
+
+/** Asks the model once. The step's own retries are the only ones. */
+export async function askModel(asking: Asking, desk: Desk, turn: Context, specs: readonly ToolSpec[]): Promise<Outcome> {
+  const { model, agent } = asking
+  const budget = desk.counts ? budgetOf(asking, desk, specs) : undefined
+  const settings = budget === undefined ? asking.settings : budget.settings
+  const options: StepOptions = {
+    effect: 'model',
+    as: { type: 'model.requested', model: model.id, prompt: desk.hash, renderer: rendererVersion, messages: desk.messages.length },
+    reserve: budget === undefined ? oneTurn : budget.reserve,
+    settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
+  }
+  const ask = (io: StepIO): Promise<Json> =>
+    model.call({
+      messages: desk.messages,
+      tools: specs,
+      signal: io.signal,
+      key: io.key,
+      emit: io.emit,
+      ...(settings === undefined ? undefined : { settings }),
+      ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
+    }) as Promise<unknown> as Promise<Json>
+  return (await turn.next(turn.begin('model', ask, options))).outcome
+}
+
+function settled(agent: string, answer: ModelAnswer): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
+  const used = answer.usage
+  const usage = { agent, model: answer.model, used }
+  if (used?.input === undefined || used.output === undefined) return { usage }
+  return { usage, charge: { turns: 1, tokens: used.input + used.output, ...(used.usd === undefined ? undefined : { usd: used.usd }) } }
+}
+
+/** Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of the estimate. */
+function budgetOf(asking: Asking, desk: Desk, specs: readonly ToolSpec[]): { reserve: Charge; settings: ModelSettings } {
+  const limit = desk.edge.limits?.tokens
+  const cap = asking.settings?.maxOutputTokens ?? Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
+  const input = desk.tokens + estimateTokens([], specs)
+  const usd = asking.model.price === undefined ? undefined : costOf({ input, output: cap }, asking.model.price)
+  return { reserve: { turns: 1, tokens: input + cap, ...(usd === undefined ? undefined : { usd }) }, settings: { ...asking.settings, maxOutputTokens: cap } }
+}
+
+/**
+ * Runs the calls of one answer: all begin at once, those marked `last` follow one by one when the others have settled. The results are in call order.
+ */
+export async function runCalls(desk: Desk, turn: Context, toolbox: Toolbox, calls: readonly ToolCall[]): Promise<readonly CallResult[]> {
+  const only = calls.length === 1 ? calls[0] : undefined
+  if (only !== undefined) return [await runCall(desk, turn.scope('call'), toolbox.find(only.name), toolbox, only)]
+  const results: CallResult[] = []
+  const late: (() => Promise<void>)[] = []
+  const begun: Promise<void>[] = []
+  calls.forEach((call, i) => {
+    const ctx = turn.scope('call')
+    const binding = toolbox.find(call.name)
+    const run = async (): Promise<void> => {
+      results[i] = await runCall(desk, ctx, binding, toolbox, call)
+    }
+    if (binding?.last === true) late.push(run)
+    else begun.push(run())
+  })
+  await Promise.all(begun)
+  for (const run of late) await run()
+  return results
+}
+
+function runCall(desk: Desk, ctx: Context, binding: Binding | undefined, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
+  const permissions = desk.edge.permissions
+  if (binding === undefined) return Promise.resolve(unknownTool(desk, ctx, toolbox, call))
+  if (permissions !== undefined && !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))) {
+    const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
+    return Promise.resolve(refuse(ctx, call, what, `[${what.message}]`))
+  }
+  if (call.invalid !== undefined) {
+    const what = failure('tool.invalid-input', `the arguments of "${call.name}" are not JSON: ${shortened(call.invalid)}`, 'validation')
+    return Promise.resolve(refuse(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
+  }
+  const listed = permissions?.approval
+  if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(desk, ctx, binding, call)
+  return binding.run(ctx, call, desk)
+}
+
+/** Reeve's own verbs need an approval only where the edge names them; `all` means all tools. */
+async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolCall): Promise<CallResult> {
+  const gated = { name: binding.spec.name, version: '1', sensitive: false, approval: undefined }
+  const reason = approvalReason(gated, call.input, desk.edge)
+  if (reason === undefined) return binding.run(ctx, call, desk)
+  const verdict = await passGate(ctx, gated, call, reason, () => undefined)
+  return verdict.approved ? binding.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
+}
+
+function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): CallResult {
+  const names = offered(toolbox.specs, desk).map((spec) => spec.name)
+  const what = failure('tool.unknown', `there is no tool "${call.name}"`, 'validation')
+  return refuse(ctx, call, what, `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`)
+}
+
+/** The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes. */
+export function offered(specs: readonly ToolSpec[], desk: Desk, isVerb?: (name: string) => boolean): readonly ToolSpec[] {
+  const { permissions } = desk.edge
+  if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
+  return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
+}
+
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)

@@ -1,0 +1,66 @@
+/**
+ * Settings of a demo run: which folder, since when, with which brain. They are the input of the run, so any process can go on with it.
+ *
+ * Owns: the settings, reading them back from a run, the checks of a folder. Does not own: the team (team.ts).
+ */
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { isObject, type Json } from '../../core/index.ts'
+import type { RunOutcome, RunView } from '../../runtime/index.ts'
+import { usage } from '../exit.ts'
+
+/** The input of a demo run. */
+export interface DemoSettings {
+  /** An absolute path. */
+  readonly folder: string
+  /** The id of the run, for the report. */
+  readonly run: string
+  /** When it was started (ISO 8601); ages are counted up to here. */
+  readonly at: string
+  /** The model that leads; absent: rules. */
+  readonly model?: string
+}
+
+/** Where the report goes. */
+export const reportPath = (folder: string): string => join(folder, 'REPORT.md')
+
+/** The settings as the input of a run. */
+export const settingsInput = (settings: DemoSettings): Json => ({ ...settings })
+
+/** The settings of a run; undefined if it is no demo run. */
+export function settingsOf({ input }: Pick<RunView, 'input'>): DemoSettings | undefined {
+  const brief = isObject(input) ? input['brief'] : undefined
+  const given = isObject(brief) ? brief['input'] : undefined
+  return isSettings(given) ? given : undefined
+}
+
+/** True for the settings of a demo run. */
+export function isSettings(given: unknown): given is DemoSettings & Json {
+  if (!isObject(given)) return false
+  const { folder, run, at, model } = given
+  return typeof folder === 'string' && typeof run === 'string' && typeof at === 'string' && (model === undefined || typeof model === 'string')
+}
+
+/** The folder that is meant, checked: it can be surveyed and a report can be written to it. Creates nothing. */
+export function demoFolder(given: string, cwd: string): string {
+  const folder = resolve(cwd, given)
+  if (!existsSync(folder)) throw usage(`there is no folder ${folder}`)
+  if (!statSync(folder).isDirectory()) throw usage(`${folder} is a file, not a folder`, 'Give the folder it is in.')
+  if (!may(folder, constants.R_OK | constants.X_OK)) throw usage(`the folder ${folder} cannot be read`, 'Check its permissions.')
+  if (!may(folder, constants.W_OK)) throw usage(`the folder ${folder} cannot be written to`, 'The demo keeps its store in .reeve/ there and writes REPORT.md after your approval.')
+  if (existsSync(reportPath(folder)) && !statSync(reportPath(folder)).isFile()) throw usage(`${reportPath(folder)} is in the way: it is not a file`)
+  return folder
+}
+
+function may(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What is said when a demo run has completed. */
+export const demoResult = (_settings: DemoSettings) => ({ output, status }: RunOutcome & { output?: unknown }): string =>
+  status === 'completed' ? (typeof output === 'string' ? output : JSON.stringify(output)) : status

@@ -1,0 +1,26 @@
+/**
+ * The entry of the command line: this process's terminal, Ctrl-C and exit code around the program.
+ *
+ * Owns: signals, a closed pipe, the exit. Does not own: commands (program.ts). The first Ctrl-C leaves the run parked, a second one ends at once;
+ * either way the journal has everything that was recorded.
+ */
+import { readFileSync } from 'node:fs'
+import { exits } from './exit.ts'
+import { main } from './program.ts'
+import { processTerminal } from './terminal.ts'
+
+const interrupted = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.on(signal, () => {
+    if (interrupted.signal.aborted) process.exit(exits.interrupted)
+    interrupted.abort()
+  })
+}
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(exits.done)
+  throw error
+})
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+const exit = await main(process.argv.slice(2), { terminal: processTerminal(), cwd: process.cwd(), interrupted: interrupted.signal, version })
+process.stdout.write('', () => process.exit(exit))

@@ -1,0 +1,82 @@
+/**
+ * Waits: who waits for what, and what came before anybody waited for it.
+ *
+ * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes one waiter).
+ */
+import type { Arrival, Matcher } from './context.ts'
+
+interface Waiter {
+  readonly match: Exclude<Matcher, string> | undefined
+  readonly resolve: (arrival: Arrival) => void
+  readonly reject: (error: Error) => void
+}
+
+export class Waits {
+  #byId = new Map<string, Waiter>()
+  #any: Waiter[] = []
+  readonly #kept = new Map<string, Arrival>()
+
+  /** How many verbs are pending. */
+  get pending(): number {
+    return this.#byId.size + this.#any.length
+  }
+  /** What arrived and was not read. */
+  get unread(): readonly Arrival[] {
+    return [...this.#kept.values()]
+  }
+
+  /** Gives an arrival to who waits for it, or keeps it. `offered`: predicates may have it, too. True: somebody was resumed. */
+  hand(arrival: Arrival, offered: boolean): boolean {
+    const waiter = this.#byId.get(arrival.id)
+    if (waiter !== undefined) {
+      this.#byId.delete(arrival.id)
+      waiter.resolve(arrival)
+      return true
+    }
+    const i = offered ? this.#any.findIndex(({ match }) => match === undefined || match(arrival)) : -1
+    if (i >= 0) {
+      this.#any.splice(i, 1)[0]!.resolve(arrival)
+      return true
+    }
+    this.#kept.set(arrival.id, arrival)
+    return false
+  }
+
+  /** Takes what has arrived already, if it matches. `begun`: the code has begun the operation that this belongs to. */
+  take(match: Matcher | undefined, begun: (arrival: Arrival) => boolean): Arrival | undefined {
+    let found: Arrival | undefined
+    if (typeof match === 'string') found = this.#kept.get(match)
+    else {
+      for (const kept of this.#kept.values()) {
+        if (!begun(kept) || (match !== undefined && !match(kept))) continue
+        found = kept
+        break
+      }
+    }
+    if (found !== undefined) this.#kept.delete(found.id)
+    return found
+  }
+
+  wait(match: Matcher | undefined): Promise<Arrival> {
+    return new Promise((resolve, reject) => {
+      if (typeof match === 'string') this.#byId.set(match, { match: undefined, resolve, reject })
+      else this.#any.push({ match, resolve, reject })
+    })
+  }
+
+  /** Ends every pending verb. Returns how many there were. */
+  rejectAll(error: Error): number {
+    const waiters = [...this.#byId.values(), ...this.#any]
+    this.#byId.clear()
+    this.#any = []
+    for (const { reject } of waiters) reject(error)
+    return waiters.length
+  }
+
+  /** Forgets everything, waiters and arrivals. */
+  clear(): void {
+    this.#byId.clear()
+    this.#any = []
+    this.#kept.clear()
+  }
+}
