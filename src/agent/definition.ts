@@ -37,7 +37,9 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   problems(): readonly string[]
   /** The names of its workers as they are now; only for those that lead. The edge records them, so a later change strands no run. */
   team?(): readonly string[]
-  /** Limits that hold wherever it works. */
+  /** Limits that its definition states; they hold wherever it works. */
+  readonly limits?: Limits
+  /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */
   readonly defaults?: { readonly limits?: Limits }
   /** What it thinks with, if that is a model. A limit in US dollars needs a price. */
   readonly model?: { readonly id: string; readonly price?: ModelPrice }

@@ -38,6 +38,7 @@ export class MindAgent implements Agent {
   readonly description: string
   readonly inputSchema?: Schema
   readonly outputSchema?: Schema
+  readonly limits?: Limits
   readonly defaults: { readonly limits: Limits }
   readonly model: Mind['model']
   readonly team?: () => readonly string[]
@@ -51,7 +52,8 @@ export class MindAgent implements Agent {
     this.name = mind.agent
     this.description = description
     this.model = mind.model
-    // the default is an account too, so that a supervisor's workers count
+    if (limits !== undefined) this.limits = limits
+    // as a root it has an account, so that what its workers do counts; as a worker only if it states limits: an account costs
     this.defaults = { limits: { turns: defaultTurns, ...limits } }
     if (inputSchema !== undefined) this.inputSchema = inputSchema
     if (mind.outputSchema !== undefined) this.outputSchema = mind.outputSchema

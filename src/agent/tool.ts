@@ -5,7 +5,7 @@
  * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and running a call (gate.ts).
  * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
  */
-import { failure, FailureError, isObject, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
+import { isObject, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
 import { compileSchema, type AiSdkSchema, type Infer, type JsonSchema, type Schema, type SchemaLike, type StandardSchema } from '../edge/index.ts'
 import type { Context, RetryPolicy, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -210,6 +210,3 @@ async function lastOf(returned: unknown, io: ToolIO): Promise<unknown> {
   }
   return last
 }
-
-/** Thrown by a tool to say that trying again is no use. */
-export const permanent = (message: string): FailureError => new FailureError(failure('tool.failed', message, 'validation'))

@@ -5,7 +5,7 @@
  * Each of them opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own.
  */
 import { describeOutcome, failed, failure, FailureError, type ActivationId, type Failure, type Json, type Outcome } from '../core/index.ts'
-import { accountLimits, briefOf, depthRefusal, readEdge, workerEdge, type Brief, type Edge, type Grant, type Limits } from '../edge/index.ts'
+import { accountLimits, briefOf, depthRefusal, readEdge, tighter, workerEdge, type Brief, type Edge, type Grant, type Receiver } from '../edge/index.ts'
 import type { Context, StepIO, StepOptions } from '../engine/index.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
 
@@ -42,11 +42,11 @@ export async function delegate<A extends Agent>(ctx: Context, worker: A, brief: 
 }
 
 /** Starts a worker under the edge that its leader works under; a failure says why it may not be started. */
-export function startWorker(ctx: Context, above: Edge, worker: Pick<Agent, 'name' | 'defaults' | 'team' | 'explicitLimits'>, brief: Brief, grant: Grant | undefined, callId?: string): ActivationId | Failure {
+export function startWorker(ctx: Context, above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined, callId?: string): ActivationId | Failure {
   const refused = depthRefusal(above, worker.name, ctx.place.path)
   if (refused !== undefined) return refused
   const edge = workerEdge(above, worker, brief, grant)
-  const account = accountLimits(ownLimits(worker, grant))
+  const account = accountLimits(tighter(grant?.limits, worker.limits))
   return ctx.start(worker.name, edge as unknown as Json, {
     ...(callId === undefined ? undefined : { callId }),
     ...(account === undefined ? undefined : { limits: account }),

@@ -5,7 +5,7 @@
  * Does not own: the run: leaving it parks it, and what is printed says how to go on.
  */
 import { describeOutcome, messageOf, stopwatch } from '../core/index.ts'
-import type { Approval, Recorded, Run, RunOutcome, Runtime, RunWaiting } from '../runtime/index.ts'
+import type { Approval, Recorded, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { eventLine } from './lines.ts'
 import type { Terminal } from './terminal.ts'
@@ -21,12 +21,10 @@ export interface WatchOptions {
   readonly where: string
   /** Aborted by Ctrl-C. */
   readonly interrupted: AbortSignal
-  /** Printed after a completed run. */
-  readonly result?: (outcome: RunOutcome) => string
 }
 
 /** Watches until the run has ended, waits for somebody, or Ctrl-C. */
-export async function watchRun(runtime: Runtime, run: Run, options: WatchOptions): Promise<Exit> {
+export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
   const show = options.json ? showJson : options.terminal.isLive ? showTree : showLines
   const left = new AbortController()
   const shown = show(run, options, AbortSignal.any([left.signal, options.interrupted]))
@@ -38,7 +36,7 @@ export async function watchRun(runtime: Runtime, run: Run, options: WatchOptions
         await shown
         return ended(state, options)
       }
-      if (!(await settledHere(run, state, options))) return await parked(runtime, run, state, options, () => left.abort(), shown)
+      if (!(await settledHere(run, state, options))) return await parked(run, state, options, () => left.abort(), shown)
     }
   } finally {
     left.abort()
@@ -59,9 +57,9 @@ async function interrupted(run: Run, { terminal, where }: WatchOptions, shown: P
   return exits.interrupted
 }
 
-function ended(outcome: RunOutcome, { terminal, json, result }: WatchOptions): Exit {
+function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
   if (!json) {
-    if (outcome.status === 'completed') terminal.line(`${terminal.style('green', '✓')} ${result?.(outcome) ?? textOf(outcome.output)}`)
+    if (outcome.status === 'completed') terminal.line(`${terminal.style('green', '✓')} ${textOf(outcome.output)}`)
     else terminal.note(`${terminal.style('red', '✗')} The run ${outcome.run} ${describeOutcome(outcome)}`)
   }
   return exitOf(outcome.status)
@@ -112,7 +110,7 @@ export function approvalLines({ tool, path, reason, risk, input, id }: Approval)
   return [`${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`, `  with ${shown.length > 300 ? `${shown.slice(0, 300)}… (${shown.length} characters)` : shown}`, `  ${id}`]
 }
 
-async function parked(runtime: Runtime, run: Run, state: RunWaiting, { terminal, json, where }: WatchOptions, leave: () => void, shown: Promise<void>): Promise<Exit> {
+async function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOptions, leave: () => void, shown: Promise<void>): Promise<Exit> {
   leave()
   await shown.catch(() => undefined)
   if (json) return exits.waiting
@@ -126,7 +124,6 @@ async function parked(runtime: Runtime, run: Run, state: RunWaiting, { terminal,
     for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
     say(`  reeve resume ${run.id}${where}`)
   } else for (const { kind, id } of state.questions) say(`The run waits: ${kind} ${id}`)
-  void runtime
   return exits.waiting
 }
 

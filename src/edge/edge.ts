@@ -49,6 +49,9 @@ export const defaultDepth = 4
 /** Whoever an edge leads to, as far as the edge depends on it. Every `Agent` is one. */
 export interface Receiver {
   readonly name: string
+  /** What its definition states. */
+  readonly limits?: Limits
+  /** What holds where it is a root. */
   readonly defaults?: { readonly limits?: Limits }
   /** The names of its workers as they are now; absent for those that lead nobody. */
   team?(): readonly string[]
@@ -85,7 +88,7 @@ export interface Grant {
 /** The edge from a leader, who works under `above` itself, to one of its workers. Pure; never grants more than `above` does. */
 export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined): Edge {
   const depth = above.depth + 1
-  const own = tighter(grant?.limits, worker.defaults?.limits)
+  const own = tighter(grant?.limits, worker.limits)
   const edge: { -readonly [K in keyof Edge]: Edge[K] } = { brief, depth, maxDepth: own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, depth + own.depth) }
   const limits = tighter(above.limits, own)
   const permissions = narrow(above.permissions, grant?.permissions)

@@ -1,11 +1,10 @@
 /**
  * The registry: which agents a runtime can run, by name and version.
  *
- * Owns: collecting agents and everything reachable from them, finding one, making orchestration of an agent. Does not own: what is wrong with a
- * definition (agent/check.ts), which version a run is pinned to (the engine).
+ * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/check.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
-import { checkAgents, type Agent } from '../agent/index.ts'
+import { checkAgents, reachable, type Agent } from '../agent/index.ts'
 import { ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
@@ -17,12 +16,11 @@ export interface Agents extends Registry {
   require(agent: Agent | string): Agent
 }
 
-/** Registers the agents and everything they can reach. Throws `agent.invalid` with every problem of every agent in one message. */
+/** Registers the agents and everything they can reach. Throws (`team.invalid` and its like) with every problem of every agent in one message. */
 export function registerAgents(given: readonly Agent[], onMissingVersion: 'move' | 'park'): Agents {
-  const all = reachable(given)
-  checkAgents(all)
+  checkAgents(given)
   const byName = new Map<string, Map<string, Agent>>()
-  for (const agent of all) {
+  for (const agent of reachable(given)) {
     const versions = byName.get(agent.name) ?? new Map<string, Agent>()
     versions.delete(agent.version)
     versions.set(agent.version, agent)
@@ -51,18 +49,6 @@ export function registerAgents(given: readonly Agent[], onMissingVersion: 'move'
       })
     },
   }
-}
-
-/** The agents and everybody related to them, each once, in the order in which they are met. */
-function reachable(given: readonly Agent[]): readonly Agent[] {
-  const met = new Set<Agent>()
-  const queue = [...given]
-  for (let agent = queue.shift(); agent !== undefined; agent = queue.shift()) {
-    if (met.has(agent)) continue
-    met.add(agent)
-    queue.push(...agent.related())
-  }
-  return [...met]
 }
 
 function orchestrationOf(agent: Agent): Orchestration {

@@ -6,7 +6,7 @@
  */
 import type { Agent } from '../agent/index.ts'
 import { copy, isObject, jsonProblem, newId, ReeveError, runId, type Json, type JsonObject, type SessionId } from '../core/index.ts'
-import { accountLimits, briefOf, limitProblems, permissionProblems, rootEdge, tighter, type Limits, type Permissions } from '../edge/index.ts'
+import { accountLimits, briefOf, limitProblems, permissionProblems, rootEdge, type Limits, type Permissions } from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { BusySession, RootExtras } from './session.ts'
@@ -37,11 +37,10 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
-  const limits = tighter(agent.defaults?.limits, options.limits)
-  const { permissions, values, busySession } = options
+  const { limits, permissions, values, busySession } = options
   const extras: RootExtras = { ...(values === undefined ? {} : { values }), ...(busySession === undefined ? {} : { busySession }) }
-  const edge = rootEdge(brief, { ...(limits === undefined ? {} : { limits }), ...(permissions === undefined ? {} : { permissions }) })
-  const account = accountLimits(limits)
+  const edge = rootEdge(brief, { ...(limits === undefined ? {} : { limits }), ...(permissions === undefined ? {} : { permissions }) }, agent)
+  const account = accountLimits(edge.limits)
   return {
     run,
     agent: agent.name,

@@ -6,7 +6,7 @@
  */
 import { whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
-import { demoResult, settingsOf } from '../demo/settings.ts'
+import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
 import { findStore, loadConfig, look } from '../store.ts'
 import { watchRun } from '../watch.ts'
@@ -18,11 +18,10 @@ export async function resume(context: CommandContext, id: string, { yes = false,
   const store = await findStore(options, cwd)
   const view = await look({ store }, cwd, (runtime) => runtime.handle(id).view())
   const agents = await agentsFor(view, context)
-  await using runtime = await createRuntime({ store, agents })
+  await using runtime = await createRuntime({ store, agents, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
   if (view.status === 'paused' || view.status === 'pausing') await run.resume('cli')
-  const settings = settingsOf(view)
-  return await watchRun(runtime, run, { terminal, json, yes, where: whereOf(options), interrupted, ...(settings === undefined ? {} : { result: demoResult(settings) }) })
+  return await watchRun(run, { terminal, json, yes, where: whereOf(options), interrupted })
 }
 
 async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promise<NonNullable<RuntimeOptions['agents']>> {

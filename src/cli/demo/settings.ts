@@ -6,7 +6,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isObject, type Json } from '../../core/index.ts'
-import type { RunOutcome, RunView } from '../../runtime/index.ts'
+import type { RunView } from '../../runtime/index.ts'
 import { usage } from '../exit.ts'
 
 /** The input of a demo run. */
@@ -60,7 +60,3 @@ function may(path: string, mode: number): boolean {
     return false
   }
 }
-
-/** What is said when a demo run has completed. */
-export const demoResult = (_settings: DemoSettings) => ({ output, status }: RunOutcome & { output?: unknown }): string =>
-  status === 'completed' ? (typeof output === 'string' ? output : JSON.stringify(output)) : status

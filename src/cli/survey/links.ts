@@ -92,22 +92,21 @@ async function check(folder: Folder, pages: ReadonlyMap<string, MarkdownPage>, f
   const anchor = hash === -1 ? '' : target.slice(hash + 1)
   const written = hash === -1 ? target : target.slice(0, hash)
   if (written === '') return anchorVerdict(pages.get(file), anchor)
-  const path = await existing(folder, file, written)
-  if (path === 'outside') return 'outside'
-  if (path === null) return { reason: 'file-missing', hint: hintFor(folder, resolved(file, decoded(written))) }
-  return anchorVerdict(pages.get(path), anchor)
+  const found = await existing(folder, file, written)
+  if (found === 'outside') return 'outside'
+  if (found === null) return { reason: 'file-missing', hint: hintFor(folder, resolved(file, decoded(written))) }
+  return anchorVerdict(pages.get(found.path), anchor)
 }
 
 /** The path a written target resolves to, if it exists: as written or without its query, percent signs decoded or not. */
-async function existing(folder: Folder, file: string, written: string): Promise<string | 'outside' | null> {
+async function existing(folder: Folder, file: string, written: string): Promise<{ path: string } | 'outside' | null> {
   const forms = new Set([written, decoded(written), written.replace(/\?.*$/, ''), decoded(written.replace(/\?.*$/, ''))])
   for (const form of forms) {
     if (form === '' || form.includes('\0')) continue
     const path = resolved(file, form)
     if (path === '..' || path.startsWith('../')) return 'outside'
     const isFolder = form.endsWith('/')
-    if (folder.has(path) && !isFolder) return path
-    if (await exists(folder.root, path, isFolder)) return path
+    if ((folder.has(path) && !isFolder) || (await exists(folder.root, path, isFolder))) return { path }
   }
   return null
 }

@@ -201,18 +201,20 @@ function isHeadingText(line: string | undefined): boolean {
 
 /** GitHub's anchor for a heading: lower case, punctuation dropped, spaces to hyphens; the heading's own markup does not count. */
 export function slugOf(heading: string): string {
-  const code: string[] = []
-  const kept = heading.replaceAll(/(`+)(.+?)\1/g, (_, _run: string, inner: string) => `\u0000${code.push(inner) - 1}\u0000`)
+  const literal: string[] = []
+  const keep = (text: string): string => `\uE000${literal.push(text) - 1}\uE001`
   const shown = decodedEntities(
-    kept
+    heading
+      .replaceAll(/(?<!\\)(`+)(.+?)\1/g, (_, _run: string, inner: string) => keep(inner))
+      .replaceAll(/\\([!-/:-@[-`{-~])/g, (_, char: string) => keep(char))
       .replaceAll(/!\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '')
       .replaceAll(/\[([^\]]+)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
       .replaceAll(/<\/?[A-Za-z][^<>]*>/g, '')
       .replaceAll(/(?<![\p{L}\p{N}_])(_{1,2})(?=\S)(.+?)(?<=\S)\1(?![\p{L}\p{N}_])/gu, '$2'),
-  ).replaceAll(/\u0000(\d+)\u0000/g, (_, index: string) => code[Number(index)] ?? '')
-  return shown
+  ).replaceAll(/\uE000(\d+)\uE001/g, (_, index: string) => literal[Number(index)] ?? '')
+  const kept = shown
     .trim()
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc}\- ]/gu, '')
-    .replaceAll(' ', '-')
+  return kept.replaceAll(' ', '-')
 }

@@ -7,7 +7,7 @@
 export function code(text: string): string {
   const line = text
     .replaceAll(/\s+/g, ' ')
-    .replaceAll(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+    .replaceAll(/[\p{Cc}\p{Cf}]/gu, '')
     .trim()
   if (line === '') return '` `'
   const longest = Math.max(0, ...[...line.matchAll(/`+/g)].map((run) => run[0].length))

@@ -36,7 +36,7 @@ export function migrationOf(path: string): MigrationFile | null {
   const down = undo || /[._-](down|rollback|undo)\.sql$/i.test(name)
   const stem = name.replace(/([._-](up|down|rollback|undo))?\.sql$/i, '').replace(/^U(?=\d)/, 'V')
   const number = numberOf(stem)
-  const isRepeatable = /^R__/.test(name)
+  const isRepeatable = name.startsWith('R__')
   return number === null && !isRepeatable && below.length > 1
     ? null
     : { path, folder: folderOf(path), number, direction: down ? 'down' : 'up', key: `${folderOf(path)}/${stem}` }

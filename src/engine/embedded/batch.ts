@@ -119,6 +119,9 @@ export class BatchWriter {
   readonly #nums = new Map<string, number>()
   readonly #sql: Record<keyof typeof statements, StatementSync>
   #version: number
+  /** Grows whenever somebody else has written; a run is checked again before the first write after that. */
+  #generation = 0
+  readonly #checked = new Map<RunId, number>()
 
   constructor(db: DatabaseSync) {
     this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
@@ -135,6 +138,7 @@ export class BatchWriter {
     const now = this.#dataVersion()
     const moved = now !== this.#version
     this.#version = now
+    if (moved) this.#generation++
     return moved
   }
 
@@ -143,7 +147,7 @@ export class BatchWriter {
     this.#sql.begin.run()
     try {
       const moved = this.moved()
-      const fenced = moved ? this.#fenced(batch) : []
+      const fenced = this.#fenced(batch)
       const existed = this.#insertRuns(batch)
       const lost: ReadonlySet<RunId> = new Set([...fenced, ...existed])
       const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
@@ -155,6 +159,7 @@ export class BatchWriter {
       return { moved, fenced, existed, posts, values }
     } catch (thrown) {
       this.#nums.clear()
+      this.#checked.clear()
       try {
         this.#sql.rollback.run()
       } catch {
@@ -164,13 +169,17 @@ export class BatchWriter {
     }
   }
 
+  /** Nobody else has written since a run was last checked: then nobody can have taken it over, and no query is needed. */
   #fenced(batch: Batch): RunId[] {
-    const created = new Set(batch.runs.map((run) => run.id))
     const fenced: RunId[] = []
     for (const [run, epoch] of batch.epochs) {
-      if (created.has(run)) continue
+      if (this.#checked.get(run) === this.#generation) continue
+      this.#checked.set(run, this.#generation)
+      if (batch.runs.some((created) => created.id === run)) continue
       const row = this.#sql.epoch.get(run) as { epoch: number; owner: string | null } | undefined
-      if (row?.epoch !== epoch || row.owner !== batch.owner) fenced.push(run)
+      if (row?.epoch === epoch && row.owner === batch.owner) continue
+      fenced.push(run)
+      this.#checked.delete(run)
     }
     return fenced
   }
@@ -262,8 +271,12 @@ export class BatchWriter {
     for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, a.body)
     for (const c of batch.control) if (keep(c.run)) s.control.run(c.state, c.run)
     for (const x of batch.stuck) if (keep(x.run)) s.stuck.run(x.reason, x.run)
-    for (const run of batch.parked) if (keep(run)) s.park.run(run)
+    for (const run of batch.parked) {
+      this.#checked.delete(run)
+      if (keep(run)) s.park.run(run)
+    }
     for (const e of batch.ended) {
+      this.#checked.delete(e.run)
       if (!keep(e.run)) continue
       const root = rootActivation(e.run)
       s.end.run(e.status, e.at, e.run)

@@ -368,6 +368,7 @@ export class Driver {
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
   async finish(): Promise<void> {
     this.registry = undefined
+    while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
     const keep = this.outbox
     this.outbox = []
     await this.effects.drain()

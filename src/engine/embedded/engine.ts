@@ -4,7 +4,7 @@
  * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and closing.
  * Does not own: moving runs (driver.ts), replay (../activation.ts).
  */
-import { canonical, newId, ReeveError, rootActivation, systemClock, type Clock, type RunId } from '../../core/index.ts'
+import { canonical, newId, ReeveError, rootActivation, runOf, systemClock, type Clock, type RunId } from '../../core/index.ts'
 import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Engine, LivePart, Post, PostResult, Question, RunEnd, RunFilter, RunSummary, StartRun } from '../port.ts'
@@ -67,6 +67,8 @@ export class EmbeddedEngine implements Engine {
   #watch: ReturnType<typeof setInterval> | undefined
   #lastCare = 0
   #lastRetention = 0
+  #lastSweep = 0
+  readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
 
   constructor(options: EmbeddedOptions) {
@@ -105,16 +107,22 @@ export class EmbeddedEngine implements Engine {
     this.driver.registry = registry
     this.#lease.beat()
     this.#lease.buryDead()
-    for (const row of this.#reader.unread(0)) this.driver.residents.tryWake(row.act.slice(4).split('>')[0] as RunId)
+    for (const run of this.#reader.stuck()) this.driver.residents.tryWake(run)
+    this.#sweep()
+    this.driver.schedule()
+  }
+
+  /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
+  #sweep(): void {
+    for (const run of new Set(this.#reader.unread(0).map((row) => runOf(row.act)))) this.driver.residents.tryWake(run)
     this.driver.residents.adoptOrphans()
     this.driver.armTimer(this.#reader.nextDeadline())
-    this.driver.schedule()
   }
 
   async start(request: StartRun): Promise<{ readonly created: boolean }> {
     this.#open()
     const { run: id } = request
-    if (this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
+    if (this.#starting.has(id) || this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
     const caller = request.caller ?? {}
     const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
     const row = { id, agent: request.agent, version: request.version, caller: request.caller === undefined ? null : JSON.stringify(caller), at: this.#clock.now() }
@@ -124,9 +132,15 @@ export class EmbeddedEngine implements Engine {
       this.driver.runs.set(id, run)
       this.driver.keeper.birth(run, rootActivation(id), { agent: request.agent, version: request.version, input: request.input, parentPath: [], limits: request.limits, caller: request.caller })
     } else this.#writeBirth(request)
+    if (driving && !this.#lease.fresh) this.#lease.beat()
     this.driver.schedule()
-    const existed = await this.driver.durable(id)
-    return existed ? this.#again(request) : { created: true }
+    const durable = this.driver.durable(id)
+    this.#starting.set(id, durable)
+    try {
+      return (await durable) ? await this.#again(request) : { created: true }
+    } finally {
+      this.#starting.delete(id)
+    }
   }
 
   /** A run for somebody else to drive. */
@@ -144,7 +158,7 @@ export class EmbeddedEngine implements Engine {
 
   /** The same id again: fine if it is the same request, else the caller has made a mistake. */
   async #again(request: StartRun): Promise<{ readonly created: boolean }> {
-    while (this.#reader.run(request.run) === undefined) await this.driver.durable(request.run)
+    if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
     const first = this.#reader.activation(rootActivation(request.run)).next().value
     const event = first?.event
     const same = event?.type === 'activation.started' && event.agent === request.agent && canonical(event.input) === canonical(JSON.parse(JSON.stringify(request.input)) as typeof request.input)
@@ -184,7 +198,7 @@ export class EmbeddedEngine implements Engine {
     this.#open()
     const row = this.driver.runs.has(run) ? undefined : this.#reader.run(run)
     if (row?.ended != null) return Promise.resolve(this.#reader.end(run)!)
-    if (row === undefined && !this.driver.runs.has(run) && !this.driver.batch.runs.some((r) => r.id === run)) {
+    if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) {
       return Promise.reject(new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' }))
     }
     return new Promise((resolve, reject) => {
@@ -314,7 +328,10 @@ export class EmbeddedEngine implements Engine {
     this.driver.parkQuiet()
     if (this.#options.file === ':memory:') return
     if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
-    if (this.#lease.buryDead() > 0 || this.driver.runs.size === 0) this.driver.residents.adoptOrphans()
+    const now = this.#clock.now()
+    if (this.#lease.buryDead() === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000) return
+    this.#lastSweep = now
+    this.#sweep()
   }
 
   #forgetOld(before: number): void {

@@ -86,6 +86,7 @@ export class Lease {
 
   /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
   claim(run: RunId): number | undefined {
+    if (!this.fresh) this.beat()
     const row = this.#sql.claim.get(this.id, run, this.id) as { epoch: number } | undefined
     return row?.epoch
   }

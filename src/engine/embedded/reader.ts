@@ -200,6 +200,11 @@ export class Reader {
     return this.#sql.orphans.all(limit) as unknown as { id: RunId; agent: string }[]
   }
 
+  /** Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. */
+  stuck(): RunId[] {
+    return (this.#sql.stuck.all() as { id: RunId }[]).map(({ id }) => id)
+  }
+
   #event(row: LogRow): JournalEvent {
     const text = row.blobs === null ? row.body : unpack(row.body, (hash) => this.#blob(hash))
     return decode(text)
@@ -242,5 +247,6 @@ const statements = {
   accounts: `SELECT act, body FROM account WHERE ${mineAct}`,
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
   orphans: 'SELECT id, agent FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL ORDER BY created LIMIT ?',
+  stuck: 'SELECT id FROM run WHERE ended IS NULL AND stuck IS NOT NULL',
   blob: 'SELECT body FROM blob WHERE hash = ?',
 } as const

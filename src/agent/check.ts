@@ -1,0 +1,61 @@
+/**
+ * The check of a whole set of agents, before anything runs: every problem of every agent in one error (DESIGN §6, names).
+ *
+ * Owns: what depends on more than one agent. Does not own: what is wrong with one by itself (`Agent.problems`).
+ */
+import { ReeveError } from '../core/index.ts'
+import { isAgent } from './agent.ts'
+import { isName, isToolAgentName, type Agent } from './definition.ts'
+
+/**
+ * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty` or `budget.no-price` if that is the only one.
+ * Names, two different agents under one name, missing descriptions of workers, empty teams, tools that share a name, dollar limits without prices.
+ */
+export function checkAgents(roots: readonly Agent[]): void {
+  const problems = agentProblems(roots)
+  if (problems.length === 0) return
+  const only = problems.length === 1 ? problems[0]! : undefined
+  const code = only?.includes(noWorkers) === true ? 'team.empty' : only?.includes(noPrice) === true ? 'budget.no-price' : 'team.invalid'
+  throw new ReeveError(code, problems.join('\n'), { hint: problems.length === 1 ? 'Nothing was started.' : `These ${problems.length} problems were found at once. Nothing was started.` })
+}
+
+/** How a leader without workers is described; also the marker for the error's code. */
+export const noWorkers = 'has no workers'
+const noPrice = 'is not known'
+
+/** What is wrong with these agents and everybody they can reach, one sentence each. */
+export function agentProblems(roots: readonly Agent[]): readonly string[] {
+  const all = reachable(roots)
+  const byName = new Map<string, Agent>()
+  const problems = new Set<string>()
+  for (const agent of all) {
+    if (!isAgent(agent)) {
+      problems.add('one of the agents is not an agent')
+      continue
+    }
+    for (const problem of agent.problems()) problems.add(problem)
+    if (!isName(agent.name) && !isToolAgentName(agent.name)) problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+    const other = byName.get(agent.name)
+    if (other !== undefined && other !== agent) problems.add(`two different agents are called "${agent.name}"`)
+    byName.set(agent.name, agent)
+  }
+  for (const agent of all) for (const problem of priceProblems(agent)) problems.add(problem)
+  return [...problems]
+}
+
+/** The agents and everybody they can reach, each once, in the order in which they are met. */
+export function reachable(roots: readonly Agent[]): readonly Agent[] {
+  const met = new Set<Agent>(roots)
+  for (const agent of met) if (isAgent(agent)) for (const next of agent.related()) met.add(next)
+  return [...met]
+}
+
+/** A limit in US dollars holds only if everybody below has a price. */
+function priceProblems(agent: Agent): readonly string[] {
+  if (!isAgent(agent) || agent.limits?.usd === undefined) return []
+  return reachable([agent]).flatMap((each) =>
+    each.model === undefined || each.model.price !== undefined
+      ? []
+      : [`agent "${agent.name}": limits.usd cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`],
+  )
+}

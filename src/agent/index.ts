@@ -1,0 +1,13 @@
+/** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
+export { agent, dataOf, factProblems, isAgent, schemaOf, toolProblems, type AgentFacts, type CodeAgentOptions, type MindFacts, type ModelAgentOptions } from './agent.ts'
+export { fixedToolbox, refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
+export { agentProblems, checkAgents, noWorkers, reachable } from './check.ts'
+export { isName, versionOf, type Agent, type InputOf, type NameOf, type OutputOf } from './definition.ts'
+export { Desk } from './desk.ts'
+export { invalidInput, ToolBinding } from './gate.ts'
+export { outputRepairs, think, type Mind } from './loop.ts'
+export { defaultTurns, MindAgent, type MindParts } from './mind.ts'
+export { fitting, jsonIn, outputOf } from './output.ts'
+export { tool, toolsOf } from './tool.ts'
+export type { AiSdkTool, ApprovalRule, EffectToolOptions, OrchestrationToolOptions, Tool, ToolIO, ToolsLike } from './tool.ts'
+export { delegate, sleep, startWorker, step, type DelegateOptions } from './verbs.ts'

@@ -1,0 +1,51 @@
+/**
+ * The areas a demo team surveys: which worker looks at what, with which tool.
+ *
+ * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom (rules.ts, team.ts).
+ */
+import {
+  areaTitles, surveyChecks, surveyDependencies, surveyDocker, surveyInventory, surveyLinks, surveyMigrations, surveyMonorepo, surveySecrets, surveyTodos,
+  type SurveyArea, type SurveyFindings, type SurveyOptions,
+} from '../survey/index.ts'
+
+/** What looks at a folder and returns what it found. */
+export type Survey = (folder: string, options: SurveyOptions) => Promise<SurveyFindings>
+
+/** The surveys by area. Tests put others in their place. */
+export type Surveys = Readonly<Record<SurveyArea, Survey>>
+
+/** The real ones. */
+export const surveys: Surveys = {
+  inventory: surveyInventory,
+  dependencies: surveyDependencies,
+  links: surveyLinks,
+  todos: surveyTodos,
+  secrets: surveySecrets,
+  checks: surveyChecks,
+  monorepo: surveyMonorepo,
+  docker: surveyDocker,
+  migrations: surveyMigrations,
+}
+
+/** Who works from the beginning, and who is only recruited when the inventory calls for them. */
+export const firstTeam = ['inventory', 'dependencies', 'links', 'todos', 'secrets', 'checks'] as const satisfies readonly SurveyArea[]
+export const specialists = ['monorepo', 'docker', 'migrations'] as const satisfies readonly SurveyArea[]
+
+/** What each worker is good for, in the words its leader chooses by. */
+export const descriptions: Readonly<Record<SurveyArea, string>> = {
+  inventory: 'Counts files and languages and says which specialists the folder calls for.',
+  dependencies: 'Reads manifests and lock files: dependencies and their licences.',
+  links: 'Checks the links between the Markdown files of the folder.',
+  todos: 'Finds TODO, FIXME, HACK and XXX with their age in git.',
+  secrets: 'Looks for secrets that should not be in files.',
+  checks: 'Looks at tests and CI.',
+  monorepo: 'Specialist for workspaces: members, versions that do not match.',
+  docker: 'Specialist for Dockerfiles.',
+  migrations: 'Specialist for SQL migrations: order, gaps, risky statements.',
+}
+
+/** The tool of an area's worker. */
+export const toolName = (area: SurveyArea): string => `survey_${area}`
+
+/** What the worker of an area is asked to do. */
+export const briefFor = (area: SurveyArea, at: string): string => `Survey: ${areaTitles[area]}. Count ages up to ${at}.`

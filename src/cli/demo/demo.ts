@@ -1,0 +1,70 @@
+/**
+ * `reeve demo`: a supervised team surveys the user's own folder and writes REPORT.md after an approval. No model, no key, no network.
+ *
+ * Owns: what happens before and around the run: checks, the store in `.reeve/`, the words on the screen. Does not own: the team (team.ts).
+ * A bad argument creates nothing.
+ */
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { newId, ReeveError, runId } from '../../core/index.ts'
+import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
+import { quoted, type CommandContext } from '../context.ts'
+import { usage, type Exit } from '../exit.ts'
+import { storeBelow } from '../store.ts'
+import { watchRun } from '../watch.ts'
+import { demoFolder, reportPath, settingsInput, settingsOf, type DemoSettings } from './settings.ts'
+import { demoAgents, leaderName } from './team.ts'
+
+/** The options of `reeve demo`. */
+export interface DemoOptions {
+  readonly yes?: boolean
+  readonly json?: boolean
+  readonly model?: string
+  readonly run?: string
+}
+
+/** Surveys a folder. */
+export async function demo({ terminal, cwd, options, interrupted }: CommandContext, given: string, { yes = false, json = false, model, run: id }: DemoOptions): Promise<Exit> {
+  const folder = demoFolder(given, cwd)
+  const settings: DemoSettings = { folder, run: runId(id ?? newId('run')), at: new Date().toISOString(), ...(model === undefined ? {} : { model }) }
+  const agents = demoAgents(settings)
+  const store = options.store === undefined ? ownStore(folder) : resolve(cwd, options.store)
+  await using runtime = await createRuntime({ store, agents, onMissingVersion: 'park' })
+  const run = await startOrFind(runtime, settings)
+  const where = store === storeBelow(cwd) ? '' : ` --store ${quoted(relative(cwd, store) || store)}`
+  if (!json) {
+    terminal.line(`${terminal.style('bold', 'reeve demo')}  ${folder}`)
+    terminal.line(`brain: ${model ?? 'rules (no model)'}    run: ${run.id}`)
+    if (existsSync(reportPath(folder))) terminal.line('REPORT.md exists and is replaced if you approve.')
+    terminal.line()
+  }
+  return await watchRun(run, { terminal, json, yes, where, interrupted })
+}
+
+/** The demo's store: in the folder, and out of its version control. */
+function ownStore(folder: string): string {
+  const store = storeBelow(folder)
+  const ignore = join(dirname(store), '.gitignore')
+  mkdirSync(dirname(store), { recursive: true })
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  return store
+}
+
+/** The same id again is the same run, with the settings it was started with. */
+async function startOrFind(runtime: Runtime, settings: DemoSettings): Promise<Run> {
+  const known = await knownSettings(runtime, settings.run)
+  if (known === undefined) return runtime.start(leaderName, settingsInput(settings), { runId: settings.run })
+  if (known.folder !== settings.folder || known.model !== settings.model) throw usage(`the run ${settings.run} surveys another folder or has another brain`, 'Use a new run id.')
+  return runtime.handle(settings.run)
+}
+
+async function knownSettings(runtime: Runtime, run: string): Promise<DemoSettings | undefined> {
+  try {
+    const known = settingsOf(await runtime.handle(run).view())
+    if (known === undefined) throw usage(`the run ${run} is no demo run`, 'Use a new run id.')
+    return known
+  } catch (error) {
+    if (ReeveError.is(error, 'run.unknown')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,117 @@
+/**
+ * Delegation: call and return. A brief goes in, one result comes out (DESIGN §2). The options by which a leader says what crosses, and the work of one.
+ *
+ * Owns: the leader's edge policy, the checks before a worker is started, what is remembered of each delegation for `forward_message`.
+ * Does not own: the tools by which a model delegates (verbs.ts), what an edge is (../edge).
+ * Hooks (onStart, onComplete, filterMessages) will stand in `Delegation` and act here, on the leader's side.
+ */
+import { failure, messageOf, type ActivationId, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { refuse, startWorker, type CallResult, type Desk } from '../agent/index.ts'
+import { crossing, narrow, tighter, workerTold, type Brief, type ContextPolicy, type EdgeMessage, type Grant, type Limits, type Permissions } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ToolCall } from '../model/index.ts'
+import { Permits } from './permits.ts'
+import type { Roster } from './roster.ts'
+
+/** What crosses to one worker. */
+export interface WorkerDelegation {
+  /** Default: that of the whole team, else `brief`. */
+  readonly context?: ContextPolicy
+  /** What this worker may do. Never more than its leader may. */
+  readonly permissions?: Permissions
+  /** Hard limits of each delegation to this worker. The tighter of these and the worker's own. */
+  readonly limits?: Limits
+}
+
+/** What crosses from a leader to its workers. */
+export interface Delegation<Workers extends string = string> extends WorkerDelegation {
+  /** Exceptions by worker. */
+  readonly workers?: { readonly [Name in Workers]?: WorkerDelegation }
+}
+
+/** One delegation of a run, in the order of the calls. */
+export interface Delegated {
+  /** `d1`, `d2`, …: how a model may name it. */
+  readonly label: string
+  readonly worker: string
+  readonly callId: string
+  id: ActivationId | undefined
+  outcome: Outcome | undefined
+}
+
+/** All delegations of one activation of a leader. Lives in memory; replay makes it again. */
+export class Delegations {
+  readonly #leader: string
+  readonly #policy: Delegation
+  readonly #permits: Permits
+  readonly list: Delegated[] = []
+
+  constructor(leader: string, policy: Delegation, concurrency: number | undefined) {
+    this.#leader = leader
+    this.#policy = policy
+    this.#permits = new Permits(concurrency)
+  }
+
+  /** Starts a worker and waits for its end. Registered at once, so that the order of the calls, not of the ends, counts. */
+  async run(ctx: Context, call: ToolCall, desk: Desk, roster: Roster, worker: string, brief: Brief): Promise<CallResult> {
+    const entry: Delegated = { label: `d${this.list.length + 1}`, worker, callId: call.id, id: undefined, outcome: undefined }
+    this.list.push(entry)
+    const known = roster.find(worker)
+    const grant = this.#grant(desk, worker, brief)
+    if ('code' in grant) return refuseDelegation(ctx, call, worker, grant)
+    const waiting = this.#permits.take()
+    if (waiting !== undefined) await waiting
+    try {
+      const started = startWorker(ctx, desk.edge, known ?? { name: worker }, brief, grant, call.id)
+      if (typeof started !== 'string') return refuseDelegation(ctx, call, worker, started)
+      entry.id = started
+      const { outcome } = await ctx.next(started)
+      entry.outcome = outcome
+      return workerTold(worker, outcome)
+    } finally {
+      this.#permits.give()
+    }
+  }
+
+  #grant(desk: Desk, worker: string, brief: Brief): Grant | Failure {
+    const { context, permissions, limits, workers } = this.#policy
+    const own = workers?.[worker]
+    if (own === undefined && context === undefined && permissions === undefined && limits === undefined) return nothing
+    const policy = own?.context ?? context
+    const grant: { -readonly [K in keyof Grant]: Grant[K] } = {}
+    const allowed = narrow(permissions, own?.permissions)
+    const limited = tighter(limits, own?.limits)
+    if (allowed !== undefined) grant.permissions = allowed
+    if (limited !== undefined) grant.limits = limited
+    try {
+      const crossed = crossing(policy, this.#leader, () => ({ worker, brief: 'instructions' in brief ? brief.instructions : JSON.stringify(brief.input), messages: this.#said(desk) }))
+      if (crossed !== undefined) grant.context = crossed
+    } catch (thrown) {
+      return failure('delegation.refused', `what "${worker}" may see could not be decided: ${messageOf(thrown)}`, 'internal')
+    }
+    return grant
+  }
+
+  /** The leader's conversation as it may cross, with the workers' answers where their calls stood. */
+  #said(desk: Desk): readonly EdgeMessage[] {
+    const said = desk.said()
+    for (const { worker, outcome } of this.list) {
+      if (outcome?.status === 'completed') said.push({ role: 'assistant', text: textOf(outcome.output), agent: worker })
+    }
+    return said
+  }
+}
+
+const nothing: Grant = {}
+
+/** An output as text: itself, or as JSON. */
+export const textOf = (output: Json): string => (typeof output === 'string' ? output : JSON.stringify(output))
+
+/** Refuses a delegation: a fact for the journal, and for the model a text that says why. */
+export function refuseDelegation(ctx: Context, call: ToolCall, worker: string, what: Failure): CallResult {
+  ctx.emit({ type: 'delegation.refused', worker, callId: call.id, failure: what })
+  return { content: `[not delegated: ${what.message}]`, isError: true }
+}
+
+/** Refuses a call of one of Reeve's verbs for a reason of its own. */
+export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult => refuse(ctx, call, what, `[${what.message}]`)

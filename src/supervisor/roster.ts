@@ -1,0 +1,103 @@
+/**
+ * Roster: who works for a leader. The definition's roster may change between runs; a run keeps the names it began with.
+ *
+ * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: who was recruited in one run (team-desk.ts).
+ *
+ * Why names are in the edge: replay must offer and accept the same workers as before, or a recorded delegation would be told to the model as a
+ * mistake. The edge is the recorded input of the leader's activation, so putting the names there costs no step and no commit, and neither `add`, `remove` nor a
+ * `workers: () => …` that answers differently after a restart changes a run that has begun.
+ */
+import { failure, ReeveError, type Failure } from '../core/index.ts'
+import { isAgent, isName, noWorkers, type Agent } from '../agent/index.ts'
+
+/** The workers of one leader's definition. */
+export class Roster {
+  readonly #leader: string
+  readonly #given: readonly Agent[] | (() => readonly Agent[])
+  readonly #specialists: readonly Agent[]
+  readonly #added = new Map<string, Agent>()
+  readonly #removed = new Set<string>()
+
+  constructor(leader: string, given: readonly Agent[] | (() => readonly Agent[]), specialists: readonly Agent[]) {
+    this.#leader = leader
+    this.#given = given
+    this.#specialists = specialists
+  }
+
+  /** The workers as they are now, in the order in which they joined. */
+  workers(): readonly Agent[] {
+    const given = typeof this.#given === 'function' ? this.#given() : this.#given
+    if (this.#added.size === 0 && this.#removed.size === 0) return given
+    return [...given.filter((worker) => !this.#removed.has(worker.name)), ...this.#added.values()]
+  }
+
+  /** Everybody who may ever work for this leader, also those who must be recruited first and those who were removed: runs that began before may still need them. */
+  everybody(): readonly Agent[] {
+    const given = typeof this.#given === 'function' ? this.#given() : this.#given
+    return [...new Set([...given, ...this.#added.values(), ...this.#specialists])]
+  }
+
+  find(name: string): Agent | undefined {
+    const given = typeof this.#given === 'function' ? this.#given() : this.#given
+    return this.#added.get(name) ?? given.find((worker) => worker.name === name) ?? this.#specialists.find((worker) => worker.name === name)
+  }
+
+  get specialists(): readonly Agent[] {
+    return this.#specialists
+  }
+
+  /** Adds a worker for runs that begin later. Throws `team.invalid`. */
+  add(worker: Agent): void {
+    const problems = workerProblems(this.#leader, [worker])
+    if (this.workers().some((other) => other.name === worker.name)) problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
+    if (problems.length > 0) throw new ReeveError('team.invalid', problems.join('\n'))
+    this.#removed.delete(worker.name)
+    this.#added.set(worker.name, worker)
+  }
+
+  /** Removes a worker for runs that begin later; returns it, or undefined if there is none of that name. */
+  remove(name: string): Agent | undefined {
+    const worker = this.workers().find((each) => each.name === name)
+    if (worker === undefined) return undefined
+    this.#added.delete(name)
+    this.#removed.add(name)
+    return worker
+  }
+
+  /** What is wrong with the roster as it is now, one sentence each. */
+  problems(): readonly string[] {
+    const workers = this.workers()
+    return [...(workers.length === 0 && this.#specialists.length === 0 ? [emptyTeam(this.#leader)] : []), ...workerProblems(this.#leader, [...workers, ...this.#specialists])]
+  }
+}
+
+/** Why a leader without workers cannot begin. */
+export const emptyRefusal = (leader: string): Failure =>
+  failure('team.empty', emptyTeam(leader), 'validation', { hint: 'Add one with add(worker), or give workers when the supervisor is defined.' })
+
+const emptyTeam = (leader: string): string => `${leaderNamed(leader)} ${noWorkers}`
+const leaderNamed = (leader: string): string => `supervisor "${leader}"`
+
+/** What is wrong with workers as such: not agents, bad names, the same name twice, no description to choose by. */
+export function workerProblems(leader: string, workers: readonly Agent[]): string[] {
+  const where = leaderNamed(leader)
+  const problems: string[] = []
+  const seen = new Set<string>()
+  for (const worker of workers) {
+    if (!isAgent(worker)) {
+      problems.push(`${where}: one of its workers is not an agent`)
+      continue
+    }
+    if (!isName(worker.name)) problems.push(`${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+    if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)
+    if (worker.description.trim() === '') problems.push(`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`)
+    seen.add(worker.name)
+  }
+  return problems
+}
+
+/** What a leader is told of a worker. Never empty. */
+export const describe = (name: string, worker: Agent | undefined): string => {
+  const said = worker?.description.trim() ?? ''
+  return said === '' ? `An agent called ${name}.` : said
+}

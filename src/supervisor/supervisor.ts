@@ -1,0 +1,144 @@
+/**
+ * supervisor(): a mind that leads others. The same turn loop as every mind's, with verbs to delegate, forward and recruit.
+ *
+ * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the model.
+ * Does not own: the verbs (verbs.ts), one delegation (delegation.ts), the loop (../agent).
+ */
+import { ReeveError } from '../core/index.ts'
+import {
+  dataOf, defaultTurns, factProblems, MindAgent, schemaOf, ToolBinding, toolProblems, toolsOf, versionOf,
+  type Agent, type AgentFacts, type MindFacts, type NameOf,
+} from '../agent/index.ts'
+import { limitProblems, permissionProblems, type Infer, type SchemaLike } from '../edge/index.ts'
+import { resolveModel } from '../model/index.ts'
+import type { Delegation, WorkerDelegation } from './delegation.ts'
+import { emptyRefusal, Roster } from './roster.ts'
+import { TeamDesk, type TeamPolicy } from './team-desk.ts'
+import { typedVerb, verbNames } from './verbs.ts'
+
+/** A leader of workers. */
+export interface Supervisor<Name extends string = string, I = unknown, O = unknown, Workers extends string = string> extends Agent<Name, I, O> {
+  /** The names of its workers as they are now. */
+  team(): readonly Workers[]
+  /** Adds a worker for runs that begin later. Throws `team.invalid`. */
+  add(worker: Agent): void
+  /** Removes a worker for runs that begin later; returns it, or undefined if there is none. Removing the last one makes later runs fail with `team.empty`. */
+  remove(name: string): Agent | undefined
+}
+
+/** How a supervisor is defined. */
+export interface SupervisorOptions<Name extends string, Workers extends readonly Agent[], In extends SchemaLike | undefined, Out extends SchemaLike | undefined>
+  extends AgentFacts<Name, In, Out>, MindFacts {
+  /** Who works for it. A function is asked when a run begins, and may name agents that are defined later. */
+  readonly workers: Workers | (() => Workers)
+  /** What crosses to the workers. Default: the brief only, with the leader's own permissions and limits. */
+  readonly delegation?: Delegation<NameOf<Workers[number]>>
+  /** Who may be recruited while a run goes on. Default: nobody. */
+  readonly specialists?: readonly Agent[]
+  /** The most workers there may be, recruits included. A team that begins larger is not cut. Default 10. */
+  readonly maxTeamSize?: number
+  /** How many workers may work at once. Default: all. */
+  readonly concurrency?: number
+  /** The text between the instructions and the list of workers. Taken as it is: braces mean nothing. Default: two sentences on delegating. */
+  readonly guidance?: string
+}
+
+const defaultGuidance =
+  'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:'
+
+/**
+ * Defines a supervisor. Throws `team.empty` without workers, and `team.invalid` with everything else that is wrong with its team: names, two workers of one name, missing
+ * descriptions, tools that are called like Reeve's own verbs. With `workers: () => …` the team is checked when a runtime is made.
+ */
+export function supervisor<
+  const Name extends string,
+  const Workers extends readonly Agent[],
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+>(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>> {
+  type Made = Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
+  return new SupervisorAgent(options as unknown as AnyOptions) as unknown as Made
+}
+
+type AnyOptions = SupervisorOptions<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined>
+
+class SupervisorAgent extends MindAgent {
+  readonly #roster: Roster
+
+  constructor(options: AnyOptions) {
+    const { name, description = '', instructions, limits, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
+    const roster = new Roster(name, workers, specialists)
+    const model = resolveModel(options.model, options.prices === undefined ? {} : { prices: options.prices })
+    const tools = toolsOf(options.tools)
+    const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
+    const output = schemaOf(options.output, `supervisor "${name}": output`)
+    const policy: TeamPolicy = { leader: name, roster, delegation, concurrency, maxTeamSize, output, tools: tools.map((tool) => new ToolBinding(tool, name)) }
+    const guidance = options.guidance ?? defaultGuidance
+    const before = instructions === undefined || instructions === '' ? guidance : `${instructions}\n\n${guidance}`
+    const namesNow = (): string[] => roster.workers().map((worker) => worker.name)
+    super({
+      description,
+      version: () => versionOf(options.version, dataOf({ instructions: before, model: model.id, tools, input: inputSchema, output, limits, workers: namesNow() })),
+      mind: {
+        agent: name, model, settings: options.settings, outputSchema: output, maxTurns: limits?.turns ?? defaultTurns,
+        open: (desk) => {
+          const team = new TeamDesk(policy, desk.edge.team ?? namesNow())
+          return { system: team.names.length === 0 ? before : `${before}\n${team.lines()}`, toolbox: team }
+        },
+      },
+      inputSchema,
+      limits,
+      tools,
+      workers: () => roster.everybody(),
+      team: namesNow,
+      refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && specialists.length === 0 ? emptyRefusal(name) : undefined),
+      problems: () => problemsOf(options, roster, tools),
+    })
+    this.#roster = roster
+    if (typeof workers !== 'function') throwProblems(this.problems(), workers.length === 0 && specialists.length === 0)
+  }
+
+  add(worker: Agent): void {
+    this.#roster.add(worker)
+  }
+
+  remove(name: string): Agent | undefined {
+    return this.#roster.remove(name)
+  }
+}
+
+function throwProblems(problems: readonly string[], empty: boolean): void {
+  if (problems.length === 0) return
+  const only = problems.length === 1
+  throw new ReeveError(only && empty ? 'team.empty' : 'team.invalid', problems.join('\n'), only ? {} : { hint: `These ${problems.length} problems were found at once.` })
+}
+
+function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeof toolProblems>[1]): readonly string[] {
+  const { name, delegation = {}, maxTeamSize, concurrency } = options
+  const where = `supervisor "${name}"`
+  const team = [...roster.workers(), ...roster.specialists]
+  const taken = new Set<string>([...Object.values(verbNames), ...team.map((worker) => typedVerb(worker.name))])
+  const known = new Set(roster.everybody().map((worker) => worker.name))
+  return [
+    ...factProblems(options as never),
+    ...roster.problems(),
+    ...toolProblems(name, tools, taken),
+    ...delegationProblems(delegation, where),
+    ...Object.entries(delegation.workers ?? {}).flatMap(([worker, own]) => [
+      ...(known.has(worker) ? [] : [`${where}: delegation.workers names "${worker}", who does not work here`]),
+      ...(own === undefined ? [] : delegationProblems(own, `${where}: delegation.workers.${worker}`)),
+    ]),
+    ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0) ? [] : [`${where}: maxTeamSize is ${maxTeamSize}, expected a whole number of at least 1`]),
+    ...(concurrency === undefined || (Number.isInteger(concurrency) && concurrency > 0) ? [] : [`${where}: concurrency is ${concurrency}, expected a whole number of at least 1`]),
+  ]
+}
+
+const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'answers', 'conversation'])
+
+function delegationProblems({ context, permissions, limits }: WorkerDelegation, where: string): string[] {
+  return [
+    ...(policies.has(context) || typeof context === 'function' ? [] : [`${where}: context is ${JSON.stringify(context)}, expected "brief", "answers", "conversation" or a function`]),
+    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
+    ...(limits === undefined ? [] : limitProblems(limits, where)),
+  ]
+}

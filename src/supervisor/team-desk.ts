@@ -1,0 +1,102 @@
+/**
+ * Team desk: what one activation of a supervisor knows of its team: who is on it, what was delegated, what its model may call in the next turn.
+ *
+ * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the definition (roster.ts).
+ * Lives in memory; replay makes it again from the same calls (K3). Specs are made again only when somebody joins, never per turn.
+ */
+import { failure, type Failure } from '../core/index.ts'
+import type { Binding, CallResult, Desk, Toolbox } from '../agent/index.ts'
+import type { Brief, Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ToolCall, ToolSpec } from '../model/index.ts'
+import { Delegations, type Delegation } from './delegation.ts'
+import { describe, type Roster } from './roster.ts'
+import { DelegateBinding, ForwardBinding, RecruitBinding, TypedDelegateBinding } from './verbs.ts'
+
+/** What a supervisor's definition says about its team. */
+export interface TeamPolicy {
+  readonly leader: string
+  readonly roster: Roster
+  readonly delegation: Delegation
+  readonly concurrency: number | undefined
+  readonly maxTeamSize: number
+  readonly output: Schema | undefined
+  /** The user's own tools. */
+  readonly tools: readonly Binding[]
+}
+
+export class TeamDesk implements Toolbox {
+  readonly delegations: Delegations
+  readonly #policy: TeamPolicy
+  readonly #names: string[]
+  #bindings = new Map<string, Binding>()
+  #specs: readonly ToolSpec[] = []
+  #stale = true
+
+  constructor(policy: TeamPolicy, names: readonly string[]) {
+    this.#policy = policy
+    this.#names = [...names]
+    this.delegations = new Delegations(policy.leader, policy.delegation, policy.concurrency)
+  }
+
+  /** Everybody on the team, in the order in which they joined. */
+  get names(): readonly string[] {
+    return this.#names
+  }
+
+  /** Workers that take a typed input. */
+  get typed(): readonly string[] {
+    return this.#names.filter((name) => this.#policy.roster.find(name)?.inputSchema !== undefined)
+  }
+
+  /** What may be called. The same list while nobody joins. */
+  get specs(): readonly ToolSpec[] {
+    if (this.#stale) this.#make()
+    return this.#specs
+  }
+
+  find(name: string): Binding | undefined {
+    return this.#bindings.get(name)
+  }
+
+  #make(): void {
+    const { roster, tools, output } = this.#policy
+    const typed = this.typed
+    const plain = this.#names.filter((name) => !typed.includes(name))
+    const absent = roster.specialists.map((agent) => agent.name).filter((name) => !this.#names.includes(name))
+    const bindings: Binding[] = [...tools]
+    if (plain.length > 0) bindings.push(new DelegateBinding(this, plain))
+    for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
+    if (this.#names.length > 0) bindings.push(new ForwardBinding(this, this.#names, output))
+    if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
+    // an empty list of choices is no schema that providers take: who is recruited last takes the verb from the list, not from the toolbox
+    this.#specs = bindings.filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0)).map((binding) => binding.spec)
+    this.#bindings = new Map(bindings.map((binding) => [binding.spec.name, binding]))
+    this.#stale = false
+  }
+
+  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief): Promise<CallResult> {
+    return this.delegations.run(ctx, call, desk, this.#policy.roster, worker, brief)
+  }
+
+  /** Takes a specialist in, from the next turn on; a failure says why not. */
+  recruit(name: string): Failure | undefined {
+    const { roster, maxTeamSize } = this.#policy
+    const known = roster.specialists.map((agent) => agent.name)
+    if (!known.includes(name)) return failure('delegation.unknown-worker', `there is no specialist "${name}". Specialists are: ${known.join(', ')}.`, 'validation')
+    if (this.#names.includes(name)) return failure('delegation.refused', `"${name}" is on the team already`, 'policy')
+    if (this.#names.length >= maxTeamSize) return failure('delegation.refused', `the team is full: ${maxTeamSize} is the most there may be`, 'policy')
+    this.#names.push(name)
+    this.#stale = true
+    return undefined
+  }
+
+  describe(name: string): string {
+    return describe(name, this.#policy.roster.find(name))
+  }
+
+  /** The team as the leader's model reads it, one line each. Plain concatenation: braces and dollars in descriptions are only text. */
+  lines(): string {
+    return this.#names.map((name) => `- ${name}: ${this.describe(name)}`).join('\n')
+  }
+}
