@@ -7,11 +7,11 @@
 import { completed, failed, failure, isObject, jsonProblem, ReeveError, type Json, type Outcome } from '../core/index.ts'
 import { briefValue, compileSchema, limitProblems, type Edge, type Infer, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { resolveModel, type ModelRef, type ModelSettings, type Prices } from '../model/index.ts'
+import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
 import { fixedToolbox } from './binding.ts'
 import { isName, versionOf, type Agent } from './definition.ts'
 import { ToolBinding } from './gate.ts'
-import { defaultTurns, inputRefusal, MindAgent } from './mind.ts'
+import { defaultTurns, inputRefusal, MindAgent, modelOf } from './mind.ts'
 import { fitting } from './output.ts'
 import { toolsOf, type Tool, type ToolsLike } from './tool.ts'
 
@@ -83,7 +83,7 @@ export function agent(
 
 function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
   const { name, description = '', instructions, limits } = options
-  const model = resolveModel(options.model, options.prices === undefined ? {} : { prices: options.prices })
+  const model = modelOf(name, options.model, options.prices)
   const tools = toolsOf(options.tools)
   const opening = { system: instructions, toolbox: fixedToolbox(tools.map((tool) => new ToolBinding(tool, name))) }
   const inputSchema = schemaOf(options.input, `agent "${name}": input`)

@@ -6,7 +6,7 @@ export { isName, versionOf, type Agent, type InputOf, type NameOf, type OutputOf
 export { Desk } from './desk.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
 export { outputRepairs, think, type Mind } from './loop.ts'
-export { defaultTurns, MindAgent, type MindParts } from './mind.ts'
+export { defaultTurns, MindAgent, modelOf, type MindParts } from './mind.ts'
 export { fitting, jsonIn, outputOf } from './output.ts'
 export { tool, toolsOf } from './tool.ts'
 export type { AiSdkTool, ApprovalRule, EffectToolOptions, OrchestrationToolOptions, Tool, ToolIO, ToolsLike } from './tool.ts'

@@ -6,6 +6,7 @@
 import { failed, failure, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { briefValue, type Edge, type Limits, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
+import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import type { Agent } from './definition.ts'
 import { think, type Mind } from './loop.ts'
 import type { Tool } from './tool.ts'
@@ -77,6 +78,12 @@ export class MindAgent implements Agent {
   problems(): readonly string[] {
     return this.#parts.problems()
   }
+}
+
+/** The model behind `model:`. A function without a name of its own is called after its agent: it is recorded and told apart in usage. */
+export function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
+  const unnamed = typeof ref === 'function' && (ref.name === '' || ref.name === 'model')
+  return resolveModel(ref, { ...(prices === undefined ? undefined : { prices }), ...(unnamed ? { id: `rule/${agent}` } : undefined) })
 }
 
 /** Why a brief is not what an agent takes; undefined if it is. */

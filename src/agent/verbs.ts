@@ -43,8 +43,7 @@ export async function delegate<A extends Agent>(ctx: Context, worker: A, brief: 
 
 /** Starts a worker under the edge that its leader works under; a failure says why it may not be started. */
 export function startWorker(ctx: Context, above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined, callId?: string): ActivationId | Failure {
-  const refused = depthRefusal(above, worker.name, ctx.place.path)
-  if (refused !== undefined) return refused
+  if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
   const edge = workerEdge(above, worker, brief, grant)
   const account = accountLimits(tighter(grant?.limits, worker.limits))
   return ctx.start(worker.name, edge as unknown as Json, {

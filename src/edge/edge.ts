@@ -99,9 +99,8 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: G
   return edge
 }
 
-/** Why a leader at `path` may not delegate to this worker at all: only the depth can say no; undefined if it may. */
-export function depthRefusal(above: Edge, worker: string, path: readonly string[]): Failure | undefined {
-  if (above.depth < above.maxDepth) return undefined
+/** What is said when a leader at `path` is as deep as delegations may nest. */
+export function depthRefusal(above: Edge, worker: string, path: readonly string[]): Failure {
   const message = `delegations may nest ${above.maxDepth} deep, and ${[...path, worker].join(' > ')} would be deeper`
   return failure('delegation.depth', message, 'policy', { hint: 'Do this part yourself, or answer with what you have. limits.depth of the root allows more.' })
 }

@@ -6,11 +6,10 @@
  */
 import { ReeveError } from '../core/index.ts'
 import {
-  dataOf, defaultTurns, factProblems, MindAgent, schemaOf, ToolBinding, toolProblems, toolsOf, versionOf,
+  dataOf, defaultTurns, factProblems, MindAgent, modelOf, schemaOf, ToolBinding, toolProblems, toolsOf, versionOf,
   type Agent, type AgentFacts, type MindFacts, type NameOf,
 } from '../agent/index.ts'
 import { limitProblems, permissionProblems, type Infer, type SchemaLike } from '../edge/index.ts'
-import { resolveModel } from '../model/index.ts'
 import type { Delegation, WorkerDelegation } from './delegation.ts'
 import { emptyRefusal, Roster } from './roster.ts'
 import { TeamDesk, type TeamPolicy } from './team-desk.ts'
@@ -68,7 +67,7 @@ class SupervisorAgent extends MindAgent {
   constructor(options: AnyOptions) {
     const { name, description = '', instructions, limits, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
     const roster = new Roster(name, workers, specialists)
-    const model = resolveModel(options.model, options.prices === undefined ? {} : { prices: options.prices })
+    const model = modelOf(name, options.model, options.prices)
     const tools = toolsOf(options.tools)
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
     const output = schemaOf(options.output, `supervisor "${name}": output`)

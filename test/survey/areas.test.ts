@@ -42,7 +42,13 @@ describe('an empty folder', () => {
 
 describe('recruiting', () => {
   it('names what was found', async () => {
-    const path = await folder({ Dockerfile: 'FROM scratch\n', 'go.work': 'use ./a\n', 'a/go.mod': 'module x.org/a\n', 'db/migrate/1_a.sql': '', 'x/migrations/1_a.sql': '' })
+    const path = await folder({
+      Dockerfile: 'FROM scratch\n',
+      'go.work': 'use ./a\n',
+      'a/go.mod': 'module x.org/a\n',
+      'db/migrate/1_a.sql': '',
+      'x/migrations/1_a.sql': '',
+    })
     expect(recruitsFor((await surveyInventory(path)).signals)).toEqual([
       { specialist: 'monorepo', reason: 'the folder is a workspace (go) with 1 member' },
       { specialist: 'docker', reason: 'the folder holds 1 Dockerfile (Dockerfile)' },
@@ -50,7 +56,12 @@ describe('recruiting', () => {
     ])
   })
   it('is not misled by similar names', async () => {
-    const path = await folder({ 'Dockerfile.md': '', 'docs/docker.txt': '', 'sql/query.sql': '', 'package.json': json({ name: 'x', workspaces: [] }) })
+    const path = await folder({
+      'Dockerfile.md': '',
+      'docs/docker.txt': '',
+      'sql/query.sql': '',
+      'package.json': json({ name: 'x', workspaces: [] }),
+    })
     expect(recruitsFor((await surveyInventory(path)).signals)).toEqual([])
   })
 })
@@ -98,7 +109,12 @@ describe('dependencies', () => {
   })
 
   it('that cannot be read are named, not dropped', async () => {
-    const path = await folder({ 'package.json': '{ broken', 'package-lock.json': '[]', 'bun.lock': '{}', 'sub/package.json': json({ name: 's' }) })
+    const path = await folder({
+      'package.json': '{ broken',
+      'package-lock.json': '[]',
+      'bun.lock': '{}',
+      'sub/package.json': json({ name: 's' }),
+    })
     expect((await surveyDependencies(path)).notes).toEqual([
       'bun.lock is in a format that is not examined',
       'package-lock.json is not valid and was not examined',
@@ -109,7 +125,8 @@ describe('dependencies', () => {
 
 describe('workspaces', () => {
   it('of Cargo and Go are read, a long cycle is found once and a chain is none', async () => {
-    const crate = (name: string, ...on: string[]): string => `[package]\nname = "${name}"\nversion = "0.1.0"\n[dependencies]\n${on.map((n) => `${n} = { path = "../${n}" }\n`).join('')}`
+    const crate = (name: string, ...on: string[]): string =>
+      `[package]\nname = "${name}"\nversion = "0.1.0"\n[dependencies]\n${on.map((n) => `${n} = { path = "../${n}" }\n`).join('')}`
     const path = await folder({
       'Cargo.toml': '[workspace]\nmembers = ["crates/*"]\nexclude = ["crates/x"]\n',
       'crates/a/Cargo.toml': crate('a', 'b'),
@@ -140,7 +157,8 @@ describe('links', () => {
   it('may point to ignored files, folders, queries and pages that were not read', async () => {
     const path = await folder({
       'node_modules/x/README.md': '# X\n[broken](gone.md)\n',
-      'a.md': '[x](node_modules/x/README.md#any) [y](./) [z](b.md?raw=true) [w](..) [v](b.md#Part) [u](b.md#user-content-part) [t]({{ url }}/x)\n',
+      'a.md':
+        '[x](node_modules/x/README.md#any) [y](./) [z](b.md?raw=true) [w](..) [v](b.md#Part) [u](b.md#user-content-part) [t]({{url}}/x)\n',
       'b.md': '## Part\n',
       'site/page.mdx': '[other](./other) [file](./gone.png)\n',
     })
@@ -161,10 +179,17 @@ describe('links', () => {
 
 describe('secrets outside a repository', () => {
   it('are of unknown state, and templates of .env files are none', async () => {
-    const path = await folder({ '.env.local': `PORT=1\nTOKEN=${raw.setting}\n`, '.env.sample': 'TOKEN=x\n', 'sub/.env': 'EMPTY=""\n# A=b\n', 'package-lock.json': `{ "token": "${raw.setting}" }` })
+    const path = await folder({
+      '.env.local': `PORT=1\nTOKEN=${raw.setting}\n`,
+      '.env.sample': 'TOKEN=x\n',
+      'sub/.env': 'EMPTY=""\n# A=b\n',
+      'package-lock.json': `{ "token": "${raw.setting}" }`,
+    })
     const { secrets, envFiles } = await surveySecrets(path)
     expect(envFiles).toEqual([{ file: '.env.local', assignments: 2, state: 'unknown' }])
-    expect(secrets.items).toEqual([{ file: '.env.local', line: 2, kind: 'assigned-secret', confidence: 'likely', masked: 'v9Kd…16', tracked: null }])
+    expect(secrets.items).toEqual([
+      { file: '.env.local', line: 2, kind: 'assigned-secret', confidence: 'likely', masked: 'v9Kd…16', tracked: null },
+    ])
   })
 })
 
@@ -198,7 +223,11 @@ describe('Dockerfiles', () => {
     expect(await rules('FROM gcr.io/distroless/static:nonroot\n')).toEqual([])
     expect(await rules('FROM registry:5000/team/app\nUSER 1000\n')).toEqual(['1 from-untagged'])
     expect(await rules('FROM node:latest@sha256:abc\nUSER 1\n')).toEqual([])
-    expect(await rules('FROM node:latest\nUSER 1\nRUN apt-get update\nENV A=1 \\\n    API_KEY=x\n')).toEqual(['1 from-latest', '3 apt-update-alone', '4 secret-in-env'])
+    expect(await rules('FROM node:latest\nUSER 1\nRUN apt-get update\nENV A=1 \\\n    API_KEY=x\n')).toEqual([
+      '1 from-latest',
+      '3 apt-update-alone',
+      '4 secret-in-env',
+    ])
   })
 })
 
@@ -214,15 +243,29 @@ describe('migrations', () => {
       'flyway/migrations/U1__a.sql': 'DROP TABLE a;\n',
       'flyway/migrations/R__view.sql': '',
       'diesel/migrations/2024-01-01-000000_a/up.sql': "ALTER TYPE mood ADD VALUE 'calm';\n",
+      'diesel/migrations/2024-02-01-000000_b/up.sql': '',
+      'steps/migrations/010_a.sql': '',
+      'steps/migrations/020_b.sql': '',
+      'steps/migrations/040_c.sql': '',
       'diesel/migrations/2024-01-01-000000_a/down.sql': 'DROP TABLE a;\n',
       'queries/drop.sql': 'DROP TABLE a;\n',
     })
     const { series, destructive, nonTransactional } = await surveyMigrations(path)
-    expect(series.map(({ folder: at, migrations, numbering, gaps, reversible, missingDown }) => [at, migrations, numbering, gaps, reversible, missingDown])).toEqual([
-      ['diesel/migrations', 1, 'sequential', [], 1, []],
-      ['flyway/migrations', 3, 'version', [], 1, ['flyway/migrations/R__view.sql', 'flyway/migrations/V1.1__b.sql']],
+    expect(
+      series.map(({ folder: at, migrations, numbering, gaps, reversible, missingDown }) => [
+        at,
+        migrations,
+        numbering,
+        gaps,
+        reversible,
+        missingDown,
+      ]),
+    ).toEqual([
+      ['diesel/migrations', 2, 'timestamp', [], 1, ['diesel/migrations/2024-02-01-000000_b/up.sql']],
+      ['flyway/migrations', 3, 'version', [], 1, ['flyway/migrations/V1.1__b.sql']],
       ['goose/migrations', 2, 'sequential', [], 1, ['goose/migrations/00002_b.sql']],
       ['prisma/migrations', 2, 'timestamp', [], 0, []],
+      ['steps/migrations', 3, 'sequential', ['30'], 0, []],
     ])
     expect(destructive.items.map(({ file, line, statement, subject }) => [file.split('/')[0], line, statement, subject])).toEqual([
       ['prisma', 1, 'truncate', 'x'],
@@ -235,10 +278,34 @@ describe('migrations', () => {
 describe('tests and CI', () => {
   it('are missed one by one', async () => {
     const stub = { scripts: { test: 'echo "Error: no test specified" && exit 1' } }
-    expect((await surveyChecks(await folder({ 'a.ts': '', 'package.json': json(stub) }))).missing).toEqual(['tests', 'test-command', 'ci', 'lint', 'format'])
-    const other = await surveyChecks(await folder({ 'a.go': '', 'a_test.go': '', '.gitlab-ci.yml': 'build:\n  script:\n    - go build ./...\n    # - go test ./...\n', '.golangci.yml': '' }))
+    expect((await surveyChecks(await folder({ 'a.ts': '', 'package.json': json(stub) }))).missing).toEqual([
+      'tests',
+      'test-command',
+      'ci',
+      'lint',
+      'format',
+    ])
+    const other = await surveyChecks(
+      await folder({
+        'a.go': '',
+        'a_test.go': '',
+        '.gitlab-ci.yml': 'build:\n  script:\n    - go build ./...\n    # - go test ./...\n',
+        '.golangci.yml': '',
+      }),
+    )
     expect(other.missing).toEqual(['tests-in-ci'])
     expect(other.frameworks).toEqual([{ tool: 'go test', file: 'a_test.go' }])
+  })
+  it('are quoted without the secrets in their commands', async () => {
+    const path = await folder({
+      'a.ts': '',
+      'package.json': json({ scripts: { test: `API_KEY=${raw.setting} vitest` } }),
+      '.ci/run': `NPM_TOKEN=${raw.setting} npm test\n`,
+      'package-lock.json': json({ lockfileVersion: 1, dependencies: { a: { version: `git+https://ann:${raw.setting}@x.org/a.git` } } }),
+    })
+    const found = JSON.stringify([await surveyChecks(path), await surveyDependencies(path)])
+    expect(found).toContain('NPM_TOKEN=v9Kd…16 npm test')
+    expect(found).not.toContain(raw.setting)
   })
   it.each([
     ['.ci/run', '#!/bin/sh\nnpm ci\nnpm test -- --silent\n', 3],
@@ -246,7 +313,11 @@ describe('tests and CI', () => {
     ['.circleci/config.yml', 'steps:\n  - run: pnpm -r run check\n', 2],
     ['Jenkinsfile', "sh 'npm ci'\nsh 'npm run build'\n", null],
   ])('finds the tests in %s', async (file, text, line) => {
-    const path = await folder({ 'a.ts': '', 'package.json': json({ scripts: { check: 'npm run a', a: 'npm run check && node --test', build: 'tsc' } }), [file]: text })
+    const path = await folder({
+      'a.ts': '',
+      'package.json': json({ scripts: { check: 'npm run a', a: 'npm run check && node --test', build: 'tsc' } }),
+      [file]: text,
+    })
     expect((await surveyChecks(path)).ciTest?.line ?? null).toBe(line)
   })
 })

@@ -138,6 +138,12 @@ describe('recognising secrets', () => {
     expect(withoutSecrets(`see ${raw.github} at https://ann:x@example.com/`)).toBe('see ghp_…40 at https://…@example.com/')
   })
 
+  it('masks what a quoted command line says', () => {
+    const line = `NPM_TOKEN=${raw.setting} npm test --token ${raw.phrase} -H "Authorization: Bearer ${raw.setting}"`
+    expect(withoutSecrets(line)).toBe('NPM_TOKEN=v9Kd…16 npm test --token tr7!…12 -H "Authorization: Bearer v9Kd…16"')
+    expect(withoutSecrets('the token marker and a password field')).toBe('the token marker and a password field')
+  })
+
   it('tells a secret’s name from a name about secrets', () => {
     expect(['DB_PASSWORD', 'apiKey', 'NPM_TOKEN', 'client_secret'].map(isSecretName)).toEqual([true, true, true, true])
     expect(['TOKEN_URL', 'PASSWORD_FILE', 'TOKENS', 'NODE_ENV'].map(isSecretName)).toEqual([false, false, false, false])

@@ -35,8 +35,9 @@ export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, sur
       model: model ?? (leaderRule as ModelRef),
       input: { type: 'object', properties: { folder: { type: 'string' }, run: { type: 'string' }, at: { type: 'string' }, model: { type: 'string' } }, required: ['folder', 'run', 'at'] },
       workers: firstTeam.map(worker),
-      recruits: specialists.map(worker),
+      specialists: specialists.map(worker),
       tools: [writeReport(folder)],
+      limits: { turns: 60 },
     }),
   ]
 }
@@ -54,8 +55,8 @@ function surveyWorker(area: SurveyArea, { folder, model }: Pick<DemoSettings, 'f
     description: `${descriptions[area]} Looks at ${folder}.`,
     input: { type: 'object', properties: { at: { type: 'string', description: 'ISO 8601; ages are counted up to here' } } },
     effect: 'read',
-    execute: ({ at }: { readonly at?: string }, { signal }) => {
-      const now = Date.parse(at ?? '')
+    execute: (input, { signal }) => {
+      const now = Date.parse((input as { readonly at?: string }).at ?? '')
       return surveys[area](folder, { signal, ...(Number.isNaN(now) ? {} : { now }), ...(model === undefined ? {} : { limits: { maxListed: listedForModel } }) })
     },
   })
@@ -71,7 +72,8 @@ function writeReport(folder: string) {
     sensitive: true,
     effect: 'idempotent',
     approval: { reason: `writes ${path}`, risk: 'medium', timeoutMs: week },
-    execute: async ({ report }: { readonly report: string }, { key }) => {
+    execute: async (input, { key }) => {
+      const { report } = input as { readonly report: string }
       const draft = join(dirname(storeBelow(folder)), `REPORT.${key.replaceAll(/[^\w-]/g, '_').slice(-60)}.md`)
       await mkdir(dirname(draft), { recursive: true })
       await writeFile(draft, report, { flush: true })

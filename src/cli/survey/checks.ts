@@ -5,6 +5,7 @@
 import { ciServiceOf, type CiService } from './ci.ts'
 import { isTestFile, languageOf } from './languages.ts'
 import { ecosystemOf, isObject, jsonObject, readManifest } from './manifests.ts'
+import { withoutSecrets } from './secret-rules.ts'
 import { folderOf, linesOf, nameOf, openFolder, type Coverage, type Folder, type SurveyOptions } from './walk.ts'
 
 /** A piece that a project with code would be expected to have. */
@@ -107,7 +108,7 @@ export async function surveyChecks(root: string, options: SurveyOptions = {}): P
     ci.map(({ file }) => file),
     scripts,
   )
-  const testScript = script === undefined ? null : { command: script, file: 'package.json' }
+  const testScript = script === undefined ? null : { command: withoutSecrets(script), file: 'package.json' }
   const findings = { sources, testFiles, frameworks: tools.test, testScript, ci, ciTest, lint: tools.lint, format: tools.format }
   return { area: 'checks', coverage: folder.coverage(), ...findings, missing: sources + testFiles === 0 ? [] : missingOf(findings, paths) }
 }
@@ -159,7 +160,7 @@ async function testInCi(folder: Folder, files: readonly string[], scripts: Reado
   for (const file of files) {
     const lines = linesOf((await folder.text(file)) ?? '')
     const index = lines.findIndex((line) => !/^\s*(#|\/\/)|^\s*-?\s*name:/.test(line) && runsTests(line, scripts, new Set()))
-    if (index !== -1) return { file, line: index + 1, command: (lines[index] ?? '').trim().slice(0, 160) }
+    if (index !== -1) return { file, line: index + 1, command: withoutSecrets((lines[index] ?? '').trim()).slice(0, 160) }
   }
   return null
 }

@@ -25,7 +25,7 @@ const settings = [
 const longestOutput = 256 * 1024 * 1024
 
 /** Runs git in `root`; `null` when git is missing, the folder is no repository, or git refuses. Rejects only when the signal is aborted. */
-export async function git(root: string, args: readonly string[], options: Abortable = {}): Promise<string | null> {
+async function git(root: string, args: readonly string[], options: Abortable = {}): Promise<string | null> {
   options.signal?.throwIfAborted()
   const output = await new Promise<string | null>((resolve) => {
     const child = execFile(

@@ -3,6 +3,7 @@
  * Owns: the packages a lock file names, with version and licence where the format records one. Does not own: what is declared (`manifests.ts`).
  */
 import { isObject, jsonObject } from './manifests.ts'
+import { withoutSecrets } from './secret-rules.ts'
 import { folderOf, linesOf, nameOf, under } from './walk.ts'
 
 /** A package in a lock file. */
@@ -88,9 +89,9 @@ function readNpm(file: string, text: string): Lock | null {
       if (entry['link'] === true) links.add(place)
       else
         packages.push({
-          name: text_(entry['name']) ?? place.slice(at + 13),
-          version: text_(entry['version']) ?? '',
-          licence: text_(entry['license']),
+          name: stated(entry['name']) ?? place.slice(at + 13),
+          version: withoutSecrets(stated(entry['version']) ?? ''),
+          licence: stated(entry['license']),
           place,
         })
     }
@@ -102,12 +103,12 @@ function readNpmTree(tree: Record<string, unknown>, at: string, packages: Locked
   for (const [name, entry] of Object.entries(tree)) {
     if (!isObject(entry)) continue
     const place = under(at, `node_modules/${name}`)
-    packages.push({ name, version: text_(entry['version']) ?? '', licence: null, place })
+    packages.push({ name, version: withoutSecrets(stated(entry['version']) ?? ''), licence: null, place })
     if (isObject(entry['dependencies'])) readNpmTree(entry['dependencies'], place, packages)
   }
 }
 
-function text_(value: unknown): string | null {
+function stated(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null
 }
 

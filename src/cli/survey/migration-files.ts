@@ -43,6 +43,8 @@ export function migrationOf(path: string): MigrationFile | null {
 }
 
 function numberOf(name: string): string | null {
+  const date = /^(\d{4})-(\d{2})-(\d{2})[-_]?(\d*)/.exec(name)
+  if (date !== null) return date.slice(1).join('')
   return /^V?(\d+(?:[._]\d+)*)(?=__)/.exec(name)?.[1] ?? /^(\d+)(?=[_.-]|$)/.exec(name)?.[1] ?? /^V(\d+)/.exec(name)?.[1] ?? null
 }
 

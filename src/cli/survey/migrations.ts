@@ -3,7 +3,7 @@
  * Owns: reading statements and the judgement of a series. Does not own: names (`migration-files.ts`). No database is asked.
  */
 import { migrationOf, type MigrationFile } from './migration-files.ts'
-import { byText, lineAt, listed, openFolder, type Coverage, type Listed, type SurveyOptions } from './walk.ts'
+import { byText, lineAt, listed, nameOf, openFolder, type Coverage, type Listed, type SurveyOptions } from './walk.ts'
 
 /** A statement of an up migration that destroys data or cannot run in a transaction. */
 export interface StatementFinding {
@@ -153,7 +153,8 @@ function seriesOf(folder: string, files: readonly Read[]): MigrationSeries {
   const ups = files.filter(({ direction }) => direction === 'up')
   const downs = new Set(files.filter(({ direction }) => direction === 'down').map(({ key }) => key))
   const numbered = ups.filter(({ number }) => number !== null)
-  const undoable = ups.filter((file) => downs.has(file.key) || file.hasDownSection)
+  const once = ups.filter(({ path }) => !isRepeatable(path))
+  const undoable = once.filter((file) => downs.has(file.key) || file.hasDownSection)
   const groups = new Map<string, string[]>()
   for (const { number, path } of numbered) groups.set(plainNumber(number ?? ''), [...(groups.get(plainNumber(number ?? '')) ?? []), path])
   const numbering = numberingOf(numbered.map(({ number }) => number ?? ''))
@@ -163,11 +164,15 @@ function seriesOf(folder: string, files: readonly Read[]): MigrationSeries {
     numbering,
     gaps: numbering === 'sequential' ? gapsIn([...groups.keys()].map(Number)) : [],
     duplicates: [...groups].filter(([, paths]) => paths.length > 1).map(([number, paths]) => ({ number, files: paths })),
-    unnumbered:
-      numbered.length === 0 ? [] : ups.filter(({ number, path }) => number === null && !/\/R__/.test(path)).map(({ path }) => path),
+    unnumbered: numbered.length === 0 ? [] : once.filter(({ number }) => number === null).map(({ path }) => path),
     reversible: undoable.length,
-    missingDown: undoable.length === 0 ? [] : ups.filter((file) => !undoable.includes(file)).map(({ path }) => path),
+    missingDown: undoable.length === 0 ? [] : once.filter((file) => !undoable.includes(file)).map(({ path }) => path),
   }
+}
+
+/** Flyway's `R__` migrations run again whenever they change: they have no place in the order and nothing to undo. */
+function isRepeatable(path: string): boolean {
+  return nameOf(path).startsWith('R__')
 }
 
 function plainNumber(number: string): string {
@@ -183,11 +188,19 @@ function numberingOf(numbers: readonly string[]): MigrationSeries['numbering'] {
   return numbers.some((number) => number.length >= 8) ? 'timestamp' : 'sequential'
 }
 
+/** The numbers left out. Series that count in steps of five, ten or a hundred keep their step. */
 function gapsIn(numbers: number[]): string[] {
   numbers.sort((a, b) => a - b)
+  const shared = numbers.reduce((a, b) => divisor(a, b), 0)
+  const step = numbers.length > 2 && shared > 0 && shared % 5 === 0 ? shared : 1
   const gaps: string[] = []
   for (let at = 1; at < numbers.length; at++) {
-    for (let missing = (numbers[at - 1] ?? 0) + 1; missing < (numbers[at] ?? 0) && gaps.length < 50; missing++) gaps.push(String(missing))
+    for (let missing = (numbers[at - 1] ?? 0) + step; missing < (numbers[at] ?? 0) && gaps.length < 50; missing += step)
+      gaps.push(String(missing))
   }
   return gaps
+}
+
+function divisor(a: number, b: number): number {
+  return b === 0 ? a : divisor(b, a % b)
 }

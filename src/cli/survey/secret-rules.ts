@@ -76,6 +76,9 @@ const bareValue = new RegExp(
   String.raw`^\s*(?:-\s+)?(?:export\s+|ENV\s+|ARG\s+)?["']?${secretName}["']?\s*[=:]\s*(?<value>[^"'${'`'}\s#,;]{8,200})\s*(?:#.*)?$`,
   'gi',
 )
+/** In a quoted line it does no harm to mask too much: a command's `TOKEN=…`, `--token …`, a header. */
+const spokenValue = new RegExp(String.raw`${secretName}["']?(?:\s*[=:]\s*|\s+)["']?(?<value>[^\s"'${'`'},;]{8,200})`, 'gi')
+const bearerValue = /\b(?:bearer|basic)\s+(?<value>[^\s"'`,;]{8,400})/gi
 /** Every pattern needs one of these; most lines have none and are passed over quickly. */
 const hint =
   /A[KSBC][IC]A|gh[pousr]_|github_pat_|xox|xapp-|hooks\.slack|k_live_|AIza|npm_|sk-|eyJ|:\/\/[^\s/]*@|passw|passphrase|pwd|secret|token|key/i
@@ -120,7 +123,10 @@ export function mask(value: string): string {
 export function withoutSecrets(text: string): string {
   let shown = ''
   let at = 0
-  for (const hit of secretsIn(text, '', true)) {
+  const hits = secretsIn(text, '', true)
+  for (const pattern of [spokenValue, bearerValue])
+    collect(text, { kind: 'assigned-secret', confidence: 'likely', pattern, accept: looksAssigned }, hits)
+  for (const hit of hits.sort((a, b) => a.start - b.start)) {
     shown += text.slice(at, hit.start) + (hit.masked ?? '[private key]')
     at = hit.end
   }
@@ -188,7 +194,7 @@ const aPart = new Set([
 ])
 
 /** Whether a value only stands for a secret: `changeme`, `${VAR}`, `<your-key>`, `xxx`, a reference to a variable. */
-export function isPlaceholder(value: string): boolean {
+function isPlaceholder(value: string): boolean {
   if (anywhere.test(value) || /^[$%@!]/.test(value)) return true
   return value
     .toLowerCase()
@@ -197,7 +203,7 @@ export function isPlaceholder(value: string): boolean {
 }
 
 /** Shannon entropy of a text in bits per character. */
-export function entropy(value: string): number {
+function entropy(value: string): number {
   const counts = new Map<string, number>()
   for (const char of value) counts.set(char, (counts.get(char) ?? 0) + 1)
   const length = [...value].length

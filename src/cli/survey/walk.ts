@@ -73,9 +73,9 @@ export interface Listed<T> {
 const defaults: WalkLimits = { maxFiles: 20_000, maxBytes: 1024 * 1024, maxListed: 500 }
 
 /** Folders no survey enters. */
-export const skippedFolders: ReadonlySet<string> = new Set(['.git', 'node_modules', '.reeve'])
+const skippedFolders: ReadonlySet<string> = new Set(['.git', 'node_modules', '.reeve'])
 /** The demo's own report at the root of the folder: a survey must not read its own findings. */
-export const ownReport = 'REPORT.md'
+const ownReport = 'REPORT.md'
 
 /** Cuts a list to the limit and keeps the exact total. */
 export function listed<T>(items: readonly T[], limits: WalkLimits): Listed<T> {

@@ -1,0 +1,127 @@
+/**
+ * The outside world, in the parent process: whatever the tortured processes do, they do here, and it is written down here.
+ *
+ * It is also a tool that checks fencing tokens: of every run it keeps the largest epoch seen, and refuses a smaller one. What it counts as done was
+ * done: a call counts when it is read here, whether or not its caller lives to see the answer.
+ */
+import { createServer, type Server, type Socket } from 'node:net'
+import { Dice } from './random.ts'
+
+/** What a child sends: that it is ready, or that it does something. */
+export type Said = { readonly up: true; readonly pid: number } | Call
+export interface Call {
+  readonly n: number
+  readonly pid: number
+  readonly key: string
+  readonly epoch: number
+  readonly kind: 'model' | 'tool' | 'once'
+  readonly what: string
+}
+/** A call that was let through. */
+export interface Done extends Call {
+  readonly nonce: number
+}
+
+export class World {
+  /** Everything that was done, by nonce. */
+  readonly done: Done[] = []
+  readonly violations: string[] = []
+  refused = 0
+  /** Begun again after its end was recorded, though refused: a process that stood still just before its effect. */
+  refusedRecorded = 0
+  /** How often each `once` was done, by key. */
+  readonly once = new Map<string, Done[]>()
+  readonly #epochs = new Map<string, number>()
+  readonly #holders = new Map<string, number>()
+  readonly #sockets = new Set<Socket>()
+  readonly #dice: Dice
+  readonly #server: Server
+  /** Says whether the end of a step is in the journal. */
+  recorded: (key: string) => boolean = () => false
+  onUp: (pid: number) => void = () => {}
+
+  constructor(seed: number) {
+    this.#dice = new Dice(seed)
+    this.#server = createServer((socket) => this.#serve(socket))
+  }
+
+  listen(path: string): Promise<void> {
+    return new Promise((resolve) => this.#server.listen(path, resolve))
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+
+  /** From now on nothing of this run with a smaller epoch is let through: so that "it has not happened" stays true. */
+  fence(run: string, epoch: number): void {
+    this.#epochs.set(run, Math.max(epoch, this.#epochs.get(run) ?? 0))
+  }
+
+  /** What a `once` step did, if it did. */
+  happened(key: string): Done | undefined {
+    return this.once.get(key)?.[0]
+  }
+
+  #serve(socket: Socket): void {
+    this.#sockets.add(socket)
+    let rest = ''
+    socket.setEncoding('utf8')
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('data', (text: string) => {
+      const lines = (rest + text).split('\n')
+      rest = lines.pop()!
+      for (const line of lines) this.#hear(socket, JSON.parse(line) as Said)
+    })
+  }
+
+  #hear(socket: Socket, said: Said): void {
+    if ('up' in said) return this.onUp(said.pid)
+    const answer = this.#do(said)
+    // Half of the answers take a while, so that processes die between the deed and its record.
+    const delay = this.#dice.next() < 0.5 ? 0 : this.#dice.between(1, 25)
+    const reply = (): void => void (socket.writable && socket.write(`${JSON.stringify({ n: said.n, ...answer })}\n`))
+    if (delay === 0) reply()
+    else setTimeout(reply, delay)
+  }
+
+  #do(call: Call): { value: string } | { refused: string } {
+    const run = runOfKey(call.key)
+    const newest = this.#epochs.get(run) ?? 0
+    if (call.epoch < newest) {
+      this.refused++
+      if (this.recorded(call.key)) this.refusedRecorded++
+      return { refused: `epoch ${call.epoch} is over, ${newest} was seen` }
+    }
+    this.#epochs.set(run, call.epoch)
+    const holder = this.#holders.get(`${run} ${call.epoch}`)
+    if (holder !== undefined && holder !== call.pid) this.violations.push(`two processes held ${run} in epoch ${call.epoch}`)
+    this.#holders.set(`${run} ${call.epoch}`, call.pid)
+    if (this.recorded(call.key)) this.violations.push(`begun again though its end is recorded: ${call.key}`)
+    const done: Done = { ...call, nonce: this.done.length }
+    this.done.push(done)
+    if (call.kind === 'once') {
+      const before = this.once.get(call.key)
+      if (before === undefined) this.once.set(call.key, [done])
+      else {
+        before.push(done)
+        this.violations.push(`done twice though once: ${call.key} (epochs ${before.map((one) => one.epoch).join(', ')})`)
+      }
+    }
+    return { value: valueOf(done) }
+  }
+}
+
+/** What a call answers: the same but for the nonce that tells which call it was. */
+export const valueOf = (done: Done): string => `${done.what}~${done.nonce}`
+/** Without the nonces. */
+export const plain = (json: string): string => json.replaceAll(/~\d+/g, '')
+/** `act_<run>[>…]:address` → the run. */
+export const runOfKey = (key: string): string => /^act_([^>:]+)/.exec(key)?.[1] ?? ''
+/** `activation:address`, taken apart at the colon after the activation. */
+export function partsOfKey(key: string): { activation: string; address: string } {
+  const cut = key.lastIndexOf(':')
+  return { activation: key.slice(0, cut), address: key.slice(cut + 1) }
+}
