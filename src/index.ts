@@ -1,13 +1,41 @@
 /** The front door of Reeve: what a user imports. Explicit names, nothing else. */
 export { createRuntime } from './runtime/index.ts'
 export type {
-  Answer, Approval, BusySession, Decision, DivergenceSettlement, DoubtSettlement, PartsOptions, PauseOptions, ReadOptions, Run, RunOutcome, RunStream, RunWaiting, Runtime,
-  RuntimeOptions, StartOptions, StreamItem,
+  Answer,
+  Approval,
+  BusySession,
+  Decision,
+  DivergenceSettlement,
+  DoubtSettlement,
+  PartsOptions,
+  PauseOptions,
+  ReadOptions,
+  Run,
+  RunOutcome,
+  RunStream,
+  RunWaiting,
+  Runtime,
+  RuntimeOptions,
+  StartOptions,
+  StreamItem,
 } from './runtime/index.ts'
 
 export { agent, delegate, sleep, step, tool } from './agent/index.ts'
 export type {
-  Agent, AiSdkTool, ApprovalRule, CodeAgentOptions, DelegateOptions, EffectToolOptions, InputOf, ModelAgentOptions, NameOf, OrchestrationToolOptions, OutputOf, Tool, ToolIO, ToolsLike,
+  Agent,
+  AiSdkTool,
+  ApprovalRule,
+  CodeAgentOptions,
+  DelegateOptions,
+  EffectToolOptions,
+  InputOf,
+  ModelAgentOptions,
+  NameOf,
+  OrchestrationToolOptions,
+  OutputOf,
+  Tool,
+  ToolIO,
+  ToolsLike,
 } from './agent/index.ts'
 export { supervisor } from './supervisor/index.ts'
 export type { Delegation, Supervisor, SupervisorOptions, WorkerDelegation } from './supervisor/index.ts'
@@ -16,18 +44,73 @@ export type { ApprovalRequest, InterruptOptions, Risk, Verdict } from './oversig
 
 export type { ContextPolicy, Conversation, Edge, EdgeMessage, JsonSchema, Limits, Permissions, SchemaLike } from './edge/index.ts'
 export type {
-  Message, Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelPart, ModelPrice, ModelRef, ModelRequest, ModelSettings, Prices, ToolCall, ToolSpec,
+  Message,
+  Model,
+  ModelAnswer,
+  ModelAnswerInput,
+  ModelFunction,
+  ModelPart,
+  ModelPrice,
+  ModelRef,
+  ModelRequest,
+  ModelSettings,
+  Prices,
+  ToolCall,
+  ToolSpec,
 } from './model/index.ts'
 
 export { Cancelled } from './engine/index.ts'
 export type {
-  AccountLimits, Arrival, AskOptions, Context, Engine, LivePart, Matcher, Orchestration, Post, PostResult, Question, Registry, RetryPolicy, RunFilter, RunStatus, RunSummary,
-  SessionValues, StartRun, StepIO,
+  AccountLimits,
+  Arrival,
+  AskOptions,
+  Context,
+  Engine,
+  LivePart,
+  Matcher,
+  Orchestration,
+  Post,
+  PostResult,
+  Question,
+  Registry,
+  RetryPolicy,
+  RunFilter,
+  RunStatus,
+  RunSummary,
+  SessionValues,
+  StartRun,
+  StepIO,
 } from './engine/index.ts'
 export { runView } from './journal/index.ts'
-export type { ActivationView, ApprovalView, Caller, InterruptView, JournalEvent, MessageView, Recorded, RunView, ViewStatus } from './journal/index.ts'
+export type {
+  ActivationView,
+  ApprovalView,
+  Caller,
+  InterruptView,
+  JournalEvent,
+  MessageView,
+  Recorded,
+  RunView,
+  ViewStatus,
+} from './journal/index.ts'
 
 export { describeOutcome, errorCodes, failure, FailureError, ReeveError, totalUsage } from './core/index.ts'
 export type {
-  ActivationId, ApprovalId, Clock, ErrorCode, Failure, FailureClass, InterruptId, Json, JsonObject, MessageId, OpId, Outcome, OutcomeStatus, RunId, SessionId, Usage, UsageRow,
+  ActivationId,
+  ApprovalId,
+  Clock,
+  ErrorCode,
+  Failure,
+  FailureClass,
+  InterruptId,
+  Json,
+  JsonObject,
+  MessageId,
+  OpId,
+  Outcome,
+  OutcomeStatus,
+  RunId,
+  SessionId,
+  Usage,
+  UsageRow,
 } from './core/index.ts'

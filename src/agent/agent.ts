@@ -6,7 +6,7 @@
  */
 import { completed, failed, failure, isObject, jsonProblem, ReeveError, type Json, type Outcome } from '../core/index.ts'
 import { briefValue, compileSchema, limitProblems, type Edge, type Infer, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
+import type { Context, RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
 import { fixedToolbox } from './binding.ts'
 import { isName, versionOf, type Agent } from './definition.ts'
@@ -41,6 +41,8 @@ export interface MindFacts {
   readonly settings?: ModelSettings
   /** Prices by model id, before the built-in list. */
   readonly prices?: Prices
+  /** How often its model is asked again after a failure that may pass. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, never sooner than the provider says. */
+  readonly retry?: RetryPolicy
 }
 
 /** An agent that thinks with a model. */
@@ -91,11 +93,11 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
   return new MindAgent({
     description,
     version: () => versionOf(options.version, dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits })),
-    mind: { agent: name, model, settings: options.settings, outputSchema, maxTurns: limits?.turns ?? defaultTurns, open: () => opening },
+    mind: { agent: name, model, settings: options.settings, retry: options.retry, outputSchema, maxTurns: limits?.turns ?? defaultTurns, open: () => opening },
     inputSchema,
     limits,
     tools,
-    problems: () => [...factProblems(options), ...toolProblems(name, tools)],
+    problems: () => [...factProblems(options), ...retryProblems(options.retry, `agent "${name}"`), ...toolProblems(name, tools)],
   })
 }
 
@@ -130,6 +132,15 @@ export function factProblems(options: Pick<AgentFacts<string, undefined, undefin
   return [
     ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
+  ]
+}
+
+/** What is wrong with how a model is to be asked again. */
+export function retryProblems(retry: RetryPolicy | undefined, where: string): string[] {
+  const { attempts = 1, backoffMs = 0, maxBackoffMs = 0 } = retry ?? {}
+  return [
+    ...(Number.isInteger(attempts) && attempts > 0 ? [] : [`${where}: retry.attempts is ${attempts}, expected a whole number of at least 1`]),
+    ...(backoffMs >= 0 && maxBackoffMs >= 0 ? [] : [`${where}: retry.backoffMs and retry.maxBackoffMs are milliseconds, not below 0`]),
   ]
 }
 

@@ -7,7 +7,7 @@
 import type { LimitName, Outcome } from '../core/index.ts'
 import { briefText, quoted, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { estimateTokens, PromptHash, type AssistantMessage, type Message } from '../model/index.ts'
+import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
 
 export class Desk {
   readonly agent: string
@@ -64,18 +64,21 @@ export class Desk {
     return own ? { role: 'assistant', content: message.text } : { role: 'user', content: quoted(message) }
   }
 
-  /** What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. */
-  said(): EdgeMessage[] {
+  /**
+   * What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. `answerTo` may put words in the place
+   * of a result: those of a worker who was called.
+   */
+  said(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
     const view: EdgeMessage[] = []
     for (const message of this.messages) {
       if (message.role === 'user' && typeof message.content === 'string') view.push({ role: 'user', text: message.content })
-      else if (message.role === 'assistant' && message.content !== '') view.push(this.#own(message))
+      else if (message.role === 'assistant' && message.content !== '') view.push({ role: 'assistant', text: message.content, agent: this.agent })
+      else if (message.role === 'tool') {
+        const answer = answerTo(message)
+        if (answer !== undefined) view.push(answer)
+      }
     }
     return view
-  }
-
-  #own(message: AssistantMessage): EdgeMessage {
-    return { role: 'assistant', text: message.content, agent: this.agent }
   }
 
   /** The end by a limit, with the text so far. */

@@ -7,7 +7,7 @@
  */
 import { completed, failed, failure, type LimitName, type Outcome } from '../core/index.ts'
 import type { Edge, Schema } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
+import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
 import type { CallResult, Opening, Toolbox } from './binding.ts'
 import { Desk } from './desk.ts'
@@ -22,6 +22,7 @@ export interface Mind {
   readonly agent: string
   readonly model: Model
   readonly settings: ModelSettings | undefined
+  readonly retry: RetryPolicy | undefined
   readonly outputSchema: Schema | undefined
   /** Turns of one activation; those of the whole tree are the engine's account. */
   readonly maxTurns: number

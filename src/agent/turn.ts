@@ -7,7 +7,7 @@
  */
 import { failure, type CallUsage, type Json, type Outcome } from '../core/index.ts'
 import { denies, permits } from '../edge/index.ts'
-import type { Context, StepIO, StepOptions } from '../engine/index.ts'
+import type { Context, RetryPolicy, StepIO, StepOptions } from '../engine/index.ts'
 import type { Charge } from '../journal/index.ts'
 import { costOf, estimateTokens, rendererVersion, type Model, type ModelAnswer, type ModelSettings, type ToolCall, type ToolSpec } from '../model/index.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
@@ -19,6 +19,7 @@ export interface Asking {
   readonly agent: string
   readonly model: Model
   readonly settings: ModelSettings | undefined
+  readonly retry: RetryPolicy | undefined
   readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
 }
 
@@ -36,6 +37,7 @@ export async function askModel(asking: Asking, desk: Desk, turn: Context, specs:
     as: { type: 'model.requested', model: model.id, prompt: desk.hash, renderer: rendererVersion, messages: desk.messages.length },
     reserve: budget === undefined ? oneTurn : budget.reserve,
     settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
+    ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
   }
   const ask = (io: StepIO): Promise<Json> =>
     model.call({

@@ -17,11 +17,28 @@ export function exitOf(status: OutcomeStatus): Exit {
 }
 
 /** A command that cannot be carried out as it was given. Nothing was changed. */
-export const usage = (message: string, hint?: string): ReeveError => new ReeveError('cli.usage', message, hint === undefined ? {} : { hint })
+export const usage = (message: string, hint?: string): ReeveError =>
+  new ReeveError('cli.usage', message, hint === undefined ? {} : { hint })
 
 const usageCodes: ReadonlySet<string> = new Set([
-  'cli.usage', 'config.invalid', 'agent.invalid', 'agent.not-registered', 'run.unknown', 'run.invalid-id', 'run.conflict', 'approval.unknown', 'approval.invalid',
-  'approval.already-decided', 'approval.expired', 'interrupt.unknown', 'run.ended', 'store.foreign', 'store.newer', 'model.invalid-id', 'model.not-installed', 'model.unknown',
+  'cli.usage',
+  'config.invalid',
+  'agent.invalid',
+  'agent.not-registered',
+  'run.unknown',
+  'run.invalid-id',
+  'run.conflict',
+  'approval.unknown',
+  'approval.invalid',
+  'approval.already-decided',
+  'approval.expired',
+  'interrupt.unknown',
+  'run.ended',
+  'store.foreign',
+  'store.newer',
+  'model.invalid-id',
+  'model.not-installed',
+  'model.unknown',
 ])
 
 /** The exit code for an error: 2 if the command was at fault, 1 if its surroundings were. */

@@ -22,5 +22,10 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
-const exit = await main(process.argv.slice(2), { terminal: processTerminal(), cwd: process.cwd(), interrupted: interrupted.signal, version })
+const exit = await main(process.argv.slice(2), {
+  terminal: processTerminal(),
+  cwd: process.cwd(),
+  interrupted: interrupted.signal,
+  version,
+})
 process.stdout.write('', () => process.exit(exit))

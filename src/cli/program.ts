@@ -3,7 +3,7 @@
  *
  * Owns: parsing (commander) and how a command's end becomes an exit code. Does not own: what commands do (command/, demo/).
  */
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf, ReeveError } from '../core/index.ts'
 import { approve, reject } from './command/decide.ts'
 import { cancel, pause } from './command/control.ts'
@@ -18,7 +18,10 @@ import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Parses the arguments and carries the command out. Never throws. */
-export async function main(args: readonly string[], world: { readonly terminal: Terminal; readonly cwd: string; readonly interrupted: AbortSignal; readonly version: string }): Promise<Exit> {
+export async function main(
+  args: readonly string[],
+  world: { readonly terminal: Terminal; readonly cwd: string; readonly interrupted: AbortSignal; readonly version: string },
+): Promise<Exit> {
   const { terminal } = world
   let exit: Exit = exits.done
   const program = buildProgram(world.version, terminal, async (work) => {
@@ -53,7 +56,7 @@ Examples:
   $ reeve events run_5fz… --json | jq .   everything that happened, as NDJSON`
 
 const wholeNumber = (text: string): number => {
-  if (!/^\d+$/.test(text)) throw new CommanderError(2, 'reeve.number', `"${text}" is not a whole number`)
+  if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It is not a whole number.')
   return Number(text)
 }
 

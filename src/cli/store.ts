@@ -36,7 +36,10 @@ export async function findStore(options: StoreOptions, cwd: string): Promise<str
   const here = storeBelow(cwd)
   if (isFile(here)) return here
   if (isFile(join(cwd, configName))) return existing((await loadConfig(configName, cwd)).store)
-  throw usage(`there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`, 'Name one with --store <file> or --config <file>, or begin with: reeve demo')
+  throw usage(
+    `there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`,
+    'Name one with --store <file> or --config <file>, or begin with: reeve demo',
+  )
 }
 
 function existing(file: string): string {
@@ -54,18 +57,23 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
   const given = isConfigLike(loaded['default']) ? loaded['default'] : loaded
   const { store, agents } = given
   if (typeof store !== 'string' || store === '') throw usage(`${file} exports no \`store\``, "Add: export const store = './reeve.db'")
-  if (!Array.isArray(agents) || agents.length === 0) throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [yourSupervisor]')
+  if (!Array.isArray(agents) || agents.length === 0)
+    throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [yourSupervisor]')
   return { store: isAbsolute(store) ? store : resolve(dirname(file), store), agents: agents as ReeveConfig['agents'] }
 }
 
-const isConfigLike = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === 'object' && value !== null && ('store' in value || 'agents' in value)
+const isConfigLike = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && ('store' in value || 'agents' in value)
 
 async function importConfig(file: string): Promise<{ readonly [name: string]: unknown }> {
   try {
     const loaded: unknown = await import(pathToFileURL(file).href)
     return isObject(loaded) || typeof loaded === 'object' ? (loaded as { readonly [name: string]: unknown }) : {}
   } catch (error) {
-    throw usage(`${file} could not be loaded: ${messageOf(error)}`, 'It must be a module that Node can run: only erasable TypeScript, imports with their extensions.')
+    throw usage(
+      `${file} could not be loaded: ${messageOf(error)}`,
+      'It must be a module that Node can run: only erasable TypeScript, imports with their extensions.',
+    )
   }
 }
 

@@ -19,13 +19,13 @@ export interface Terminal {
   readonly columns: number
   readonly rows: number
   /** Writes a line of the result. */
-  line(text?: string): void
+  readonly line: (text?: string) => void
   /** Writes a line beside the result: progress, errors. */
-  note(text: string): void
+  readonly note: (text: string) => void
   /** Writes as it is, without a line end. */
-  raw(text: string): void
-  style(style: Style, text: string): string
-  ask(question: string, signal?: AbortSignal): Promise<string>
+  readonly raw: (text: string) => void
+  readonly style: (style: Style, text: string) => string
+  readonly ask: (question: string, signal?: AbortSignal) => Promise<string>
 }
 
 /** The terminal of this process. */

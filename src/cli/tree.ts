@@ -58,7 +58,11 @@ function ordered(activations: readonly ActivationView[]): readonly Place[] {
   return places
 }
 
-function agentLine(activation: ActivationView, prefix: string, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
+function agentLine(
+  activation: ActivationView,
+  prefix: string,
+  { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions,
+): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
   const name = activation.recruited ? `${activation.agent} (recruited)` : activation.agent
@@ -108,7 +112,9 @@ export function duration(ms: number): string {
   const whole = Math.floor(seconds)
   if (whole < 60) return `${whole}s`
   const minutes = Math.floor(whole / 60)
-  return minutes < 60 ? `${minutes}m ${String(whole % 60).padStart(2, '0')}s` : `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, '0')}m`
+  return minutes < 60
+    ? `${minutes}m ${String(whole % 60).padStart(2, '0')}s`
+    : `${Math.floor(minutes / 60)}h ${String(minutes % 60).padStart(2, '0')}m`
 }
 
 /** Draws lines in place: each drawing replaces the one before. */

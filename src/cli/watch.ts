@@ -4,7 +4,7 @@
  * Owns: the three ways of showing it (tree in place, plain lines, NDJSON), the inline question, Ctrl-C, what is printed at the end, the exit code.
  * Does not own: the run: leaving it parks it, and what is printed says how to go on.
  */
-import { describeOutcome, messageOf, stopwatch } from '../core/index.ts'
+import { describeOutcome, isObject, messageOf, stopwatch, type Json } from '../core/index.ts'
 import type { Approval, Recorded, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { eventLine } from './lines.ts'
@@ -19,6 +19,8 @@ export interface WatchOptions {
   readonly yes?: boolean
   /** Options to repeat in the commands that are printed: `--store …`. */
   readonly where: string
+  /** Events up to this position are not shown again, except in the tree. */
+  readonly from?: number
   /** Aborted by Ctrl-C. */
   readonly interrupted: AbortSignal
 }
@@ -60,7 +62,10 @@ async function interrupted(run: Run, { terminal, where }: WatchOptions, shown: P
 function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
   if (!json) {
     if (outcome.status === 'completed') terminal.line(`${terminal.style('green', '✓')} ${textOf(outcome.output)}`)
-    else terminal.note(`${terminal.style('red', '✗')} The run ${outcome.run} ${describeOutcome(outcome)}`)
+    else {
+      terminal.note(`${terminal.style('red', '✗')} The run ${outcome.run} ${describeOutcome(outcome)}`)
+      if (outcome.status === 'failed' && outcome.failure.hint !== undefined) terminal.note(`  ${outcome.failure.hint}`)
+    }
   }
   return exitOf(outcome.status)
 }
@@ -104,13 +109,32 @@ async function askFor(approval: Approval, { terminal, interrupted: signal }: Wat
   }
 }
 
-/** What is asked, for people. */
+/** What is asked, for people: one line for each argument, long ones cut and measured. */
 export function approvalLines({ tool, path, reason, risk, input, id }: Approval): readonly string[] {
-  const shown = JSON.stringify(input) ?? ''
-  return [`${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`, `  with ${shown.length > 300 ? `${shown.slice(0, 300)}… (${shown.length} characters)` : shown}`, `  ${id}`]
+  const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
+  return [
+    `${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`,
+    ...fields.map(([name, value]) => `  ${name}: ${shortly(value)}`),
+    `  ${id}`,
+  ]
 }
 
-async function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOptions, leave: () => void, shown: Promise<void>): Promise<Exit> {
+const shownCharacters = 120
+
+function shortly(value: Json): string {
+  const text = JSON.stringify(value)
+  return text.length <= shownCharacters
+    ? text
+    : `${text.slice(0, shownCharacters)}… (${text.length} characters; reeve show --json has them all)`
+}
+
+async function parked(
+  run: Run,
+  state: RunWaiting,
+  { terminal, json, where }: WatchOptions,
+  leave: () => void,
+  shown: Promise<void>,
+): Promise<Exit> {
   leave()
   await shown.catch(() => undefined)
   if (json) return exits.waiting
@@ -123,22 +147,24 @@ async function parked(run: Run, state: RunWaiting, { terminal, json, where }: Wa
     say('Decide, then let it go on:')
     for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
     say(`  reeve resume ${run.id}${where}`)
-  } else for (const { kind, id } of state.questions) say(`The run waits: ${kind} ${id}`)
+  } else if (state.questions.length === 0)
+    say(`The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`)
+  else for (const { kind, id } of state.questions) say(`The run waits: ${kind} ${id}`)
   return exits.waiting
 }
 
 // ---- three ways of showing ----------------------------------------------------------------------------------------------------------
 
-async function showJson(run: Run, { terminal }: WatchOptions, signal: AbortSignal): Promise<void> {
-  for await (const event of run.events({ signal })) terminal.line(JSON.stringify(event))
+async function showJson(run: Run, { terminal, from = 0 }: WatchOptions, signal: AbortSignal): Promise<void> {
+  for await (const event of run.events({ from, signal })) terminal.line(JSON.stringify(event))
 }
 
-async function showLines(run: Run, { terminal }: WatchOptions, signal: AbortSignal): Promise<void> {
+async function showLines(run: Run, { terminal, from = 0 }: WatchOptions, signal: AbortSignal): Promise<void> {
   const agents = new Map<string, string>()
   for await (const event of run.events({ signal })) {
     remember(agents, event)
     const line = eventLine(event, agents.get(event.activation) ?? '?')
-    if (line !== undefined) terminal.line(line)
+    if (line !== undefined && event.position > from) terminal.line(line)
   }
 }
 

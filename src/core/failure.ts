@@ -24,7 +24,12 @@ export interface Failure {
 const retryableClasses: ReadonlySet<FailureClass> = new Set(['transport', 'rate-limit', 'timeout', 'unknown'])
 
 /** Makes a failure; `retryable` follows from the class unless said. */
-export function failure(code: ErrorCode, message: string, of: FailureClass, more: { retryable?: boolean; retryAfterMs?: number; hint?: string; details?: JsonObject } = {}): Failure {
+export function failure(
+  code: ErrorCode,
+  message: string,
+  of: FailureClass,
+  more: { retryable?: boolean; retryAfterMs?: number; hint?: string; details?: JsonObject } = {},
+): Failure {
   return { code, message, class: of, retryable: retryableClasses.has(of), ...more }
 }
 
@@ -46,8 +51,14 @@ export class FailureError extends Error {
 export function failureFrom(thrown: unknown, code: ErrorCode): Failure {
   if (typeof thrown === 'object' && thrown !== null && failureMarker in thrown) return (thrown as FailureError).failure
   if (ReeveError.is(thrown)) {
-    return failure(thrown.code, thrown.message, thrown.retryable ? 'unknown' : 'validation', thrown.hint === undefined ? {} : { hint: thrown.hint })
+    return failure(
+      thrown.code,
+      thrown.message,
+      thrown.retryable ? 'unknown' : 'validation',
+      thrown.hint === undefined ? {} : { hint: thrown.hint },
+    )
   }
-  if (thrown instanceof Error && (thrown.name === 'TimeoutError' || thrown.name === 'AbortError')) return failure('effect.timed-out', messageOf(thrown), 'timeout')
+  if (thrown instanceof Error && (thrown.name === 'TimeoutError' || thrown.name === 'AbortError'))
+    return failure('effect.timed-out', messageOf(thrown), 'timeout')
   return failure(code, messageOf(thrown), 'unknown')
 }

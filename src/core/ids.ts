@@ -49,7 +49,9 @@ const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 /** Checks a run id given by a caller. Throws `run.invalid-id`. */
 export function runId(text: string): RunId {
   if (!RUN_ID.test(text)) {
-    throw new ReeveError('run.invalid-id', `"${text}" is not a run id`, { hint: 'Use 1 to 128 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit.' })
+    throw new ReeveError('run.invalid-id', `"${text}" is not a run id`, {
+      hint: 'Use 1 to 128 letters, digits, ".", "_", ":" or "-", beginning with a letter or digit.',
+    })
   }
   return text as RunId
 }

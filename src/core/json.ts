@@ -30,7 +30,9 @@ export function jsonProblem(value: unknown, path = 'value', seen = new Set<unkno
   if (seen.has(value)) return `${path} contains itself`
   if (!Array.isArray(value) && !isObject(value)) return `${path} is an instance of ${value.constructor.name}, not plain JSON`
   seen.add(value)
-  const members: [string, unknown][] = Array.isArray(value) ? value.map((item, i) => [`${path}[${i}]`, item]) : Object.entries(value).map(([k, v]) => [`${path}.${k}`, v])
+  const members: [string, unknown][] = Array.isArray(value)
+    ? value.map((item, i) => [`${path}[${i}]`, item])
+    : Object.entries(value).map(([k, v]) => [`${path}.${k}`, v])
   for (const [at, member] of members) {
     if (member === undefined && !Array.isArray(value)) continue
     const problem = jsonProblem(member, at, seen)

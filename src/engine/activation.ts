@@ -6,20 +6,16 @@
  * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects (host.ts).
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
  */
-import { addUsage, cancelled, childActivation, failed, failure, failureFrom, type ActivationId, type Json, type OpId, type Outcome, type Usage } from '../core/index.ts'
-import type { ArrivalEvent, AskOpened, Charge, CommandEvent, JournalEvent } from '../journal/index.ts'
+import { addUsage, cancelled, failed, failure, failureFrom, type ActivationId, type Json, type Outcome, type Usage } from '../core/index.ts'
+import type { ArrivalEvent, AskOpened, CancelReceived, Charge, CommandEvent, JournalEvent } from '../journal/index.ts'
 import { Cancelled, type Arrival, type Context, type Matcher, type StepOptions } from './context.ts'
+import { Cancellation, thrownOutcome } from './cancellation.ts'
 import type { Command, Host } from './host.ts'
-import { claimable, type Birth, type Operation, type Owner } from './operation.ts'
-import { RecordedLog, type Carried, type Known } from './recorded.ts'
+import { LiveQueue, type Live } from './live.ts'
+import { claimable, openOperation, type Birth, type Known, type Operation, type Owner } from './operation.ts'
+import { RecordedLog, type Carried } from './recorded.ts'
 import { RestartRequested, Scope, type Verbs } from './scope.ts'
-import { Waits } from './waits.ts'
-
-interface Live {
-  readonly event: ArrivalEvent
-  readonly text: string | undefined
-  readonly row: string | undefined
-}
+import { arrivalOf, unreadEvent, Waits } from './waits.ts'
 
 export class Activation implements Owner, Verbs {
   readonly id: ActivationId
@@ -36,14 +32,11 @@ export class Activation implements Owner, Verbs {
   taken: string[] = []
   readonly #log = new RecordedLog()
   readonly #waits = new Waits()
-  #live: Live[] = []
-  #head = 0
-  #compensations: { name: string; undo: (ctx: Context) => Promise<void> }[] = []
-  #cancelled: { reason: string; limit: 'usd' | 'tokens' | 'minutes' | 'turns' | undefined } | undefined
+  readonly #live = new LiveQueue()
+  readonly #cancellation = new Cancellation()
   #main: Outcome | undefined
   #started = false
   #bodyless = false
-  #undoing = false
   #restarting: { state: Json } | undefined
 
   constructor(host: Host, birth: Birth) {
@@ -72,7 +65,7 @@ export class Activation implements Owner, Verbs {
     return this.#log.replaying
   }
   get hasLive(): boolean {
-    return this.#head < this.#live.length
+    return !this.#live.empty
   }
   /** How it had ended, if the log says so. */
   get recordedOutcome(): Outcome | undefined {
@@ -121,12 +114,8 @@ export class Activation implements Owner, Verbs {
         resumed = this.#deliver(past.event, past.at)
         continue
       }
-      const live = this.#live[this.#head]
+      const live = this.#live.shift()
       if (live === undefined) return false
-      if (++this.#head === this.#live.length) {
-        this.#live = []
-        this.#head = 0
-      }
       resumed = this.#deliverLive(live)
     }
     if (this.replaying || this.hasLive) this.host.ready(this)
@@ -135,7 +124,15 @@ export class Activation implements Owner, Verbs {
 
   /** The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back (K3). */
   get awaitsForeign(): boolean {
-    return this.#started && !this.#bodyless && this.#main === undefined && this.outcome === undefined && this.stuck === undefined && !this.discarded && this.#waits.pending === 0
+    return (
+      this.#started &&
+      !this.#bodyless &&
+      this.#main === undefined &&
+      this.outcome === undefined &&
+      this.stuck === undefined &&
+      !this.discarded &&
+      this.#waits.pending === 0
+    )
   }
 
   /** Ends an activation that broke the rules. */
@@ -159,22 +156,10 @@ export class Activation implements Owner, Verbs {
 
   #deliver(event: ArrivalEvent, at: number): boolean {
     if (at > this.clock) this.clock = at
-    switch (event.type) {
-      case 'cancel.received':
-        return this.#cancel(event.reason, event.limit)
-      case 'message.received':
-        return this.#hand({ type: 'message', id: event.id, from: event.from, body: event.body }, true)
-      case 'message.refused':
-        return this.#hand({ type: 'message.refused', id: event.id, reason: event.reason }, true)
-      case 'worker.settled':
-        if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
-        return this.#end(event.address, { type: event.type, id: childActivation(this.id, event.address), outcome: event.outcome, usage: event.usage ?? [] })
-      case 'step.settled':
-        if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
-        return this.#end(event.address, { type: event.type, id: event.address as OpId, outcome: event.outcome })
-      case 'ask.settled':
-        return this.#end(event.address, { type: event.type, id: event.address as OpId, outcome: event.outcome })
-    }
+    if (event.type === 'cancel.received') return this.#cancel(event)
+    if ('usage' in event && event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
+    const arrival = arrivalOf(event, this.id)
+    return 'address' in event ? this.#end(event.address, arrival) : this.#hand(arrival, true)
   }
 
   #end(address: string, arrival: Arrival): boolean {
@@ -205,11 +190,15 @@ export class Activation implements Owner, Verbs {
 
   guard(compensating: boolean): void {
     if (this.#restarting !== undefined) throw new RestartRequested()
-    if (this.#cancelled !== undefined && !compensating) throw new Cancelled(this.#cancelled.reason)
+    const reason = this.#cancellation.reason
+    if (reason !== undefined && !compensating) throw new Cancelled(reason)
   }
 
   wait(match: Matcher | undefined): Promise<Arrival> {
-    const kept = this.#waits.take(match, (arrival) => arrival.type === 'message' || arrival.type === 'message.refused' || this.operations.has(this.#addressOf(arrival.id)))
+    const kept = this.#waits.take(
+      match,
+      (arrival) => arrival.type === 'message' || arrival.type === 'message.refused' || this.operations.has(this.#addressOf(arrival.id)),
+    )
     if (kept === undefined) return this.#waits.wait(match)
     this.operations.delete(this.#addressOf(kept.id))
     return Promise.resolve(kept)
@@ -217,10 +206,11 @@ export class Activation implements Owner, Verbs {
 
   open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined {
     const claimed = this.#log.claim(address, scopePath, options?.aliases)
-    if (claimed === undefined && command.op === 'step' && claimable(command.effect) && options?.aliases === undefined) this.#checkDivergence(address)
+    if (claimed === undefined && command.op === 'step' && claimable(command.effect) && options?.aliases === undefined)
+      this.#checkDivergence(address)
     if (this.stuck !== undefined) return undefined
     const event = claimed?.known.event ?? ({ ...command, address } as CommandEvent)
-    const operation = this.#operation(event, claimed?.known, options)
+    const operation = openOperation(this, event, claimed?.known, options)
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
@@ -231,31 +221,6 @@ export class Activation implements Owner, Verbs {
     if (obstacles.length === 0) return
     this.stuck = `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which nobody has asked for`
     this.host.openDivergence(this, address, obstacles)
-  }
-
-  #operation(event: CommandEvent, known: Known | undefined, options: StepOptions<never> | undefined): Operation {
-    const address = event.address as OpId
-    const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
-    const step = event.op === 'step' ? event : undefined
-    return {
-      id: kind === 'worker' ? childActivation(this.id, address) : address,
-      address,
-      kind,
-      owner: this,
-      type: event.type,
-      effect: step?.effect,
-      fresh: known === undefined,
-      endRecorded: known?.ended ?? false,
-      ended: false,
-      stopped: undefined,
-      run: undefined,
-      options,
-      reserved: step?.reserve,
-      abort: undefined,
-      attempts: known?.attempts ?? 0,
-      doubt: known?.doubt,
-      rounds: known?.rounds ?? 0,
-    }
   }
 
   letOut(operation: Operation, charge: Charge | undefined): void {
@@ -301,7 +266,7 @@ export class Activation implements Owner, Verbs {
   }
 
   onCancel(name: string, undo: (ctx: Context) => Promise<void>): void {
-    this.#compensations.push({ name, undo })
+    this.#cancellation.register(name, undo)
   }
 
   restart(state: Json): never {
@@ -328,7 +293,7 @@ export class Activation implements Owner, Verbs {
     }
     const end = (outcome: Outcome): void => {
       if (this.discarded || this.stuck !== undefined) return
-      if (this.#restarting !== undefined && this.#cancelled === undefined) return this.#nextSegment(this.#restarting.state)
+      if (this.#restarting !== undefined && this.#cancellation.reason === undefined) return this.#nextSegment(this.#restarting.state)
       this.#main ??= outcome
       this.#settleIfDone()
     }
@@ -338,7 +303,7 @@ export class Activation implements Owner, Verbs {
   /** A worker or question of the former segment: its end is still to come. */
   #carryOver(known: Known): void {
     if (this.operations.has(known.event.address)) return
-    const operation = this.#operation(known.event, known, undefined)
+    const operation = openOperation(this, known.event, known, undefined)
     this.operations.set(operation.address, operation)
     if (!operation.endRecorded && known.event.type === 'worker.started') this.host.startWorker(operation, known.event.agent, null, {})
   }
@@ -356,31 +321,18 @@ export class Activation implements Owner, Verbs {
         this.operations.delete(operation.address)
       }
     }
-    const unread = this.#waits.unread.map((arrival) => this.#asEvent(arrival))
+    const unread = this.#waits.unread.map((arrival) => unreadEvent(arrival, this.#addressOf(arrival.id)))
     this.host.append(this, { type: 'activation.restarted', state, segment: this.#log.segment + 1, open, unread }, this.clock)
     this.#log.beginSegment(this.#log.segment + 1, state, open, unread, this.clock)
     this.#waits.clear()
-    this.#compensations = []
+    this.#cancellation.forget()
     this.#started = false
     this.host.ready(this)
   }
 
-  #asEvent(arrival: Arrival): ArrivalEvent {
-    switch (arrival.type) {
-      case 'message':
-        return { type: 'message.received', id: arrival.id, ...(arrival.from === undefined ? {} : { from: arrival.from }), body: arrival.body }
-      case 'worker.settled':
-        return { type: arrival.type, address: this.#addressOf(arrival.id), outcome: arrival.outcome }
-      case 'message.refused':
-        return arrival
-      default:
-        return { type: arrival.type, address: arrival.id, outcome: arrival.outcome }
-    }
-  }
-
-  #cancel(reason: string, limit: 'usd' | 'tokens' | 'minutes' | 'turns' | undefined): boolean {
-    if (this.#cancelled !== undefined) return false
-    this.#cancelled = { reason, limit }
+  #cancel(event: CancelReceived): boolean {
+    if (!this.#cancellation.begin(event)) return false
+    const reason = event.reason
     for (const operation of [...this.operations.values()]) this.stop(operation.id, reason)
     const ended = this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)
@@ -391,25 +343,20 @@ export class Activation implements Owner, Verbs {
   /** Finishes as soon as the code has ended and, after a cancel, everything it had started has ended and is undone. */
   #settleIfDone(): boolean {
     if (this.#main === undefined || this.outcome !== undefined || this.stuck !== undefined) return false
-    if (this.#cancelled === undefined) {
+    if (this.#cancellation.reason === undefined) {
       this.#finish(this.#main)
       return true
     }
-    if (this.#undoing) return false
     for (const operation of this.operations.values()) if (!operation.ended && operation.kind !== 'ask') return false
-    this.#undoing = true
-    const { reason, limit } = this.#cancelled
-    const ended: Outcome = limit === undefined ? cancelled(reason) : { status: 'limited', limit, message: reason }
-    this.#undo().then(
-      () => this.#finish(ended),
-      (thrown: unknown) => this.#finish(failed(failure('orchestration.threw', `while undoing after "${reason}": ${failureFrom(thrown, 'orchestration.threw').message}`, 'internal'))),
+    if (!this.#cancellation.beginUndoing()) return false
+    this.#cancellation.undo(new Scope(this, '!cancel/', true, this.version)).then(
+      () => this.#finish(this.#cancellation.outcome),
+      (thrown: unknown) => {
+        const why = `while undoing after "${this.#cancellation.reason}": ${failureFrom(thrown, 'orchestration.threw').message}`
+        this.#finish(failed(failure('orchestration.threw', why, 'internal')))
+      },
     )
     return true
-  }
-
-  async #undo(): Promise<void> {
-    const context = new Scope(this, '!cancel/', true, this.version)
-    for (const { name, undo } of this.#compensations.reverse()) await undo(context.scope(name))
   }
 
   #finish(outcome: Outcome): void {
@@ -425,15 +372,13 @@ export class Activation implements Owner, Verbs {
     const recorded = this.#log.outcome
     if (recorded === undefined) {
       const usage = this.usage.length === 0 ? {} : { usage: this.usage }
-      const text = this.host.append(this, { type: 'activation.settled', outcome, ...usage, ...(open.length === 0 ? {} : { open }) }, Math.max(this.clock, this.host.now()))
+      const text = this.host.append(
+        this,
+        { type: 'activation.settled', outcome, ...usage, ...(open.length === 0 ? {} : { open }) },
+        Math.max(this.clock, this.host.now()),
+      )
       this.outcome = (JSON.parse(text) as { outcome: Outcome }).outcome
     }
     this.host.settled(this, recorded ?? this.outcome, this.usage, recorded !== undefined)
   }
-}
-
-function thrownOutcome(thrown: unknown): Outcome {
-  if (thrown instanceof Cancelled) return cancelled(thrown.reason)
-  const what = failureFrom(thrown, 'orchestration.threw')
-  return failed(what.class === 'unknown' ? { ...what, class: 'internal', retryable: false } : what)
 }

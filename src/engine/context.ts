@@ -4,7 +4,18 @@
  * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded engine).
  */
 import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Usage } from '../core/index.ts'
-import type { ApprovalRequested, Caller, Charge, EffectClass, FactEvent, InterruptRaised, ModelRequested, StepBegun, TimerSet, ToolCalled } from '../journal/index.ts'
+import type {
+  ApprovalRequested,
+  Caller,
+  Charge,
+  EffectClass,
+  FactEvent,
+  InterruptRaised,
+  ModelRequested,
+  StepBegun,
+  TimerSet,
+  ToolCalled,
+} from '../journal/index.ts'
 
 type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
 
@@ -44,7 +55,10 @@ export interface StepOptions<T = Json> {
   /** What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded` and is never run. */
   readonly reserve?: Charge
   /** Says what a result used. Not called for a failed step. An absent charge settles at the reserve. */
-  readonly settle?: (result: T) => { readonly charge?: Charge; readonly usage?: { readonly agent: string; readonly model: string; readonly used: CallUsage | undefined } }
+  readonly settle?: (result: T) => {
+    readonly charge?: Charge
+    readonly usage?: { readonly agent: string; readonly model: string; readonly used: CallUsage | undefined }
+  }
 }
 
 /** Hard limits of an activation and everything below it. `minutes` counts working time. `depth` is checked where a worker is started. */

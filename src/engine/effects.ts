@@ -4,7 +4,24 @@
  * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is recorded (the host).
  * Holds: K6 (one idempotency key for all attempts; an effect that outlives its activation's memory is joined, not run again).
  */
-import { cancelled, completed, failed, failure, failureFrom, jitter, messageOf, type Clock, type ErrorCode, type Failure, type Json, type Outcome, type RunId, runOf, type Usage, usageRow } from '../core/index.ts'
+import {
+  cancelled,
+  completed,
+  failed,
+  failure,
+  failureFrom,
+  jitter,
+  messageOf,
+  type Clock,
+  type ErrorCode,
+  type Failure,
+  type Json,
+  type Outcome,
+  type RunId,
+  runOf,
+  type Usage,
+  usageRow,
+} from '../core/index.ts'
 import type { Charge, StepSettled } from '../journal/index.ts'
 import { Cancelled, type RetryPolicy, type StepIO } from './context.ts'
 import type { Operation } from './operation.ts'
@@ -108,7 +125,10 @@ export class Effects {
       return true
     }
     ;(op.abort ??= new AbortController()).abort(new Cancelled(reason))
-    if (!requeue) flight.cancelTimer = this.#host.clock.timer(this.#host.clock.now() + abortGraceMs, () => this.#end(flight, cancelled(reason), op.attempts))
+    if (!requeue)
+      flight.cancelTimer = this.#host.clock.timer(this.#host.clock.now() + abortGraceMs, () =>
+        this.#end(flight, cancelled(reason), op.attempts),
+      )
     return true
   }
 
@@ -177,7 +197,9 @@ export class Effects {
   #completed(flight: Flight, attempt: number, value: unknown): void {
     let used: { charge?: Charge; usage?: Usage } = {}
     try {
-      const settle = flight.op.options?.settle as ((result: unknown) => { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } }) | undefined
+      const settle = flight.op.options?.settle as
+        | ((result: unknown) => { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } })
+        | undefined
       const told = settle?.(value)
       if (told !== undefined) {
         used = {
@@ -202,12 +224,14 @@ export class Effects {
       host.calledBack(op)
       return
     }
-    if (op.stopped !== undefined || thrown instanceof Cancelled) return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
+    if (op.stopped !== undefined || thrown instanceof Cancelled)
+      return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
     const reason: unknown = op.abort?.signal.aborted === true ? op.abort.signal.reason : thrown
     const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
     const policy = op.options?.retry ?? {}
     const limit = op.effect === 'once' ? 1 : (policy.attempts ?? defaults.attempts)
-    if (!what.retryable || attempt >= limit) return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
+    if (!what.retryable || attempt >= limit)
+      return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
     const delayMs = backoff(policy, attempt, what.retryAfterMs)
     op.abort = undefined
     op.attempts = attempt
@@ -238,7 +262,11 @@ export function encodeEnd(event: StepSettled, encode: (event: StepSettled) => st
   try {
     return { event, text: encode(event) }
   } catch (thrown) {
-    const bad: StepSettled = { type: 'step.settled', address: event.address, outcome: failed(failure('input.not-json', `the result of "${event.address}" is not JSON: ${messageOf(thrown)}`, 'validation')) }
+    const bad: StepSettled = {
+      type: 'step.settled',
+      address: event.address,
+      outcome: failed(failure('input.not-json', `the result of "${event.address}" is not JSON: ${messageOf(thrown)}`, 'validation')),
+    }
     return { event: bad, text: encode(bad) }
   }
 }

@@ -3,7 +3,7 @@
  *
  * Owns: the record of one operation in memory and how its address is built (persistent format, K4).
  */
-import type { ActivationId, Json, OpId, Outcome } from '../core/index.ts'
+import { childActivation, type ActivationId, type Json, type OpId, type Outcome } from '../core/index.ts'
 import type { ArrivalEvent, Charge, CommandEvent, EffectClass } from '../journal/index.ts'
 import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from './context.ts'
@@ -65,6 +65,46 @@ export interface Operation {
   doubt: number | undefined
   /** How often it has been in doubt so far. */
   rounds: number
+}
+
+/** A command found in the log that the code has not asked for yet. */
+export interface Known {
+  readonly event: CommandEvent
+  ended: boolean
+  attempts: number
+  doubt: number | undefined
+  rounds: number
+}
+
+/** The record of an operation that the code has just asked for; `known` is what the log holds of it. */
+export function openOperation(
+  owner: Owner,
+  event: CommandEvent,
+  known: Known | undefined,
+  options: StepOptions<never> | undefined,
+): Operation {
+  const address = event.address as OpId
+  const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
+  const step = event.op === 'step' ? event : undefined
+  return {
+    id: kind === 'worker' ? childActivation(owner.id, address) : address,
+    address,
+    kind,
+    owner,
+    type: event.type,
+    effect: step?.effect,
+    fresh: known === undefined,
+    endRecorded: known?.ended ?? false,
+    ended: false,
+    stopped: undefined,
+    run: undefined,
+    options,
+    reserved: step?.reserve,
+    abort: undefined,
+    attempts: known?.attempts ?? 0,
+    doubt: known?.doubt,
+    rounds: known?.rounds ?? 0,
+  }
 }
 
 /** Effects that must not be swapped for another silently: a new one next to an unclaimed one parks the run (K4). */

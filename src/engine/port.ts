@@ -61,11 +61,32 @@ export type Post =
   | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
   /** An operator's command to a run. */
   | { readonly type: 'cancel'; readonly run: RunId; readonly reason: string; readonly by?: string }
-  | { readonly type: 'pause'; readonly run: RunId; readonly at: 'next' | 'now' | 'after-model' | 'after-tools'; readonly withinMs?: number; readonly reason?: string; readonly by?: string }
+  | {
+      readonly type: 'pause'
+      readonly run: RunId
+      readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
+      readonly withinMs?: number
+      readonly reason?: string
+      readonly by?: string
+    }
   | { readonly type: 'resume'; readonly run: RunId; readonly by?: string }
   /** Says what became of an effect in doubt, or of a diverged address. */
-  | { readonly type: 'settle-doubt'; readonly activation: ActivationId; readonly address: string; readonly happened: boolean; readonly value?: Json; readonly by?: string }
-  | { readonly type: 'settle-divergence'; readonly activation: ActivationId; readonly address: string; readonly action: 'map' | 'execute' | 'drop'; readonly to?: string; readonly by?: string }
+  | {
+      readonly type: 'settle-doubt'
+      readonly activation: ActivationId
+      readonly address: string
+      readonly happened: boolean
+      readonly value?: Json
+      readonly by?: string
+    }
+  | {
+      readonly type: 'settle-divergence'
+      readonly activation: ActivationId
+      readonly address: string
+      readonly action: 'map' | 'execute' | 'drop'
+      readonly to?: string
+      readonly by?: string
+    }
 
 /** Which runs to list; newest first. */
 export interface RunFilter {

@@ -6,16 +6,7 @@
  */
 import { ReeveError, type Json, type Outcome, type Usage } from '../core/index.ts'
 import { isArrival, isCommand, type ArrivalEvent, type CommandEvent, type JournalEvent } from '../journal/index.ts'
-import { claimable } from './operation.ts'
-
-/** A command found in the log that the code has not asked for yet. */
-export interface Known {
-  readonly event: CommandEvent
-  ended: boolean
-  attempts: number
-  doubt: number | undefined
-  rounds: number
-}
+import { claimable, type Known } from './operation.ts'
 
 /** Something that was open when a segment of the log was closed. */
 export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }

@@ -4,9 +4,32 @@
  * Owns: addressing and the verbs' small checks. Does not own: what becomes of a command (activation.ts).
  * Counters die with the scope, so a leader with a million turns holds none of them.
  */
-import { copy, deepFreeze, derivedId, failure, ReeveError, runOf, seededRandom, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
+import {
+  copy,
+  deepFreeze,
+  derivedId,
+  failure,
+  ReeveError,
+  runOf,
+  seededRandom,
+  type ActivationId,
+  type Json,
+  type MessageId,
+  type OpId,
+} from '../core/index.ts'
 import type { AskOpened, Charge, CommandEvent } from '../journal/index.ts'
-import type { Arrival, AskOptions, Context, DomainEvent, Matcher, Place, SessionValues, StartOptions, StepIO, StepOptions } from './context.ts'
+import type {
+  Arrival,
+  AskOptions,
+  Context,
+  DomainEvent,
+  Matcher,
+  Place,
+  SessionValues,
+  StartOptions,
+  StepIO,
+  StepOptions,
+} from './context.ts'
 import type { Command, Host } from './host.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
 
@@ -96,9 +119,13 @@ export class Scope implements Context {
     const counter = this.#counter(name)
     const last = counter.last
     if (last !== undefined && !last.ended && last.stopped === undefined) {
-      throw new ReeveError('orchestration.address-in-use', `"${last.address}" has not ended, and another "${name}" is begun in the same scope`, {
-        hint: 'Concurrent branches need names of their own on replay: open a scope for each, ctx.scope(name), or use different names.',
-      })
+      throw new ReeveError(
+        'orchestration.address-in-use',
+        `"${last.address}" has not ended, and another "${name}" is begun in the same scope`,
+        {
+          hint: 'Concurrent branches need names of their own on replay: open a scope for each, ctx.scope(name), or use different names.',
+        },
+      )
     }
     const address = this.#address(name, counter)
     const operation = this.#activation.open(address, command, this.#path, options)
@@ -108,7 +135,13 @@ export class Scope implements Context {
 
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options: StepOptions<T> = {}): OpId {
     const reserve = options.reserve
-    const command = { type: 'step.begun', ...options.as, op: 'step', effect: options.effect ?? 'idempotent', ...(reserve === undefined ? {} : { reserve }) } as Command
+    const command = {
+      type: 'step.begun',
+      ...options.as,
+      op: 'step',
+      effect: options.effect ?? 'idempotent',
+      ...(reserve === undefined ? {} : { reserve }),
+    } as Command
     const operation = this.#open(name, command, options as unknown as StepOptions<never>)
     if (typeof operation === 'string') return operation
     operation.run = effect
@@ -117,7 +150,12 @@ export class Scope implements Context {
   }
 
   start(agent: string, input: Json, options: StartOptions = {}): ActivationId {
-    const command = { type: 'worker.started', op: 'worker', agent, ...(options.callId === undefined ? {} : { callId: options.callId }) } as const
+    const command = {
+      type: 'worker.started',
+      op: 'worker',
+      agent,
+      ...(options.callId === undefined ? {} : { callId: options.callId }),
+    } as const
     const operation = this.#open(options.name ?? agent, command)
     if (typeof operation === 'string') return operation as unknown as ActivationId
     if (!operation.endRecorded) this.#activation.host.startWorker(operation, agent, input, options)
@@ -137,7 +175,8 @@ export class Scope implements Context {
     this.#activation.guard(this.#compensating)
     const address = this.#address('!send', this.#counter('!send'))
     const id = derivedId('msg', this.#activation.id, address) as MessageId
-    if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id })) this.#activation.host.send(this.#activation, to, id, body)
+    if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id }))
+      this.#activation.host.send(this.#activation, to, id, body)
     return id
   }
 
@@ -174,7 +213,8 @@ export class Scope implements Context {
   get values(): SessionValues {
     this.#values ??= {
       get: (key) => this.#value(`value.get:${key}`, 'read', () => this.#activation.host.readValue(this.#activation, key)),
-      update: (key, change) => this.#value(`value.update:${key}`, 'idempotent', (io) => this.#activation.host.updateValue(this.#activation, key, change, io.key)),
+      update: (key, change) =>
+        this.#value(`value.update:${key}`, 'idempotent', (io) => this.#activation.host.updateValue(this.#activation, key, change, io.key)),
     }
     return this.#values
   }
@@ -182,7 +222,10 @@ export class Scope implements Context {
   async #value(name: string, effect: 'read' | 'idempotent', run: (io: StepIO) => Promise<Json>): Promise<Json> {
     const { outcome } = await this.next(this.begin(name, run, { effect, ...(effect === 'idempotent' ? { aliases: [] } : {}) }))
     if (outcome.status === 'completed') return outcome.output
-    const what = outcome.status === 'failed' ? outcome.failure : failure('store.unavailable', `the value could not be reached: ${outcome.status}`, 'transport')
+    const what =
+      outcome.status === 'failed'
+        ? outcome.failure
+        : failure('store.unavailable', `the value could not be reached: ${outcome.status}`, 'transport')
     throw new ReeveError(what.code, what.message, { retryable: what.retryable })
   }
 
@@ -204,4 +247,3 @@ export class Scope implements Context {
     return derivedId(prefix, this.#activation.id, this.#address(`!id.${prefix}`, this.#counter(`!id.${prefix}`)))
   }
 }
-

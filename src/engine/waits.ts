@@ -3,12 +3,40 @@
  *
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes one waiter).
  */
+import { childActivation, type ActivationId, type OpId } from '../core/index.ts'
+import type { ArrivalEvent, CancelReceived } from '../journal/index.ts'
 import type { Arrival, Matcher } from './context.ts'
 
 interface Waiter {
   readonly match: Exclude<Matcher, string> | undefined
   readonly resolve: (arrival: Arrival) => void
   readonly reject: (error: Error) => void
+}
+
+/** What the code is given of a recorded event. */
+export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: ActivationId): Arrival {
+  switch (event.type) {
+    case 'message.received':
+      return { type: 'message', id: event.id, from: event.from, body: event.body }
+    case 'message.refused':
+      return { type: event.type, id: event.id, reason: event.reason }
+    case 'worker.settled':
+      return { type: event.type, id: childActivation(owner, event.address), outcome: event.outcome, usage: event.usage ?? [] }
+    default:
+      return { type: event.type, id: event.address as OpId, outcome: event.outcome }
+  }
+}
+
+/** An arrival that nobody has read, as the event that brings it again. */
+export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
+  switch (arrival.type) {
+    case 'message':
+      return { type: 'message.received', id: arrival.id, ...(arrival.from === undefined ? {} : { from: arrival.from }), body: arrival.body }
+    case 'message.refused':
+      return arrival
+    default:
+      return { type: arrival.type, address, outcome: arrival.outcome }
+  }
 }
 
 export class Waits {

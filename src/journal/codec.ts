@@ -62,12 +62,19 @@ export function encode(event: JournalEvent): string {
  * The event that a stored text holds, in its current version.
  * Throws `store.corrupt` for a text that is not an event, `journal.unknown-event` for one that a newer Reeve wrote.
  */
-export function decode(text: string, known: Readonly<Record<string, number>> = versions, steps: Readonly<Record<string, Upcaster>> = upcasters): JournalEvent {
+export function decode(
+  text: string,
+  known: Readonly<Record<string, number>> = versions,
+  steps: Readonly<Record<string, Upcaster>> = upcasters,
+): JournalEvent {
   let event: OldEvent
   try {
     event = JSON.parse(text) as OldEvent
   } catch (thrown) {
-    throw new ReeveError('store.corrupt', `a journal entry is not JSON: ${messageOf(thrown)}`, { hint: 'Restore the store from a backup.', cause: thrown })
+    throw new ReeveError('store.corrupt', `a journal entry is not JSON: ${messageOf(thrown)}`, {
+      hint: 'Restore the store from a backup.',
+      cause: thrown,
+    })
   }
   if (known[event.type] === (event.v ?? 1)) return event as unknown as JournalEvent
   return upcast(event, known, steps)
@@ -80,9 +87,13 @@ function upcast(event: OldEvent, known: Readonly<Record<string, number>>, steps:
     if (current === version) return event as unknown as JournalEvent
     const step = steps[`${event.type}@${version}`]
     if (step === undefined) {
-      throw new ReeveError('journal.unknown-event', `the journal holds "${event.type}" in version ${version}, which this version of Reeve does not know`, {
-        hint: 'It was written by a newer Reeve. Upgrade this process; nothing was changed.',
-      })
+      throw new ReeveError(
+        'journal.unknown-event',
+        `the journal holds "${event.type}" in version ${version}, which this version of Reeve does not know`,
+        {
+          hint: 'It was written by a newer Reeve. Upgrade this process; nothing was changed.',
+        },
+      )
     }
     event = step(event)
   }

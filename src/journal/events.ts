@@ -301,7 +301,16 @@ export type FactEvent = FactNoted | DelegationRefused | OutputForwarded | Worker
 export type CommandEvent = StepOpened | WorkerStarted | AskOpened | MessageSent | FactEvent
 export type ArrivalEvent = StepSettled | WorkerSettled | AskSettled | MessageReceived | MessageRefused | CancelReceived
 export type NoteEvent =
-  | AttemptFailed | EffectInDoubt | EffectCleared | RunPausing | RunPaused | RunResumed | ReplayDiverged | ReplayResolved | ValueUpdated | AgentMoved
+  | AttemptFailed
+  | EffectInDoubt
+  | EffectCleared
+  | RunPausing
+  | RunPaused
+  | RunResumed
+  | ReplayDiverged
+  | ReplayResolved
+  | ValueUpdated
+  | AgentMoved
 
 /** Everything that a journal can hold. */
 export type JournalEvent = LifecycleEvent | CommandEvent | ArrivalEvent | NoteEvent
@@ -317,7 +326,12 @@ export interface Recorded<E extends JournalEvent = JournalEvent> {
 }
 
 const arrivals: ReadonlySet<string> = new Set<ArrivalEvent['type']>([
-  'step.settled', 'worker.settled', 'ask.settled', 'message.received', 'message.refused', 'cancel.received',
+  'step.settled',
+  'worker.settled',
+  'ask.settled',
+  'message.received',
+  'message.refused',
+  'cancel.received',
 ])
 
 /** True for what the code asked for. */

@@ -5,9 +5,39 @@
  * K1: the same events give the same fold. K7: an activation ends once, and what it had open is closed with it. K11: usage is the sum of the rows
  * recorded where they occurred; nothing is subtracted.
  */
-import { addUsage, parentOf, rootActivation, type ActivationId, type Json, type MessageId, type Outcome, type RunId, type Usage } from '../core/index.ts'
-import type { ApprovalRequested, ApprovalResolved, AskOpened, Caller, CommandEvent, InterruptRaised, JournalEvent, Recorded, StepOpened } from './events.ts'
-import type { ActivationView, ApprovalView, DoubtView, FailedAttempt, InterruptView, MessageView, OpenOperation, RecruitView, RunView } from './views.ts'
+import {
+  addUsage,
+  parentOf,
+  rootActivation,
+  type ActivationId,
+  type Json,
+  type MessageId,
+  type Outcome,
+  type RunId,
+  type Usage,
+} from '../core/index.ts'
+import type {
+  ApprovalRequested,
+  ApprovalResolved,
+  AskOpened,
+  Caller,
+  CommandEvent,
+  InterruptRaised,
+  JournalEvent,
+  Recorded,
+  StepOpened,
+} from './events.ts'
+import type {
+  ActivationView,
+  ApprovalView,
+  DoubtView,
+  FailedAttempt,
+  InterruptView,
+  MessageView,
+  OpenOperation,
+  RecruitView,
+  RunView,
+} from './views.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
@@ -114,10 +144,17 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
       foldQuestion(fold, here, recorded, event)
       return
     case 'send':
-      fold.messages.set(event.id, { id: event.id, from: recorded.activation, to: event.to, sentAt: recorded.at, ...received(fold, event.id) })
+      fold.messages.set(event.id, {
+        id: event.id,
+        from: recorded.activation,
+        to: event.to,
+        sentAt: recorded.at,
+        ...received(fold, event.id),
+      })
       return
     case 'fact':
-      if (event.type === 'worker.recruited') fold.recruits.push({ worker: event.worker, reason: event.reason, by: recorded.activation, at: recorded.at })
+      if (event.type === 'worker.recruited')
+        fold.recruits.push({ worker: event.worker, reason: event.reason, by: recorded.activation, at: recorded.at })
       if (event.type === 'approval.resolved') resolve(fold, event, recorded.at)
   }
 }
@@ -128,8 +165,10 @@ function received(fold: RunFold, id: MessageId): Pick<MessageView, 'state' | 'bo
   return known === undefined ? { state: 'sent' } : { state: known.state, ...(known.body === undefined ? {} : { body: known.body }) }
 }
 
-const stepKind = (event: StepOpened): OpenOperation['kind'] => (event.type === 'model.requested' ? 'model' : event.type === 'tool.called' ? 'tool' : 'step')
-const stepName = (event: StepOpened): string => (event.type === 'model.requested' ? event.model : event.type === 'tool.called' ? event.tool : event.address)
+const stepKind = (event: StepOpened): OpenOperation['kind'] =>
+  event.type === 'model.requested' ? 'model' : event.type === 'tool.called' ? 'tool' : 'step'
+const stepName = (event: StepOpened): string =>
+  event.type === 'model.requested' ? event.model : event.type === 'tool.called' ? event.tool : event.address
 
 function operation(kind: OpenOperation['kind'], name: string, address: string, since: number): Draft<OpenOperation> {
   return { kind, name, address, since, failedAttempts: 0, inDoubt: false }
@@ -154,7 +193,9 @@ function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: R
 
 const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({ id, path, question })
 
-function pickApproval(event: ApprovalRequested): Pick<ApprovalView, 'id' | 'path' | 'tool' | 'toolVersion' | 'input' | 'inputHash' | 'reason' | 'risk' | 'onTimeout'> {
+function pickApproval(
+  event: ApprovalRequested,
+): Pick<ApprovalView, 'id' | 'path' | 'tool' | 'toolVersion' | 'input' | 'inputHash' | 'reason' | 'risk' | 'onTimeout'> {
   const { id, path, tool, toolVersion, input, inputHash, reason, risk, onTimeout } = event
   return { id, path, tool, toolVersion, input, inputHash, reason, risk, onTimeout }
 }
@@ -186,7 +227,14 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
     case 'message.received': {
       const known = fold.messages.get(event.id)
       const from = known?.from ?? event.from
-      fold.messages.set(event.id, { id: event.id, to: activation, sentAt: known?.sentAt ?? at, state: 'received', body: event.body, ...(from === undefined ? {} : { from }) })
+      fold.messages.set(event.id, {
+        id: event.id,
+        to: activation,
+        sentAt: known?.sentAt ?? at,
+        state: 'received',
+        body: event.body,
+        ...(from === undefined ? {} : { from }),
+      })
       return
     }
     case 'message.refused': {
@@ -205,13 +253,26 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
   }
 }
 
-type Note = Exclude<JournalEvent, CommandEvent | { type: 'step.settled' | 'worker.settled' | 'ask.settled' | 'message.received' | 'message.refused' | 'cancel.received' | 'activation.settled' }>
+type Note = Exclude<
+  JournalEvent,
+  | CommandEvent
+  | {
+      type:
+        | 'step.settled'
+        | 'worker.settled'
+        | 'ask.settled'
+        | 'message.received'
+        | 'message.refused'
+        | 'cancel.received'
+        | 'activation.settled'
+    }
+>
 
 function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: Note): void {
   switch (event.type) {
     case 'activation.restarted': {
       const kept = new Set(event.open.map((each) => each.address))
-      for (const address of [...here.open.keys()]) if (!kept.has(address)) close(fold, here, activation, address)
+      for (const address of here.open.keys()) if (!kept.has(address)) close(fold, here, activation, address)
       return
     }
     case 'agent.moved':
@@ -230,7 +291,13 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       const open = here.open.get(event.address)
       if (open !== undefined && event.type === 'effect.in-doubt') open.inDoubt = true
       const unclaimed = event.type === 'replay.diverged' ? event.unclaimed : []
-      fold.doubts.set(key(activation, event.address), { kind: event.type === 'replay.diverged' ? 'diverged' : 'in-doubt', activation, address: event.address, since: at, unclaimed })
+      fold.doubts.set(key(activation, event.address), {
+        kind: event.type === 'replay.diverged' ? 'diverged' : 'in-doubt',
+        activation,
+        address: event.address,
+        since: at,
+        unclaimed,
+      })
       return
     }
     case 'effect.cleared':
@@ -241,7 +308,13 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       return
     }
     case 'run.pausing':
-      fold.pause = { at: event.at, since: at, reached: false, ...(event.reason === undefined ? {} : { reason: event.reason }), ...(event.by === undefined ? {} : { by: event.by }) }
+      fold.pause = {
+        at: event.at,
+        since: at,
+        reached: false,
+        ...(event.reason === undefined ? {} : { reason: event.reason }),
+        ...(event.by === undefined ? {} : { by: event.by }),
+      }
       return
     case 'run.paused':
       if (fold.pause !== undefined) fold.pause = { ...fold.pause, reached: true }
@@ -278,7 +351,7 @@ function answered(fold: RunFold, activation: ActivationId, address: string, outc
 function settle(fold: RunFold, here: ActivationFold, activation: ActivationId, outcome: Outcome, at: number): void {
   here.view.endedAt = at
   here.view.outcome = outcome
-  for (const address of [...here.open.keys()]) {
+  for (const address of here.open.keys()) {
     close(fold, here, activation, address)
     answered(fold, activation, address, { status: 'cancelled', reason: 'its agent has ended' }, at)
   }

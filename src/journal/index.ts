@@ -4,5 +4,14 @@ export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } fro
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
 export type {
-  ActivationView, ApprovalView, DoubtView, FailedAttempt, InterruptView, MessageView, OpenOperation, RecruitView, RunView, ViewStatus,
+  ActivationView,
+  ApprovalView,
+  DoubtView,
+  FailedAttempt,
+  InterruptView,
+  MessageView,
+  OpenOperation,
+  RecruitView,
+  RunView,
+  ViewStatus,
 } from './views.ts'

@@ -42,7 +42,16 @@ export function viewOf(fold: RunFold): RunView {
     recruits: fold.recruits,
     failedAttempts: fold.failedAttempts,
     usage: usage.get(rootActivation(run)) ?? [],
-    ...(pause === undefined ? {} : { pause: { at: pause.at, since: pause.since, ...(pause.reason === undefined ? {} : { reason: pause.reason }), ...(pause.by === undefined ? {} : { by: pause.by }) } }),
+    ...(pause === undefined
+      ? {}
+      : {
+          pause: {
+            at: pause.at,
+            since: pause.since,
+            ...(pause.reason === undefined ? {} : { reason: pause.reason }),
+            ...(pause.by === undefined ? {} : { by: pause.by }),
+          },
+        }),
     ...(cancel === undefined ? {} : { cancel }),
     position: fold.position,
   })

@@ -14,7 +14,12 @@ import { runView } from '../journal/index.ts'
  * agent to try again, with `comment` as the feedback.
  */
 export type Decision =
-  | { readonly approvalId: string; readonly decision: 'approve' | 'reject' | 'retry'; readonly comment?: string; readonly approver?: string }
+  | {
+      readonly approvalId: string
+      readonly decision: 'approve' | 'reject' | 'retry'
+      readonly comment?: string
+      readonly approver?: string
+    }
   | { readonly approvalId: string; readonly decision: 'edit'; readonly input: Json; readonly comment?: string; readonly approver?: string }
 
 /** The value that answers an interrupt. */
@@ -58,7 +63,7 @@ export function decisionProblem(given: unknown): string | undefined {
   if (unknown.length > 0) return `a decision has no field ${unknown.map((name) => `"${name}"`).join(', ')}`
   if (!decisions.has(decision)) return `decision is ${JSON.stringify(decision)}, expected "approve", "reject", "edit" or "retry"`
   if (decision === 'edit' && input === undefined) return 'decision "edit" needs the edited arguments as input'
-  if (decision !== 'edit' && input !== undefined) return `decision "${String(decision)}" takes no input; only "edit" does`
+  if (decision !== 'edit' && input !== undefined) return `decision ${JSON.stringify(decision)} takes no input; only "edit" does`
   if (comment !== undefined && typeof comment !== 'string') return 'comment must be a text'
   if (approver !== undefined && typeof approver !== 'string') return 'approver must be a text'
   const problem = input === undefined ? undefined : jsonProblem(input, 'input')
@@ -73,28 +78,47 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
   const question = await find(desk, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(desk, approvalId)
   if (question.until !== undefined && question.until <= desk.clock.now()) throw expired(approvalId, question.until)
-  const result = await desk.engine.post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed(said as Json) })
+  const result = await desk.engine.post({
+    type: 'answer',
+    activation: question.activation,
+    address: question.address,
+    outcome: completed(said as Json),
+  })
   if (result === 'accepted') return
-  throw (await closedApproval({ ...desk, run: question.run }, approvalId, result))
+  throw await closedApproval({ ...desk, run: question.run }, approvalId, result)
 }
 
 const expired = (id: string, until: number): ReeveError =>
-  new ReeveError('approval.expired', `the deadline of approval "${id}" has passed (${new Date(until).toISOString()})`, { hint: 'Nothing was run. Start the work again if it is still wanted.' })
+  new ReeveError('approval.expired', `the deadline of approval "${id}" has passed (${new Date(until).toISOString()})`, {
+    hint: 'Nothing was run. Start the work again if it is still wanted.',
+  })
 
-const decided = (id: string, how: string): ReeveError => new ReeveError('approval.already-decided', `approval "${id}" was already decided${how}`, { hint: 'The first decision counts. Nothing was changed.' })
+const decided = (id: string, how: string): ReeveError =>
+  new ReeveError('approval.already-decided', `approval "${id}" was already decided${how}`, {
+    hint: 'The first decision counts. Nothing was changed.',
+  })
 
 /** Why an approval that is not open cannot be decided: the runs' journals know. */
 async function closedApproval(desk: DecisionDesk, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(desk)) {
     const known = runView(await desk.engine.read(run)).approvals.find((each) => each.id === id)
     if (known === undefined) continue
-    if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved') return expired(id, known.until ?? known.resolvedAt ?? 0)
-    if (known.resolution === 'cancelled') return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, { hint: 'Nothing was run.' })
+    if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
+      return expired(id, known.until ?? known.resolvedAt ?? 0)
+    if (known.resolution === 'cancelled')
+      return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, {
+        hint: 'Nothing was run.',
+      })
     if (result === 'lost' && known.until !== undefined && known.until <= desk.clock.now()) return expired(id, known.until)
-    return decided(id, known.resolution === undefined ? '' : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}`)
+    return decided(
+      id,
+      known.resolution === undefined ? '' : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}`,
+    )
   }
   if (result === 'lost' || result === 'closed') return decided(id, '')
-  return new ReeveError('approval.unknown', `there is no approval "${id}"${desk.run === undefined ? '' : ` in the run "${desk.run}"`}`, { hint: 'List the open ones with runtime.approvals().' })
+  return new ReeveError('approval.unknown', `there is no approval "${id}"${desk.run === undefined ? '' : ` in the run "${desk.run}"`}`, {
+    hint: 'List the open ones with runtime.approvals().',
+  })
 }
 
 /** Without a run, only the newest ones are searched: this is for a better message, not for correctness. */
@@ -112,13 +136,20 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
   const { interruptId: id, value } = given
   const question = await find(desk, id, 'interrupt')
   if (question !== undefined) {
-    const result = await desk.engine.post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed(value) })
+    const result = await desk.engine.post({
+      type: 'answer',
+      activation: question.activation,
+      address: question.address,
+      outcome: completed(value),
+    })
     if (result === 'accepted') return
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, { hint: 'The first answer counts.' })
   }
   for (const run of await runsToSearch(desk)) {
     if (!runView(await desk.engine.read(run)).interrupts.some((each) => each.id === id)) continue
-    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, { hint: 'The first answer counts; one whose agent has ended needs none.' })
+    throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, {
+      hint: 'The first answer counts; one whose agent has ended needs none.',
+    })
   }
   throw new ReeveError('interrupt.unknown', `there is no interrupt "${id}"`, { hint: 'List what is asked with runtime.questions().' })
 }
@@ -129,7 +160,14 @@ export async function settleDoubt(desk: DecisionDesk, given: DoubtSettlement): P
   const { happened, value, by } = given
   accepted(
     given.id,
-    await desk.engine.post({ type: 'settle-doubt', activation, address, happened, ...(value === undefined ? {} : { value }), ...(by === undefined ? {} : { by }) }),
+    await desk.engine.post({
+      type: 'settle-doubt',
+      activation,
+      address,
+      happened,
+      ...(value === undefined ? {} : { value }),
+      ...(by === undefined ? {} : { by }),
+    }),
   )
 }
 
@@ -137,7 +175,17 @@ export async function settleDoubt(desk: DecisionDesk, given: DoubtSettlement): P
 export async function settleDivergence(desk: DecisionDesk, given: DivergenceSettlement): Promise<void> {
   const { activation, address } = await findOrThrow(desk, given.id, 'diverged')
   const { action, to, by } = given
-  accepted(given.id, await desk.engine.post({ type: 'settle-divergence', activation, address, action, ...(to === undefined ? {} : { to }), ...(by === undefined ? {} : { by }) }))
+  accepted(
+    given.id,
+    await desk.engine.post({
+      type: 'settle-divergence',
+      activation,
+      address,
+      action,
+      ...(to === undefined ? {} : { to }),
+      ...(by === undefined ? {} : { by }),
+    }),
+  )
 }
 
 async function find({ engine, run }: DecisionDesk, id: string, kind: Question['kind']): Promise<Question | undefined> {
@@ -148,9 +196,12 @@ async function find({ engine, run }: DecisionDesk, id: string, kind: Question['k
 async function findOrThrow(desk: DecisionDesk, id: string, kind: Question['kind']): Promise<Question> {
   const question = await find(desk, id, kind)
   if (question !== undefined) return question
-  throw new ReeveError('interrupt.unknown', `nothing is open under the id "${id}"`, { hint: 'List what is asked with runtime.questions().' })
+  throw new ReeveError('interrupt.unknown', `nothing is open under the id "${id}"`, {
+    hint: 'List what is asked with runtime.questions().',
+  })
 }
 
 function accepted(id: string, result: PostResult): void {
-  if (result !== 'accepted') throw new ReeveError('interrupt.already-answered', `"${id}" is settled already`, { hint: 'The first answer counts.' })
+  if (result !== 'accepted')
+    throw new ReeveError('interrupt.already-answered', `"${id}" is settled already`, { hint: 'The first answer counts.' })
 }

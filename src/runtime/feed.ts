@@ -29,7 +29,8 @@ const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed',
 export const hasEnded = (status: RunStatus): boolean => ended.has(status)
 
 /** The error for a run that is not in the store. */
-export const unknownRun = (run: string): ReeveError => new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs with runtime.runs().' })
+export const unknownRun = (run: string): ReeveError =>
+  new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs with runtime.runs().' })
 
 /** Follows a run: every event after `from`, in order, until the run has ended. */
 export function follow(engine: Engine, run: RunId, options: ReadOptions = {}): AsyncIterableIterator<Recorded, undefined> {
@@ -67,31 +68,35 @@ async function* events(engine: Engine, run: RunId, from: number, signal: AbortSi
   return undefined
 }
 
-const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean => event.type === 'activation.settled' && activation === rootActivation(run)
+const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =>
+  event.type === 'activation.settled' && activation === rootActivation(run)
 
 const partsBound = 1024 * 1024
 
 /** The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. */
 export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<LivePart, undefined> {
-  const queue = new LiveQueue<LivePart>({ bound: partsBound, bytes: partBytes, merge: mergeParts, dropped: (count) => droppedPart(rootActivation(run), count) })
+  const queue = new LiveQueue<LivePart>({
+    bound: partsBound,
+    bytes: partBytes,
+    merge: mergeParts,
+    dropped: (count) => droppedPart(rootActivation(run), count),
+  })
   const stop = engine.listen(run, (part) => queue.push(part))
+  const left = new AbortController()
   const leave = (): void => {
     stop()
+    left.abort()
     queue.leave()
     options.signal?.removeEventListener('abort', leave)
   }
   options.signal?.addEventListener('abort', leave)
   if (options.signal?.aborted === true) leave()
-  engine.outcome(run).then(
-    () => {
-      stop()
-      queue.end()
-    },
-    (failure: unknown) => {
-      stop()
-      queue.end(failure)
-    },
-  )
+  untilEnded(engine, run, left.signal)
+    .then(
+      () => queue.end(),
+      (failure: unknown) => queue.end(failure),
+    )
+    .finally(stop)
   const wanted = options.path === undefined ? undefined : new Below(engine, run, options.path)
   const next = wanted === undefined ? () => queue.take() : () => takeWanted(queue, wanted)
   return {
@@ -106,6 +111,16 @@ export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}
   }
 }
 
+/** Resolves when the run has ended or the signal is aborted. Unlike `engine.outcome`, it lets go of the run when its reader has left. */
+async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const summary = await engine.summary(run)
+    if (summary === undefined) throw unknownRun(run)
+    if (hasEnded(summary.status)) return
+    await engine.changed(run, Number.MAX_SAFE_INTEGER, signal)
+  }
+}
+
 async function takeWanted(queue: LiveQueue<LivePart>, wanted: Below): Promise<IteratorResult<LivePart, undefined>> {
   for (;;) {
     const result = await queue.take()
@@ -114,12 +129,27 @@ async function takeWanted(queue: LiveQueue<LivePart>, wanted: Below): Promise<It
 }
 
 /** The text that the root agent says while it says it. A text that was begun and failed is followed by the text of its next attempt. */
-export async function* liveText(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncGenerator<string, undefined> {
+export function liveText(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<string, undefined> {
+  const parts = liveParts(engine, run, options)
   const root = rootActivation(run)
-  for await (const { activation, part } of liveParts(engine, run, options)) {
-    if ((options.path !== undefined || activation === root) && isDelta(part) && part.type === 'text.delta') yield part.text
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async next() {
+      for (;;) {
+        const result = await parts.next()
+        if (result.done === true) return result
+        const { activation, part } = result.value
+        if ((options.path !== undefined || activation === root) && isDelta(part) && part.type === 'text.delta')
+          return { value: part.text, done: false }
+      }
+    },
+    async return() {
+      await parts.return?.()
+      return { value: undefined, done: true }
+    },
   }
-  return undefined
 }
 
 /** Which activations belong to the agent at a path and to whoever works below it. Reads the journal once for each activation it has not met. */

@@ -4,11 +4,30 @@
  * Owns: the `Run` interface and its methods over the engine's few verbs. Does not own: starting (start.ts), decisions (decide.ts), reading (feed.ts).
  * A handle holds no state of the run: any number of them, in any number of processes, are the same. K9: dropping one changes nothing.
  */
-import { newId, ReeveError, systemClock, type ActivationId, type Clock, type Json, type Outcome, type RunId, type Usage } from '../core/index.ts'
+import {
+  newId,
+  ReeveError,
+  systemClock,
+  type ActivationId,
+  type Clock,
+  type Json,
+  type Outcome,
+  type RunId,
+  type Usage,
+} from '../core/index.ts'
 import type { Engine, LivePart, Post, PostResult, Question } from '../engine/index.ts'
 import { foldRun, newRunFold, viewOf, type Recorded, type RunView } from '../journal/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
-import { answer, decide, settleDivergence, settleDoubt, type Answer, type Decision, type DivergenceSettlement, type DoubtSettlement } from './decide.ts'
+import {
+  answer,
+  decide,
+  settleDivergence,
+  settleDoubt,
+  type Answer,
+  type Decision,
+  type DivergenceSettlement,
+  type DoubtSettlement,
+} from './decide.ts'
 import { follow, hasEnded, liveParts, liveText, unknownRun, type PartsOptions, type ReadOptions } from './feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
@@ -40,7 +59,7 @@ export interface Run<O = Json> {
   /** Live pieces of work in this process, until the run has ended. */
   parts(options?: PartsOptions): AsyncIterableIterator<LivePart, undefined>
   /** The root agent's text while it is written; with a path, that of the agents there. */
-  text(options?: PartsOptions): AsyncGenerator<string, undefined>
+  text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /** Resolves when the run needs somebody, or has ended. */
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
   decide(decision: Decision): Promise<void>
@@ -71,7 +90,8 @@ export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> 
     return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
   }
   const control = async (post: Post): Promise<void> => posted(id, await engine.post(post))
-  const said = <K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } => (value === undefined ? {} : ({ [name]: value } as { [P in K]: string }))
+  const said = <K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } =>
+    value === undefined ? {} : ({ [name]: value } as { [P in K]: string })
   return {
     id,
     outcome,
@@ -84,7 +104,14 @@ export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> 
     settleDoubt: (settlement) => settleDoubt(desk, settlement),
     settleDivergence: (settlement) => settleDivergence(desk, settlement),
     pause: ({ at = 'next', within, reason, by } = {}) =>
-      control({ type: 'pause', run: id, at, ...(within === undefined ? {} : { withinMs: within }), ...said('reason', reason), ...said('by', by) }),
+      control({
+        type: 'pause',
+        run: id,
+        at,
+        ...(within === undefined ? {} : { withinMs: within }),
+        ...said('reason', reason),
+        ...said('by', by),
+      }),
     resume: (by) => control({ type: 'resume', run: id, ...said('by', by) }),
     cancel: (reason = 'cancelled by the operator', by) => control({ type: 'cancel', run: id, reason, ...said('by', by) }),
     post: async (to, message, { id: key } = {}) => {
@@ -141,5 +168,6 @@ async function changedOrLater(engine: Engine, run: RunId, position: number): Pro
 
 function posted(run: RunId, result: PostResult): void {
   if (result === 'unknown') throw unknownRun(run)
-  if (result === 'closed') throw new ReeveError('run.ended', `the run "${run}" has ended`, { hint: 'Its outcome is final: runtime.handle(id).outcome().' })
+  if (result === 'closed')
+    throw new ReeveError('run.ended', `the run "${run}" has ended`, { hint: 'Its outcome is final: runtime.handle(id).outcome().' })
 }

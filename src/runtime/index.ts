@@ -9,4 +9,13 @@ export type { Answer, Decision, DivergenceSettlement, DoubtSettlement } from './
 export { hasEnded, type PartsOptions, type ReadOptions } from './feed.ts'
 export { isDelta, type PartsDropped } from './parts.ts'
 export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
-export type { ActivationView, ApprovalView, InterruptView, JournalEvent, OpenOperation, Recorded, RunView, ViewStatus } from '../journal/index.ts'
+export type {
+  ActivationView,
+  ApprovalView,
+  InterruptView,
+  JournalEvent,
+  OpenOperation,
+  Recorded,
+  RunView,
+  ViewStatus,
+} from '../journal/index.ts'

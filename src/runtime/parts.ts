@@ -44,7 +44,7 @@ export class LiveQueue<T> {
   #dropped = 0
   #waiting: Waiting<T>[] = []
   #roomWanted: (() => void)[] = []
-  #end: { readonly failure?: unknown } | undefined
+  #end: { readonly failure?: Error } | undefined
 
   constructor(rules: QueueRules<T>) {
     this.#rules = rules
@@ -62,8 +62,9 @@ export class LiveQueue<T> {
     if (last !== undefined && last.bytes + bytes <= maxMerged) {
       const merged = this.#rules.merge?.(last.item, item)
       if (merged !== undefined) {
-        this.#held[this.#held.length - 1] = { item: merged, bytes: last.bytes + bytes }
-        this.#bytes += bytes
+        const both = this.#rules.bytes(merged)
+        this.#held[this.#held.length - 1] = { item: merged, bytes: both }
+        this.#bytes += both - last.bytes
         this.#makeRoom()
         return
       }
@@ -84,13 +85,13 @@ export class LiveQueue<T> {
     if (this.#end === undefined) return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }))
     const { failure } = this.#end
     this.#end = {}
-    return failure === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(failure as Error)
+    return failure === undefined ? Promise.resolve({ value: undefined, done: true }) : Promise.reject(failure)
   }
 
   /** No more items: what is held can still be taken. With a failure, the reader gets that after the last item. */
   end(failure?: unknown): void {
     if (this.#end !== undefined) return
-    this.#end = failure === undefined ? {} : { failure }
+    this.#end = failure === undefined ? {} : { failure: failure as Error }
     const waiting = this.#waiting
     this.#waiting = []
     for (const reader of waiting) {
@@ -180,7 +181,7 @@ function sizeOf(value: Json | undefined): number {
   if (typeof value !== 'object' || value === null) return 8
   let total = 16
   if (Array.isArray(value)) for (const member of value as readonly Json[]) total += sizeOf(member)
-  else for (const name in value) total += 2 * name.length + sizeOf((value as JsonObject)[name])
+  else for (const [name, member] of Object.entries(value as JsonObject)) total += 2 * name.length + sizeOf(member)
   return total
 }
 

@@ -45,7 +45,10 @@ export function registerAgents(given: readonly Agent[], onMissingVersion: 'move'
       if (found !== undefined) return found
       const name = typeof agent === 'string' ? agent : agent.name
       throw new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime`, {
-        hint: byName.size === 0 ? 'Give it to createRuntime({ agents: [...] }).' : `Registered are: ${[...byName.keys()].join(', ')}. Give it to createRuntime({ agents: [...] }).`,
+        hint:
+          byName.size === 0
+            ? 'Give it to createRuntime({ agents: [...] }).'
+            : `Registered are: ${[...byName.keys()].join(', ')}. Give it to createRuntime({ agents: [...] }).`,
       })
     },
   }

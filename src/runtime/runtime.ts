@@ -9,7 +9,16 @@ import { systemClock, type Clock, type Json, type RunId } from '../core/index.ts
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
-import { answer, decide, settleDivergence, settleDoubt, type Answer, type Decision, type DivergenceSettlement, type DoubtSettlement } from './decide.ts'
+import {
+  answer,
+  decide,
+  settleDivergence,
+  settleDoubt,
+  type Answer,
+  type Decision,
+  type DivergenceSettlement,
+  type DoubtSettlement,
+} from './decide.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
 import { registerAgents } from './registry.ts'
 import { startRequest, type StartOptions } from './start.ts'

@@ -38,7 +38,11 @@ const turnsKey = '$turns'
 const yourTurn = '$session.your-turn'
 
 /** Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the history, passes the turn on. */
-export async function orchestrateRoot(ctx: Context, recorded: Edge & { readonly root?: RootExtras }, work: (edge: Edge) => Promise<Outcome>): Promise<Outcome> {
+export async function orchestrateRoot(
+  ctx: Context,
+  recorded: Edge & { readonly root?: RootExtras },
+  work: (edge: Edge) => Promise<Outcome>,
+): Promise<Outcome> {
   const { root: extras = {}, ...edge } = recorded
   if (ctx.place.caller.session === undefined) {
     await setValues(ctx.scope('start'), extras)
@@ -51,7 +55,9 @@ export async function orchestrateRoot(ctx: Context, recorded: Edge & { readonly 
   if (line[0] !== ctx.place.run) await inSession.next(isMyTurn)
   await setValues(inSession, extras)
   const turns = readTurns(await inSession.values.get(turnsKey))
-  const outcome = await settled(() => work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...historyOf(turns)] }))
+  const outcome = await settled(() =>
+    work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...historyOf(turns)] }),
+  )
   if (!('thrown' in outcome)) await addTurn(inSession.values, ctx, edge, outcome)
   await leave(inSession, ctx.place.run)
   if ('thrown' in outcome) throw outcome.thrown
@@ -108,9 +114,13 @@ function isMyTurn(arrival: Arrival): boolean {
 }
 
 const busy = (session: string, holder: string | undefined): Outcome =>
-  failed(failure('session.busy', `the session "${session}" is taken by the run ${holder ?? '?'}`, 'policy', { hint: 'Wait for that run, or start with busySession: "queue".' }))
+  failed(
+    failure('session.busy', `the session "${session}" is taken by the run ${holder ?? '?'}`, 'policy', {
+      hint: 'Wait for that run, or start with busySession: "queue".',
+    }),
+  )
 
-const readTurns = (value: Json): readonly Turn[] => (Array.isArray(value) ? (value as unknown as readonly Turn[]) : [])
+const readTurns = (value: Json): readonly Turn[] => (Array.isArray(value) ? (value as readonly Turn[]) : [])
 
 function historyOf(turns: readonly Turn[]): readonly EdgeMessage[] {
   return turns.flatMap(({ input, answer, agent }): EdgeMessage[] => [
@@ -124,5 +134,7 @@ async function addTurn(values: SessionValues, ctx: Context, edge: Edge, outcome:
   if (outcome.status !== 'completed') return
   const answer = typeof outcome.output === 'string' ? outcome.output : JSON.stringify(outcome.output)
   const turn: Turn = { run: ctx.place.run, agent: ctx.place.agent, input: briefText(edge.brief), answer }
-  await values.update(turnsKey, (value) => copy([...readTurns(value).filter((each) => each.run !== turn.run), turn].slice(-keptTurns) as unknown as Json))
+  await values.update(turnsKey, (value) =>
+    copy([...readTurns(value).filter((each) => each.run !== turn.run), turn].slice(-keptTurns) as unknown as Json),
+  )
 }

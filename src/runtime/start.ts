@@ -29,7 +29,16 @@ export interface StartOptions {
   readonly permissions?: Permissions
 }
 
-const known: ReadonlySet<string> = new Set<keyof StartOptions>(['runId', 'session', 'busySession', 'user', 'metadata', 'values', 'limits', 'permissions'])
+const known: ReadonlySet<string> = new Set<keyof StartOptions>([
+  'runId',
+  'session',
+  'busySession',
+  'user',
+  'metadata',
+  'values',
+  'limits',
+  'permissions',
+])
 
 /** The request that starts this agent with this input. */
 export function startRequest(agent: Agent, input: unknown, options: StartOptions): StartRun {
@@ -39,7 +48,11 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
   const brief = briefOf(checkedInput(agent, input))
   const { limits, permissions, values, busySession } = options
   const extras: RootExtras = { ...(values === undefined ? {} : { values }), ...(busySession === undefined ? {} : { busySession }) }
-  const edge = rootEdge(brief, { ...(limits === undefined ? {} : { limits }), ...(permissions === undefined ? {} : { permissions }) }, agent)
+  const edge = rootEdge(
+    brief,
+    { ...(limits === undefined ? {} : { limits }), ...(permissions === undefined ? {} : { permissions }) },
+    agent,
+  )
   const account = accountLimits(edge.limits)
   return {
     run,
@@ -54,7 +67,10 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
 /** The input, checked and with the defaults of the agent's schema. */
 function checkedInput(agent: Agent, input: unknown): Json {
   const problem = jsonProblem(input, 'input')
-  if (problem !== undefined) throw new ReeveError('input.not-json', problem, { hint: 'Give plain JSON: text, numbers, lists, plain objects. What is recorded is what was given.' })
+  if (problem !== undefined)
+    throw new ReeveError('input.not-json', problem, {
+      hint: 'Give plain JSON: text, numbers, lists, plain objects. What is recorded is what was given.',
+    })
   if (agent.inputSchema !== undefined) {
     const checked = agent.inputSchema.check(input as Json)
     if (!checked.ok) throw new ReeveError('input.invalid', `the input does not fit the input schema of "${agent.name}": ${checked.problem}`)
@@ -77,16 +93,22 @@ const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 function optionProblems(options: StartOptions): string[] {
   const { session, busySession, user, metadata, values, limits, permissions } = options
   if (session !== undefined && !sessionId.test(session)) {
-    throw new ReeveError('session.invalid', `"${session}" is not a session id`, { hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.' })
+    throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
+      hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
+    })
   }
-  const problems = Object.keys(options).filter((name) => !known.has(name)).map((name) => `start has no option "${name}"`)
-  if (busySession !== undefined && busySession !== 'queue' && busySession !== 'reject') problems.push(`busySession is ${JSON.stringify(busySession)}, expected "queue" or "reject"`)
+  const problems = Object.keys(options)
+    .filter((name) => !known.has(name))
+    .map((name) => `start has no option "${name}"`)
+  if (busySession !== undefined && busySession !== 'queue' && busySession !== 'reject')
+    problems.push(`busySession is ${JSON.stringify(busySession)}, expected "queue" or "reject"`)
   if (user !== undefined && typeof user !== 'string') problems.push('user must be a text')
   for (const [name, value] of Object.entries({ metadata, values })) {
     if (value === undefined) continue
     const problem = isObject(value) ? jsonProblem(value, name) : `${name} must be a plain object`
     if (problem !== undefined) problems.push(problem)
   }
-  for (const key of Object.keys(values ?? {})) if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
+  for (const key of Object.keys(values ?? {}))
+    if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
   return [...problems, ...limitProblems(limits ?? {}, 'start'), ...permissionProblems(permissions ?? {}, 'start')]
 }

@@ -13,6 +13,11 @@ import type { ToolCall } from '../model/index.ts'
 import { Permits } from './permits.ts'
 import type { Roster } from './roster.ts'
 
+/** Names that users' tools may not have. Persistent: models and journals know them. */
+export const verbNames = { delegate: 'delegate', forward: 'forward_message', recruit: 'recruit' } as const
+/** The tool of a worker that takes a typed input. */
+export const typedVerb = (worker: string): string => `${verbNames.delegate}_${worker}`
+
 /** What crosses to one worker. */
 export interface WorkerDelegation {
   /** Default: that of the whole team, else `brief`. */
@@ -94,11 +99,13 @@ export class Delegations {
 
   /** The leader's conversation as it may cross, with the workers' answers where their calls stood. */
   #said(desk: Desk): readonly EdgeMessage[] {
-    const said = desk.said()
-    for (const { worker, outcome } of this.list) {
-      if (outcome?.status === 'completed') said.push({ role: 'assistant', text: textOf(outcome.output), agent: worker })
-    }
-    return said
+    let next = 0
+    return desk.said(({ name, callId }) => {
+      const entry = this.list[next]
+      if (!name.startsWith(verbNames.delegate) || entry?.callId !== callId) return undefined
+      next++
+      return entry.outcome?.status === 'completed' ? { role: 'assistant', text: textOf(entry.outcome.output), agent: entry.worker } : undefined
+    })
   }
 }
 

@@ -16,6 +16,7 @@ export class Roster {
   readonly #given: readonly Agent[] | (() => readonly Agent[])
   readonly #specialists: readonly Agent[]
   readonly #added = new Map<string, Agent>()
+  /** Of those given with the definition. */
   readonly #removed = new Set<string>()
 
   constructor(leader: string, given: readonly Agent[] | (() => readonly Agent[]), specialists: readonly Agent[]) {
@@ -34,7 +35,7 @@ export class Roster {
   /** Everybody who may ever work for this leader, also those who must be recruited first and those who were removed: runs that began before may still need them. */
   everybody(): readonly Agent[] {
     const given = typeof this.#given === 'function' ? this.#given() : this.#given
-    return [...new Set([...given, ...this.#added.values(), ...this.#specialists])]
+    return [...new Set([...given.filter((worker) => !this.#added.has(worker.name)), ...this.#added.values(), ...this.#specialists])]
   }
 
   find(name: string): Agent | undefined {
@@ -51,7 +52,6 @@ export class Roster {
     const problems = workerProblems(this.#leader, [worker])
     if (this.workers().some((other) => other.name === worker.name)) problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
     if (problems.length > 0) throw new ReeveError('team.invalid', problems.join('\n'))
-    this.#removed.delete(worker.name)
     this.#added.set(worker.name, worker)
   }
 

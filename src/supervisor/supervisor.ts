@@ -6,14 +6,13 @@
  */
 import { ReeveError } from '../core/index.ts'
 import {
-  dataOf, defaultTurns, factProblems, MindAgent, modelOf, schemaOf, ToolBinding, toolProblems, toolsOf, versionOf,
+  dataOf, defaultTurns, factProblems, MindAgent, modelOf, retryProblems, schemaOf, ToolBinding, toolProblems, toolsOf, versionOf,
   type Agent, type AgentFacts, type MindFacts, type NameOf,
 } from '../agent/index.ts'
 import { limitProblems, permissionProblems, type Infer, type SchemaLike } from '../edge/index.ts'
-import type { Delegation, WorkerDelegation } from './delegation.ts'
+import { typedVerb, verbNames, type Delegation, type WorkerDelegation } from './delegation.ts'
 import { emptyRefusal, Roster } from './roster.ts'
 import { TeamDesk, type TeamPolicy } from './team-desk.ts'
-import { typedVerb, verbNames } from './verbs.ts'
 
 /** A leader of workers. */
 export interface Supervisor<Name extends string = string, I = unknown, O = unknown, Workers extends string = string> extends Agent<Name, I, O> {
@@ -79,7 +78,7 @@ class SupervisorAgent extends MindAgent {
       description,
       version: () => versionOf(options.version, dataOf({ instructions: before, model: model.id, tools, input: inputSchema, output, limits, workers: namesNow() })),
       mind: {
-        agent: name, model, settings: options.settings, outputSchema: output, maxTurns: limits?.turns ?? defaultTurns,
+        agent: name, model, settings: options.settings, retry: options.retry, outputSchema: output, maxTurns: limits?.turns ?? defaultTurns,
         open: (desk) => {
           const team = new TeamDesk(policy, desk.edge.team ?? namesNow())
           return { system: team.names.length === 0 ? before : `${before}\n${team.lines()}`, toolbox: team }
@@ -120,6 +119,7 @@ function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeo
   const known = new Set(roster.everybody().map((worker) => worker.name))
   return [
     ...factProblems(options as never),
+    ...retryProblems(options.retry, where),
     ...roster.problems(),
     ...toolProblems(name, tools, taken),
     ...delegationProblems(delegation, where),

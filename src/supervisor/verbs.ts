@@ -9,14 +9,9 @@ import { fitting, invalidInput, type Agent, type Binding, type CallResult, type 
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuseDelegation, refuseVerb, textOf, type Delegated } from './delegation.ts'
+import { refuseDelegation, refuseVerb, textOf, typedVerb, verbNames, type Delegated } from './delegation.ts'
 import { describe } from './roster.ts'
 import type { TeamDesk } from './team-desk.ts'
-
-/** Names that users' tools may not have. Persistent: models and journals know them. */
-export const verbNames = { delegate: 'delegate', forward: 'forward_message', recruit: 'recruit' } as const
-/** The tool of a worker that takes a typed input. */
-export const typedVerb = (worker: string): string => `delegate_${worker}`
 
 const text = (description: string): JsonObject => ({ type: 'string', description })
 const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({ type: 'object', properties, required, additionalProperties: false })

@@ -8,10 +8,37 @@ import { fakeTerminal } from './fake-terminal.ts'
 const run = runId('r')
 const root = rootActivation(run)
 const activation = (id: string, agent: string, more: Partial<ActivationView> = {}): ActivationView => ({
-  activation: id as ActivationId, agent, version: '1', path: [agent], state: 'running', startedAt: 0, open: [], usage: [], modelCalls: 0, toolCalls: 0, failedAttempts: 0, recruited: false, ...more,
+  activation: id as ActivationId,
+  agent,
+  version: '1',
+  path: [agent],
+  state: 'running',
+  startedAt: 0,
+  open: [],
+  usage: [],
+  modelCalls: 0,
+  toolCalls: 0,
+  failedAttempts: 0,
+  recruited: false,
+  ...more,
 })
 const view = (...activations: ActivationView[]): RunView => ({
-  run, status: 'running', agent: 'lead', version: '1', input: null, caller: {}, startedAt: 0, activations, approvals: [], interrupts: [], doubts: [], messages: [], recruits: [], failedAttempts: [], usage: [], position: 1,
+  run,
+  status: 'running',
+  agent: 'lead',
+  version: '1',
+  input: null,
+  caller: {},
+  startedAt: 0,
+  activations,
+  approvals: [],
+  interrupts: [],
+  doubts: [],
+  messages: [],
+  recruits: [],
+  failedAttempts: [],
+  usage: [],
+  position: 1,
 })
 const tool = { kind: 'tool', address: 'a', name: 'survey_links', since: 0, failedAttempts: 1, inDoubt: false } as const
 
@@ -20,8 +47,18 @@ describe('the tree', () => {
     activation(root, 'lead', { open: [{ ...tool, kind: 'worker', name: 'links' }] }),
     activation(`${root}>1`, 'links', { parent: root, open: [tool] }),
     activation(`${root}>2`, 'secrets', { parent: root, state: 'completed', outcome: { status: 'completed', output: 1 }, endedAt: 400 }),
-    activation(`${root}>1>3`, 'deep', { parent: `${root}>1` as ActivationId, state: 'waiting', recruited: true, open: [{ ...tool, kind: 'approval', name: 'write_report' }] }),
-    activation(`${root}>4`, 'todos', { parent: root, state: 'failed', endedAt: 65_000, outcome: { status: 'failed', failure: { code: 'tool.failed', message: 'no\n git', class: 'unknown', retryable: false } } }),
+    activation(`${root}>1>3`, 'deep', {
+      parent: `${root}>1` as ActivationId,
+      state: 'waiting',
+      recruited: true,
+      open: [{ ...tool, kind: 'approval', name: 'write_report' }],
+    }),
+    activation(`${root}>4`, 'todos', {
+      parent: root,
+      state: 'failed',
+      endedAt: 65_000,
+      outcome: { status: 'failed', failure: { code: 'tool.failed', message: 'no\n git', class: 'unknown', retryable: false } },
+    }),
   )
   test('puts workers below their leaders, with state, time and what they do', () => {
     expect(treeLines(team, { now: 12_000, columns: 100 })).toEqual([
@@ -33,14 +70,27 @@ describe('the tree', () => {
     ])
   })
   test('fits the terminal', () => {
-    expect(treeLines(team, { now: 12_000, columns: 20, rows: 4 })).toEqual(['⠋ lead  12s', '├─ ⠋ links  12s  su…', '│  └─ ? deep (recru…', '  … and 2 more'])
+    expect(treeLines(team, { now: 12_000, columns: 20, rows: 4 })).toEqual([
+      '⠋ lead  12s',
+      '├─ ⠋ links  12s  su…',
+      '│  └─ ? deep (recru…',
+      '  … and 2 more',
+    ])
   })
   test('styles by state', () => {
     const styled = treeLines(team, { now: 0, columns: 100, style: (style, text) => `<${style}>${text}</>` })
     expect(styled[3]).toBe('<dim>├─ </><green>✓</> secrets  <dim>0.4s</>')
   })
   test('writes durations for people', () => {
-    expect([0, 400, 9_940, 12_900, 65_000, 3_600_000 * 2 + 600_000, -5].map(duration)).toEqual(['0.0s', '0.4s', '9.9s', '12s', '1m 05s', '2h 10m', '0.0s'])
+    expect([0, 400, 9_940, 12_900, 65_000, 3_600_000 * 2 + 600_000, -5].map(duration)).toEqual([
+      '0.0s',
+      '0.4s',
+      '9.9s',
+      '12s',
+      '1m 05s',
+      '2h 10m',
+      '0.0s',
+    ])
     expect(cut('abcdef', 4)).toBe('abc…')
   })
 })

@@ -29,9 +29,16 @@ export const typed = hand('typed', async (_ctx, edge) => completed(briefValue(ed
 
 /** Asks for approval of `pay` with its brief; answers with the verdict. */
 export const payer = hand('payer', async (ctx, edge) => {
-  const verdict = await approve(ctx, { tool: 'pay', toolVersion: '1', input: briefValue(edge.brief), reason: 'money', risk: 'high', timeoutMs: 60_000 })
+  const verdict = await approve(ctx, {
+    tool: 'pay',
+    toolVersion: '1',
+    input: briefValue(edge.brief),
+    reason: 'money',
+    risk: 'high',
+    timeoutMs: 60_000,
+  })
   if (!verdict.approved) return completed(`not paid: ${verdict.how}`)
-  return completed(await effect(ctx, 'pay', () => ({ paid: verdict.input, approver: verdict.approver ?? null }) as Json))
+  return completed(await effect(ctx, 'pay', () => ({ paid: verdict.input, approver: verdict.approver ?? null })))
 })
 
 /** Asks what to do; answers with what it was told. */

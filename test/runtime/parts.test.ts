@@ -5,7 +5,13 @@ import type { LivePart } from '../../src/engine/index.ts'
 import { droppedPart, LiveQueue, mergeParts, partBytes } from '../../src/runtime/parts.ts'
 
 const activation = 'act_r' as ActivationId
-const text = (t: string, more: Partial<LivePart> = {}): LivePart => ({ activation, address: 'turn/model', attempt: 1, part: { type: 'text.delta', id: '0', text: t }, ...more })
+const text = (t: string, more: Partial<LivePart> = {}): LivePart => ({
+  activation,
+  address: 'turn/model',
+  attempt: 1,
+  part: { type: 'text.delta', id: '0', text: t },
+  ...more,
+})
 const queueOf = (bound = 10_000): LiveQueue<LivePart> =>
   new LiveQueue<LivePart>({ bound, bytes: partBytes, merge: mergeParts, dropped: (count) => droppedPart(activation, count) })
 
@@ -83,7 +89,8 @@ describe('the queue of a reader', () => {
     const queue = queueOf(1024 * 1024)
     let read = 0
     const reading = (async () => {
-      for (let result = await queue.take(); result.done !== true; result = await queue.take()) read += (result.value.part as { text: string }).text.length
+      for (let result = await queue.take(); result.done !== true; result = await queue.take())
+        read += (result.value.part as { text: string }).text.length
     })()
     const begun = stopwatch()
     for (let i = 0; i < count; i++) {

@@ -87,7 +87,15 @@ describe('reading', () => {
     const [approval] = await runtime.approvals()
     await run.decide({ approvalId: approval!.id, decision: 'approve' })
     await reading
-    expect(seen.map(({ event }) => event.type)).toEqual(['activation.started', 'approval.requested', 'ask.settled', 'approval.resolved', 'step.begun', 'step.settled', 'activation.settled'])
+    expect(seen.map(({ event }) => event.type)).toEqual([
+      'activation.started',
+      'approval.requested',
+      'ask.settled',
+      'approval.resolved',
+      'step.begun',
+      'step.settled',
+      'activation.settled',
+    ])
     const rest: Recorded[] = []
     for await (const event of run.events({ from: seen[3]!.position })) rest.push(event)
     expect(rest).toEqual(seen.slice(4))
@@ -120,9 +128,9 @@ describe('reading', () => {
   test('live parts reach a reader, merged, and end with the run', async () => {
     const talker = hand('talker', async (ctx) =>
       completed(
-        await effect(ctx, 'talk', async ({ emit }) => {
+        await effect(ctx, 'talk', async (io) => {
           await new Promise((resolve) => setTimeout(resolve, 20))
-          for (const text of ['Hel', 'lo, ', 'world']) emit({ type: 'text.delta', id: '0', text })
+          for (const text of ['Hel', 'lo, ', 'world']) io.emit({ type: 'text.delta', id: '0', text })
           return 'Hello, world'
         }),
       ),
@@ -134,12 +142,24 @@ describe('reading', () => {
       for await (const delta of run.text(options)) text += delta
       return text
     }
-    expect(await Promise.all([texts({}), texts({ path: ['talker'] }), texts({ path: ['nobody'] })])).toEqual(['Hello, world', 'Hello, world', ''])
+    expect(await Promise.all([texts({}), texts({ path: ['talker'] }), texts({ path: ['nobody'] })])).toEqual([
+      'Hello, world',
+      'Hello, world',
+      '',
+    ])
   })
   test('an unknown run is said to be unknown, by every method', async () => {
     const runtime = await runtimeWith({ agents: [echo] })
     const run = runtime.handle('nope')
-    for (const ask of [() => run.outcome(), () => run.view(), () => run.usage(), () => run.until('waiting'), () => run.events().next(), () => run.pause(), () => run.cancel()]) {
+    for (const ask of [
+      () => run.outcome(),
+      () => run.view(),
+      () => run.usage(),
+      () => run.until('waiting'),
+      () => run.events().next(),
+      () => run.pause(),
+      () => run.cancel(),
+    ]) {
       await expect(ask()).rejects.toEqual(coded('run.unknown'))
     }
   })
@@ -185,7 +205,10 @@ describe('deciding', () => {
     }
     await expect(run.decide({ approvalId: 'apr_none', decision: 'approve' })).rejects.toEqual(coded('approval.unknown'))
     expect((await run.view()).status).toBe('waiting')
-    const both = await Promise.allSettled([run.decide({ approvalId: id, decision: 'approve' }), run.decide({ approvalId: id, decision: 'reject' })])
+    const both = await Promise.allSettled([
+      run.decide({ approvalId: id, decision: 'approve' }),
+      run.decide({ approvalId: id, decision: 'reject' }),
+    ])
     expect(both.map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
     expect((both[1] as PromiseRejectedResult).reason).toEqual(coded('approval.already-decided'))
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: { paid: 3 } })
@@ -206,7 +229,18 @@ describe('deciding', () => {
   test('after the deadline a decision comes too late', async () => {
     const hasty = hand('hasty', async (ctx) => {
       const until = new Date(ctx.now().getTime() + 30)
-      const as = { type: 'approval.requested', id: ctx.id('apr'), path: ['hasty'], tool: 't', toolVersion: '1', input: 1, inputHash: '', reason: 'r', risk: 'low', onTimeout: 'reject' } as const
+      const as = {
+        type: 'approval.requested',
+        id: ctx.id('apr'),
+        path: ['hasty'],
+        tool: 't',
+        toolVersion: '1',
+        input: 1,
+        inputHash: '',
+        reason: 'r',
+        risk: 'low',
+        onTimeout: 'reject',
+      } as const
       const { outcome } = await ctx.next(ctx.ask('approval', { until, as }))
       ctx.emit({ type: 'approval.resolved', id: as.id, resolution: 'timed-out-rejected' })
       return completed(outcome.status)

@@ -5,21 +5,36 @@ import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
 
 /** Says yes. */
-export function approve(context: CommandContext, approvalId: string, options: { readonly comment?: string; readonly approver?: string }): Promise<Exit> {
+export function approve(
+  context: CommandContext,
+  approvalId: string,
+  options: { readonly comment?: string; readonly approver?: string },
+): Promise<Exit> {
   return decide(context, approvalId, 'approve', options.comment, options.approver)
 }
 
 /** Says no. */
-export function reject(context: CommandContext, approvalId: string, options: { readonly reason?: string; readonly approver?: string }): Promise<Exit> {
+export function reject(
+  context: CommandContext,
+  approvalId: string,
+  options: { readonly reason?: string; readonly approver?: string },
+): Promise<Exit> {
   return decide(context, approvalId, 'reject', options.reason, options.approver)
 }
 
-async function decide({ terminal, options, cwd }: CommandContext, approvalId: string, decision: 'approve' | 'reject', comment: string | undefined, approver: string | undefined): Promise<Exit> {
+async function decide(
+  { terminal, options, cwd }: CommandContext,
+  approvalId: string,
+  decision: 'approve' | 'reject',
+  comment: string | undefined,
+  approver: string | undefined,
+): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
     const run = (await runtime.approvals()).find((each) => each.id === approvalId)?.run
     await runtime.decide({ approvalId, decision, approver: approver ?? thisUser(), ...(comment === undefined ? {} : { comment }) })
     terminal.line(`${terminal.style('green', '✓')} ${decision === 'approve' ? 'Approved' : 'Rejected'} ${approvalId}.`)
-    if (run !== undefined) terminal.line(`Unless something drives this store already, let the run go on with:\n  reeve resume ${run}${whereOf(options)}`)
+    if (run !== undefined)
+      terminal.line(`Unless something drives this store already, let the run go on with:\n  reeve resume ${run}${whereOf(options)}`)
     return exits.done
   })
 }

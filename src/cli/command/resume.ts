@@ -13,15 +13,20 @@ import { watchRun } from '../watch.ts'
 import { createRuntime, type RunView, type RuntimeOptions } from '../../runtime/index.ts'
 
 /** Goes on with a run and watches it. */
-export async function resume(context: CommandContext, id: string, { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean }): Promise<Exit> {
+export async function resume(
+  context: CommandContext,
+  id: string,
+  { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean },
+): Promise<Exit> {
   const { options, cwd, terminal, interrupted } = context
   const store = await findStore(options, cwd)
   const view = await look({ store }, cwd, (runtime) => runtime.handle(id).view())
   const agents = await agentsFor(view, context)
   await using runtime = await createRuntime({ store, agents, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
-  if (view.status === 'paused' || view.status === 'pausing') await run.resume('cli')
-  return await watchRun(run, { terminal, json, yes, where: whereOf(options), interrupted })
+  // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
+  if (view.endedAt === undefined) await run.resume('cli')
+  return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
 }
 
 async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promise<NonNullable<RuntimeOptions['agents']>> {
@@ -32,7 +37,10 @@ async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promi
   }
   const { agents } = await loadConfig(options.config ?? 'reeve.config.ts', cwd)
   if (!agents.some((each) => each.name === view.agent)) {
-    throw usage(`the run "${view.run}" is of the agent "${view.agent}", which the config does not export`, 'Name the config that has it with --config <file>.')
+    throw usage(
+      `the run "${view.run}" is of the agent "${view.agent}", which the config does not export`,
+      'Name the config that has it with --config <file>.',
+    )
   }
   return agents
 }

@@ -6,10 +6,21 @@ import { duration } from '../tree.ts'
 import type { RunStatus } from '../../runtime/index.ts'
 import type { Style } from '../terminal.ts'
 
-const colours: Partial<Record<RunStatus, Style>> = { completed: 'green', failed: 'red', limited: 'red', 'timed-out': 'red', waiting: 'yellow', stuck: 'yellow', running: 'cyan' }
+const colours: Partial<Record<RunStatus, Style>> = {
+  completed: 'green',
+  failed: 'red',
+  limited: 'red',
+  'timed-out': 'red',
+  waiting: 'yellow',
+  stuck: 'yellow',
+  running: 'cyan',
+}
 
 /** Lists runs. */
-export function runs({ terminal, options, cwd }: CommandContext, { limit, json = false }: { readonly limit: number; readonly json?: boolean }): Promise<Exit> {
+export function runs(
+  { terminal, options, cwd }: CommandContext,
+  { limit, json = false }: { readonly limit: number; readonly json?: boolean },
+): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
     const found = await runtime.runs({ limit })
     if (json) {
@@ -20,7 +31,9 @@ export function runs({ terminal, options, cwd }: CommandContext, { limit, json =
     const widest = Math.max(0, ...found.map((each) => each.run.length))
     for (const { run, status, agent, createdAt, endedAt } of found) {
       const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
-      terminal.line(`${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${agent}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`)
+      terminal.line(
+        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${agent}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
+      )
     }
     return exits.done
   })

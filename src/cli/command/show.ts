@@ -16,9 +16,14 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     terminal.line(`${terminal.style('bold', view.run)}  ${view.status}  ${view.agent} ${view.version}`)
     for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
     for (const { id: approval, tool, reason, open, resolution, approver } of view.approvals) {
-      terminal.line(open ? `asks: ${tool}: ${reason}\n  reeve approve ${approval}${whereOf(options)}` : `${approval} ${tool}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${approver}`}`)
+      terminal.line(
+        open
+          ? `asks: ${tool}: ${reason}\n  reeve approve ${approval}${whereOf(options)}`
+          : `${approval} ${tool}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${approver}`}`,
+      )
     }
-    for (const { id: interrupt, question, open } of view.interrupts) if (open) terminal.line(`asks (${interrupt}): ${JSON.stringify(question)}`)
+    for (const { id: interrupt, question, open } of view.interrupts)
+      if (open) terminal.line(`asks (${interrupt}): ${JSON.stringify(question)}`)
     for (const { kind, address } of view.doubts) terminal.line(`${kind}: ${address}`)
     if (view.pause !== undefined) terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${view.pause.reason}`}`)
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
@@ -29,6 +34,7 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
 
 function usageLine(usage: Usage): string {
   const { calls, input, output, usd, unknown, unpriced } = totalUsage(usage)
+  if (usage.every(({ model }) => model.startsWith('rule/'))) return `${calls} decisions by rules, no model was called`
   const atLeast = unknown > 0 ? 'at least ' : ''
   const cost = unpriced === calls ? '' : `, ${unpriced > 0 ? 'at least ' : ''}$${usd.toFixed(4)}`
   return `${calls} model calls, ${atLeast}${input} tokens in, ${output} out${cost}`

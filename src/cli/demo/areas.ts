@@ -4,8 +4,19 @@
  * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom (rules.ts, team.ts).
  */
 import {
-  areaTitles, surveyChecks, surveyDependencies, surveyDocker, surveyInventory, surveyLinks, surveyMigrations, surveyMonorepo, surveySecrets, surveyTodos,
-  type SurveyArea, type SurveyFindings, type SurveyOptions,
+  areaTitles,
+  surveyChecks,
+  surveyDependencies,
+  surveyDocker,
+  surveyInventory,
+  surveyLinks,
+  surveyMigrations,
+  surveyMonorepo,
+  surveySecrets,
+  surveyTodos,
+  type SurveyArea,
+  type SurveyFindings,
+  type SurveyOptions,
 } from '../survey/index.ts'
 
 /** What looks at a folder and returns what it found. */

@@ -24,9 +24,18 @@ export interface DemoOptions {
 }
 
 /** Surveys a folder. */
-export async function demo({ terminal, cwd, options, interrupted }: CommandContext, given: string, { yes = false, json = false, model, run: id }: DemoOptions): Promise<Exit> {
+export async function demo(
+  { terminal, cwd, options, interrupted }: CommandContext,
+  given: string,
+  { yes = false, json = false, model, run: id }: DemoOptions,
+): Promise<Exit> {
   const folder = demoFolder(given, cwd)
-  const settings: DemoSettings = { folder, run: runId(id ?? newId('run')), at: new Date().toISOString(), ...(model === undefined ? {} : { model }) }
+  const settings: DemoSettings = {
+    folder,
+    run: runId(id ?? newId('run')),
+    at: new Date().toISOString(),
+    ...(model === undefined ? {} : { model }),
+  }
   const agents = demoAgents(settings)
   const store = options.store === undefined ? ownStore(folder) : resolve(cwd, options.store)
   await using runtime = await createRuntime({ store, agents, onMissingVersion: 'park' })
@@ -54,7 +63,8 @@ function ownStore(folder: string): string {
 async function startOrFind(runtime: Runtime, settings: DemoSettings): Promise<Run> {
   const known = await knownSettings(runtime, settings.run)
   if (known === undefined) return runtime.start(leaderName, settingsInput(settings), { runId: settings.run })
-  if (known.folder !== settings.folder || known.model !== settings.model) throw usage(`the run ${settings.run} surveys another folder or has another brain`, 'Use a new run id.')
+  if (known.folder !== settings.folder || known.model !== settings.model)
+    throw usage(`the run ${settings.run} surveys another folder or has another brain`, 'Use a new run id.')
   return runtime.handle(settings.run)
 }
 

@@ -7,7 +7,15 @@
 import { basename } from 'node:path'
 import { isObject, type Json } from '../../core/index.ts'
 import { failure, FailureError, type Message, type ModelAnswerInput, type ModelRequest } from '../../index.ts'
-import { recruitsFor, renderReport, type AreaReport, type InventoryFindings, type Recruit, type SurveyArea, type SurveyFindings } from '../survey/index.ts'
+import {
+  recruitsFor,
+  renderReport,
+  type AreaReport,
+  type InventoryFindings,
+  type Recruit,
+  type SurveyArea,
+  type SurveyFindings,
+} from '../survey/index.ts'
 import { briefFor, firstTeam, toolName } from './areas.ts'
 import { isSettings, type DemoSettings } from './settings.ts'
 
@@ -40,9 +48,14 @@ export function leaderRule({ messages }: ModelRequest): ModelAnswerInput {
   const missing = firstTeam.filter((area) => !sent.has(area))
   if (missing.length > 0) return { calls: missing.map((area) => delegateTo(area, settings)) }
   const wanted = wantedSpecialists(calls)
-  const unrecruited = wanted.filter(({ specialist }) => !calls.some(({ name, input }) => name === 'recruit' && field(input, 'worker') === specialist))
-  if (unrecruited.length > 0) return { calls: unrecruited.map(({ specialist, reason }) => ({ name: 'recruit', input: { worker: specialist, reason } })) }
-  const joined = wanted.filter(({ specialist }) => calls.some(({ name, input, result }) => name === 'recruit' && field(input, 'worker') === specialist && result?.isError === false))
+  const unrecruited = wanted.filter(
+    ({ specialist }) => !calls.some(({ name, input }) => name === 'recruit' && field(input, 'worker') === specialist),
+  )
+  if (unrecruited.length > 0)
+    return { calls: unrecruited.map(({ specialist, reason }) => ({ name: 'recruit', input: { worker: specialist, reason } })) }
+  const joined = wanted.filter(({ specialist }) =>
+    calls.some(({ name, input, result }) => name === 'recruit' && field(input, 'worker') === specialist && result?.isError === false),
+  )
   const unsent = joined.filter(({ specialist }) => !sent.has(specialist))
   if (unsent.length > 0) return { calls: unsent.map(({ specialist }) => delegateTo(specialist, settings)) }
   const written = calls.find(({ name }) => name === 'write_report')
@@ -50,12 +63,21 @@ export function leaderRule({ messages }: ModelRequest): ModelAnswerInput {
   return { text: lastWord(settings, calls, written) }
 }
 
-const delegateTo = (area: SurveyArea, { at }: DemoSettings): { name: string; input: Json } => ({ name: 'delegate', input: { worker: area, instructions: briefFor(area, at) } })
+const delegateTo = (area: SurveyArea, { at }: DemoSettings): { name: string; input: Json } => ({
+  name: 'delegate',
+  input: { worker: area, instructions: briefFor(area, at) },
+})
 
 /** Every call of the conversation in its order, with its result. */
 function callsIn(messages: readonly Message[]): readonly Called[] {
-  const results = new Map(messages.flatMap((message) => (message.role === 'tool' ? [[message.callId, { content: message.content, isError: message.isError === true }] as const] : [])))
-  return messages.flatMap((message) => (message.role === 'assistant' ? (message.calls ?? []).map(({ id, name, input }) => ({ name, input, result: results.get(id) })) : []))
+  const results = new Map(
+    messages.flatMap((message) =>
+      message.role === 'tool' ? [[message.callId, { content: message.content, isError: message.isError === true }] as const] : [],
+    ),
+  )
+  return messages.flatMap((message) =>
+    message.role === 'assistant' ? (message.calls ?? []).map(({ id, name, input }) => ({ name, input, result: results.get(id) })) : [],
+  )
 }
 
 function delegations(calls: readonly Called[]): readonly { readonly worker: SurveyArea; readonly result: Called['result'] }[] {
@@ -103,7 +125,12 @@ function lastWord({ folder }: DemoSettings, calls: readonly Called[], written: C
 /** The marker that a failure is told with, without its brackets and its outermost name. */
 function bare(content: Json): string {
   let text = typeof content === 'string' ? content : JSON.stringify(content)
-  for (let inner = /^\[(?:worker|tool) "[^"]*" (?:failed: )?(.*)\]$/s.exec(text); inner?.[1] !== undefined; inner = /^\[(?:worker|tool) "[^"]*" (?:failed: )?(.*)\]$/s.exec(text)) text = inner[1]
+  for (
+    let inner = /^\[(?:worker|tool) "[^"]*" (?:failed: )?(.*)\]$/s.exec(text);
+    inner?.[1] !== undefined;
+    inner = /^\[(?:worker|tool) "[^"]*" (?:failed: )?(.*)\]$/s.exec(text)
+  )
+    text = inner[1]
   return text
 }
 

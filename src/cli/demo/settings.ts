@@ -38,7 +38,9 @@ export function settingsOf({ input }: Pick<RunView, 'input'>): DemoSettings | un
 export function isSettings(given: unknown): given is DemoSettings & Json {
   if (!isObject(given)) return false
   const { folder, run, at, model } = given
-  return typeof folder === 'string' && typeof run === 'string' && typeof at === 'string' && (model === undefined || typeof model === 'string')
+  return (
+    typeof folder === 'string' && typeof run === 'string' && typeof at === 'string' && (model === undefined || typeof model === 'string')
+  )
 }
 
 /** The folder that is meant, checked: it can be surveyed and a report can be written to it. Creates nothing. */
@@ -47,8 +49,13 @@ export function demoFolder(given: string, cwd: string): string {
   if (!existsSync(folder)) throw usage(`there is no folder ${folder}`)
   if (!statSync(folder).isDirectory()) throw usage(`${folder} is a file, not a folder`, 'Give the folder it is in.')
   if (!may(folder, constants.R_OK | constants.X_OK)) throw usage(`the folder ${folder} cannot be read`, 'Check its permissions.')
-  if (!may(folder, constants.W_OK)) throw usage(`the folder ${folder} cannot be written to`, 'The demo keeps its store in .reeve/ there and writes REPORT.md after your approval.')
-  if (existsSync(reportPath(folder)) && !statSync(reportPath(folder)).isFile()) throw usage(`${reportPath(folder)} is in the way: it is not a file`)
+  if (!may(folder, constants.W_OK))
+    throw usage(
+      `the folder ${folder} cannot be written to`,
+      'The demo keeps its store in .reeve/ there and writes REPORT.md after your approval.',
+    )
+  if (existsSync(reportPath(folder)) && !statSync(reportPath(folder)).isFile())
+    throw usage(`${reportPath(folder)} is in the way: it is not a file`)
   return folder
 }
 

@@ -33,7 +33,11 @@ export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, sur
       description: 'Surveys a folder with a team and writes a report about it.',
       instructions: instructions(folder),
       model: model ?? (leaderRule as ModelRef),
-      input: { type: 'object', properties: { folder: { type: 'string' }, run: { type: 'string' }, at: { type: 'string' }, model: { type: 'string' } }, required: ['folder', 'run', 'at'] },
+      input: {
+        type: 'object',
+        properties: { folder: { type: 'string' }, run: { type: 'string' }, at: { type: 'string' }, model: { type: 'string' } },
+        required: ['folder', 'run', 'at'],
+      },
       workers: firstTeam.map(worker),
       specialists: specialists.map(worker),
       tools: [writeReport(folder)],
@@ -57,10 +61,21 @@ function surveyWorker(area: SurveyArea, { folder, model }: Pick<DemoSettings, 'f
     effect: 'read',
     execute: (input, { signal }) => {
       const now = Date.parse((input as { readonly at?: string }).at ?? '')
-      return surveys[area](folder, { signal, ...(Number.isNaN(now) ? {} : { now }), ...(model === undefined ? {} : { limits: { maxListed: listedForModel } }) })
+      return surveys[area](folder, {
+        signal,
+        ...(Number.isNaN(now) ? {} : { now }),
+        ...(model === undefined ? {} : { limits: { maxListed: listedForModel } }),
+      })
     },
   })
-  return agent({ name: area, description: descriptions[area], instructions: `You survey ${folder}.`, model: workerRule(area), tools: [survey], output: { type: 'object' } })
+  return agent({
+    name: area,
+    description: descriptions[area],
+    instructions: `You survey ${folder}.`,
+    model: workerRule(area),
+    tools: [survey],
+    output: { type: 'object' },
+  })
 }
 
 function writeReport(folder: string) {
@@ -68,7 +83,11 @@ function writeReport(folder: string) {
   return tool({
     name: 'write_report',
     description: `Writes the report to ${path}. A human approves it first.`,
-    input: { type: 'object', properties: { report: { type: 'string', description: 'the whole report, in Markdown' } }, required: ['report'] },
+    input: {
+      type: 'object',
+      properties: { report: { type: 'string', description: 'the whole report, in Markdown' } },
+      required: ['report'],
+    },
     sensitive: true,
     effect: 'idempotent',
     approval: { reason: `writes ${path}`, risk: 'medium', timeoutMs: week },

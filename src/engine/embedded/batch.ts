@@ -112,7 +112,17 @@ export const emptyBatch = (owner: string): Batch => ({
 
 /** True if a commit of this batch would change nothing. */
 export const isEmpty = (b: Batch): boolean =>
-  b.log.length + b.rows.length + b.values.length + b.taken.length + b.parked.length + b.closed.length + b.control.length + b.runs.length + b.accounts.length + b.stuck.length === 0
+  b.log.length +
+    b.rows.length +
+    b.values.length +
+    b.taken.length +
+    b.parked.length +
+    b.closed.length +
+    b.control.length +
+    b.runs.length +
+    b.accounts.length +
+    b.stuck.length ===
+  0
 
 /** Applies batches on one connection. */
 export class BatchWriter {
@@ -124,7 +134,10 @@ export class BatchWriter {
   readonly #checked = new Map<RunId, number>()
 
   constructor(db: DatabaseSync) {
-    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
+    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
+      keyof typeof statements,
+      StatementSync
+    >
     this.#version = this.#dataVersion()
   }
 
@@ -238,7 +251,9 @@ export class BatchWriter {
       s.row.run(row.act, row.key, row.body)
       return 'accepted'
     }
-    const asked = (s.questions.all(row.act, row.key) as { id: string; key: string; kind: string }[]).find((q) => row.kinds?.includes(q.kind) ?? true)
+    const asked = (s.questions.all(row.act, row.key) as { id: string; key: string; kind: string }[]).find(
+      (q) => row.kinds?.includes(q.kind) ?? true,
+    )
     if (asked === undefined) {
       if (s.rowExists.get(row.act, row.key) !== undefined) return 'lost'
       return s.num.get(row.act) === undefined ? 'unknown' : 'closed'

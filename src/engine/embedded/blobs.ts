@@ -24,7 +24,8 @@ export function pack(text: string, keep: (hash: string, body: string) => void): 
   const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
     if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
     // Somebody's own object with our mark is put aside whole, so that it comes back as it was.
-    if (typeof value === 'object' && value !== null && mark in value && !hashes.includes(String((value as Record<string, unknown>)[mark]))) return aside(JSON.stringify(value))
+    if (typeof value === 'object' && value !== null && mark in value && !hashes.includes(String((value as Record<string, unknown>)[mark])))
+      return aside(JSON.stringify(value))
     return value
   })
   return hashes.length === 0 ? undefined : { body, hashes }

@@ -13,6 +13,7 @@ import { Effects } from '../effects.ts'
 import type { Operation } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from './batch.ts'
+import type { CrashPoint, Desk, DeskOptions } from './desk.ts'
 import { Keeper } from './keeper.ts'
 import type { Lease } from './lease.ts'
 import type { Reader } from './reader.ts'
@@ -22,19 +23,6 @@ import type { Run } from './run.ts'
 import { storeError } from './schema.ts'
 import type { Writer } from './writer.ts'
 
-/** Where tests can let a process die (K6). */
-export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
-
-/** What the driver is told. */
-export interface DriverOptions {
-  readonly file: string
-  readonly clock: Clock
-  readonly strict: boolean
-  readonly parkAfterMs: number
-  readonly warn: (code: string, message: string) => void
-  readonly crash: ((point: CrashPoint) => boolean) | undefined
-}
-
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
 const commitCap = 2_000
 const yieldAfterMs = 5
@@ -43,8 +31,8 @@ const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 /** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 
-export class Driver {
-  readonly options: DriverOptions
+export class Driver implements Desk {
+  readonly options: DeskOptions
   readonly reader: Reader
   readonly writer: Writer
   readonly lease: Lease
@@ -79,7 +67,7 @@ export class Driver {
   #callOffTimer: (() => void) | undefined
   #timerAt = Infinity
 
-  constructor(options: DriverOptions, reader: Reader, writer: Writer, lease: Lease) {
+  constructor(options: DeskOptions, reader: Reader, writer: Writer, lease: Lease) {
     this.options = options
     this.reader = reader
     this.writer = writer
@@ -195,7 +183,8 @@ export class Driver {
         for (const key of activation.taken) this.batch.taken.push({ act: activation.id, key })
         activation.taken = []
       }
-      for (const account of run.accounts.values()) if (account.dirty) this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
+      for (const account of run.accounts.values())
+        if (account.dirty) this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
       this.keeper.notePaused(run)
       if (this.#mayPark(run)) this.#park(run)
     }
@@ -209,7 +198,13 @@ export class Driver {
     }
     run.quietSince ??= this.clock.now()
     const patience = this.options.parkAfterMs
-    return run.questions > 0 || run.stuck !== undefined || run.pause !== undefined || this.runs.size > residentCap || this.clock.now() - run.quietSince >= patience
+    return (
+      run.questions > 0 ||
+      run.stuck !== undefined ||
+      run.pause !== undefined ||
+      this.runs.size > residentCap ||
+      this.clock.now() - run.quietSince >= patience
+    )
   }
 
   #hasReady(run: Run): boolean {
@@ -226,7 +221,8 @@ export class Driver {
   parkQuiet(): void {
     const now = this.clock.now()
     for (const run of this.runs.values()) {
-      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs && run.quiet && !this.#hasReady(run)) this.#touched.add(run.id)
+      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs && run.quiet && !this.#hasReady(run))
+        this.#touched.add(run.id)
     }
     if (this.#touched.size > 0) this.schedule()
   }
@@ -359,7 +355,9 @@ export class Driver {
     this.#timerAt = Infinity
     if (this.dead) return
     const due = this.reader.due(this.clock.now())
-    const posts = due.map(({ act, address }) => this.post({ act, target: 'question', key: address, kinds: undefined, body: JSON.stringify({ type: 'deadline', address }) }))
+    const posts = due.map(({ act, address }) =>
+      this.post({ act, target: 'question', key: address, kinds: undefined, body: JSON.stringify({ type: 'deadline', address }) }),
+    )
     await Promise.allSettled(posts)
     // A timer may fire a millisecond early: then nothing was due, and the same moment is armed again.
     if (!this.dead) this.armTimer(this.reader.nextDeadline())
@@ -382,5 +380,4 @@ export class Driver {
     this.dead = true
     this.#callOffTimer?.()
   }
-
 }

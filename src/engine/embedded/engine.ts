@@ -9,8 +9,10 @@ import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts
 import type { Registry } from '../context.ts'
 import type { Engine, LivePart, Post, PostResult, Question, RunEnd, RunFilter, RunSummary, StartRun } from '../port.ts'
 import { pack } from './blobs.ts'
-import { Driver, type CrashPoint } from './driver.ts'
+import type { CrashPoint } from './desk.ts'
+import { Driver } from './driver.ts'
 import { Lease } from './lease.ts'
+import { News } from './news.ts'
 import { Reader } from './reader.ts'
 import { removeRun } from './remove.ts'
 import { Run } from './run.ts'
@@ -43,12 +45,6 @@ export interface EmbeddedOptions {
   readonly crash?: (point: CrashPoint) => boolean
 }
 
-interface Watcher {
-  readonly run: RunId
-  readonly from: number
-  readonly resolve: () => void
-}
-
 /** Opens the embedded engine. Throws `store.*`: a foreign, newer, corrupt, locked or unwritable file is left as it is. */
 export function createEmbeddedEngine(options: EmbeddedOptions): EmbeddedEngine {
   return new EmbeddedEngine(options)
@@ -61,9 +57,7 @@ export class EmbeddedEngine implements Engine {
   readonly #reader: Reader
   readonly #writer: Writer
   readonly #lease: Lease
-  readonly #outcomes = new Map<RunId, { resolve: (end: RunEnd) => void; reject: (error: Error) => void }[]>()
-  readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
-  #watchers = new Set<Watcher>()
+  readonly #news: News
   #watch: ReturnType<typeof setInterval> | undefined
   #lastCare = 0
   #lastRetention = 0
@@ -92,10 +86,14 @@ export class EmbeddedEngine implements Engine {
       this.#writer,
       this.#lease,
     )
-    this.driver.onChange = (runs) => this.#changed(runs)
-    this.driver.onEnd = (run, end) => this.#ended(run, end)
-    this.driver.onPart = (run, part) => this.#part(run, part)
-    this.driver.onStoreFailure = (error, runs) => this.#storeFailed(error, runs)
+    this.#news = new News(this.#reader, (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()))
+    this.driver.onChange = (runs) => this.#news.changed(runs, this.driver.runs)
+    this.driver.onEnd = (run, end) => this.#news.ended(run, end)
+    this.driver.onPart = (run, part) => this.#news.part(run, part)
+    this.driver.onStoreFailure = (error, runs) => {
+      this.driver.options.warn(error.code, error.message)
+      this.#news.failed(error, runs)
+    }
     this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
     this.#watch.unref()
   }
@@ -125,12 +123,25 @@ export class EmbeddedEngine implements Engine {
     if (this.#starting.has(id) || this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
     const caller = request.caller ?? {}
     const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
-    const row = { id, agent: request.agent, version: request.version, caller: request.caller === undefined ? null : JSON.stringify(caller), at: this.#clock.now() }
+    const row = {
+      id,
+      agent: request.agent,
+      version: request.version,
+      caller: request.caller === undefined ? null : JSON.stringify(caller),
+      at: this.#clock.now(),
+    }
     this.driver.batch.runs.push({ ...row, owner: driving ? this.#lease.id : null })
     if (driving) {
       const run = new Run(id, 1, caller)
       this.driver.runs.set(id, run)
-      this.driver.keeper.birth(run, rootActivation(id), { agent: request.agent, version: request.version, input: request.input, parentPath: [], limits: request.limits, caller: request.caller })
+      this.driver.keeper.birth(run, rootActivation(id), {
+        agent: request.agent,
+        version: request.version,
+        input: request.input,
+        parentPath: [],
+        limits: request.limits,
+        caller: request.caller,
+      })
     } else this.#writeBirth(request)
     if (driving && !this.#lease.fresh) this.#lease.beat()
     this.driver.schedule()
@@ -153,7 +164,8 @@ export class EmbeddedEngine implements Engine {
     const packed = pack(text, (hash, body) => batch.blobs.set(hash, body))
     batch.acts.push(act)
     batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: packed?.body ?? text, blobs: packed?.hashes })
-    if (limits !== undefined) batch.accounts.push({ act, run: request.run, body: JSON.stringify({ limits, spent: {}, reserved: {}, ms: 0, unknown: 0 }) })
+    if (limits !== undefined)
+      batch.accounts.push({ act, run: request.run, body: JSON.stringify({ limits, spent: {}, reserved: {}, ms: 0, unknown: 0 }) })
   }
 
   /** The same id again: fine if it is the same request, else the caller has made a mistake. */
@@ -161,9 +173,14 @@ export class EmbeddedEngine implements Engine {
     if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
     const first = this.#reader.activation(rootActivation(request.run)).next().value
     const event = first?.event
-    const same = event?.type === 'activation.started' && event.agent === request.agent && canonical(event.input) === canonical(JSON.parse(JSON.stringify(request.input)) as typeof request.input)
+    const same =
+      event?.type === 'activation.started' &&
+      event.agent === request.agent &&
+      canonical(event.input) === canonical(JSON.parse(JSON.stringify(request.input)) as typeof request.input)
     if (!same) {
-      throw new ReeveError('run.conflict', `run ${request.run} exists already, with another agent or input`, { hint: 'Use a new run id, or the handle of the existing run.' })
+      throw new ReeveError('run.conflict', `run ${request.run} exists already, with another agent or input`, {
+        hint: 'Use a new run id, or the handle of the existing run.',
+      })
     }
     return { created: false }
   }
@@ -187,7 +204,13 @@ export class EmbeddedEngine implements Engine {
         return this.driver.post({ act: post.activation, target: 'question', key: post.address, kinds: ['in-doubt'], body })
       case 'settle-divergence': {
         const asked = this.#reader.questions().find((q) => q.activation === post.activation && q.kind === 'diverged')
-        return this.driver.post({ act: post.activation, target: 'question', key: asked?.address ?? post.address, kinds: ['diverged'], body })
+        return this.driver.post({
+          act: post.activation,
+          target: 'question',
+          key: asked?.address ?? post.address,
+          kinds: ['diverged'],
+          body,
+        })
       }
     }
   }
@@ -201,12 +224,7 @@ export class EmbeddedEngine implements Engine {
     if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) {
       return Promise.reject(new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' }))
     }
-    return new Promise((resolve, reject) => {
-      const waiting = this.#outcomes.get(run)
-      if (waiting === undefined) this.#outcomes.set(run, [{ resolve, reject }])
-      else waiting.push({ resolve, reject })
-      this.#keepAlive()
-    })
+    return this.#news.outcome(run)
   }
 
   summary(run: RunId): Promise<RunSummary | undefined> {
@@ -232,74 +250,10 @@ export class EmbeddedEngine implements Engine {
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
-    if (this.#closed || signal?.aborted === true || this.#reader.hasNews(run, from) || this.#reader.run(run)?.ended != null) return Promise.resolve()
-    return new Promise((resolve) => {
-      const watcher: Watcher = {
-        run,
-        from,
-        resolve: () => {
-          this.#watchers.delete(watcher)
-          signal?.removeEventListener('abort', watcher.resolve)
-          this.#keepAlive()
-          resolve()
-        },
-      }
-      signal?.addEventListener('abort', watcher.resolve)
-      this.#watchers.add(watcher)
-      this.#keepAlive()
-    })
+    return this.#closed ? Promise.resolve() : this.#news.watch(run, from, signal)
   }
-
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
-    let heard = this.#listeners.get(run)
-    if (heard === undefined) this.#listeners.set(run, (heard = new Set()))
-    heard.add(hear)
-    return () => {
-      heard.delete(hear)
-      if (heard.size === 0) this.#listeners.delete(run)
-    }
-  }
-
-  // ---- news ------------------------------------------------------------------------------------------------------------------------
-
-  #part(run: RunId, part: LivePart): void {
-    for (const hear of this.#listeners.get(run) ?? []) hear(part)
-  }
-
-  #changed(runs: ReadonlySet<RunId> | 'all'): void {
-    for (const watcher of [...this.#watchers]) {
-      if (runs === 'all' ? this.#reader.hasNews(watcher.run, watcher.from) || this.#reader.run(watcher.run)?.ended != null : runs.has(watcher.run)) watcher.resolve()
-    }
-    if (runs !== 'all') return
-    for (const run of [...this.#outcomes.keys()]) {
-      if (this.driver.runs.has(run) || this.#reader.run(run)?.ended == null) continue
-      const end = this.#reader.end(run)
-      if (end !== undefined) this.#ended(run, end)
-    }
-  }
-
-  #ended(run: RunId, end: RunEnd): void {
-    const waiting = this.#outcomes.get(run) ?? []
-    this.#outcomes.delete(run)
-    for (const { resolve } of waiting) resolve(end)
-    for (const watcher of [...this.#watchers]) if (watcher.run === run) watcher.resolve()
-    this.#keepAlive()
-  }
-
-  #storeFailed(error: ReeveError, runs: readonly RunId[]): void {
-    this.driver.options.warn(error.code, error.message)
-    for (const run of runs) {
-      const waiting = this.#outcomes.get(run) ?? []
-      this.#outcomes.delete(run)
-      for (const { reject } of waiting) reject(error)
-    }
-    this.#keepAlive()
-  }
-
-  /** A process that awaits a run must not end while the run can still move. */
-  #keepAlive(): void {
-    if (this.#outcomes.size + this.#watchers.size > 0) this.#watch?.ref()
-    else this.#watch?.unref()
+    return this.#news.listen(run, hear)
   }
 
   // ---- the watch: one for the whole process ----------------------------------------------------------------------------------------
@@ -335,13 +289,15 @@ export class EmbeddedEngine implements Engine {
   }
 
   #forgetOld(before: number): void {
-    for (const summary of this.#reader.summaries()) if (summary.endedAt !== undefined && summary.endedAt < before) removeRun(this.#reader.db, summary.run)
+    for (const summary of this.#reader.summaries())
+      if (summary.endedAt !== undefined && summary.endedAt < before) removeRun(this.#reader.db, summary.run)
   }
 
   remove(run: RunId): Promise<void> {
     return this.#read(() => {
       const row = this.#reader.run(run)
-      if (row === undefined) throw new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' })
+      if (row === undefined)
+        throw new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' })
       if (row.ended === null) throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
       removeRun(this.#reader.db, run)
     })
@@ -360,10 +316,11 @@ export class EmbeddedEngine implements Engine {
     if (!this.driver.dead) await this.driver.finish()
     this.driver.stop()
     await this.#writer.close()
-    const closed = new ReeveError('engine.closed', 'the engine was closed before this run had ended; the run is kept and goes on when it is opened again')
-    for (const waiting of this.#outcomes.values()) for (const { reject } of waiting) reject(closed)
-    this.#outcomes.clear()
-    for (const watcher of [...this.#watchers]) watcher.resolve()
+    const closed = new ReeveError(
+      'engine.closed',
+      'the engine was closed before this run had ended; the run is kept and goes on when it is opened again',
+    )
+    this.#news.close(closed)
     try {
       if (this.#options.crash === undefined || !this.driver.dead) this.#lease.end()
     } finally {

@@ -1,3 +1,3 @@
 /** The embedded engine's door. */
 export { createEmbeddedEngine, EmbeddedEngine, type EmbeddedOptions } from './engine.ts'
-export type { CrashPoint } from './driver.ts'
+export type { CrashPoint } from './desk.ts'

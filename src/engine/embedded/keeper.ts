@@ -5,40 +5,54 @@
  * Does not own: when a batch is committed (driver.ts).
  * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they occur).
  */
-import { derivedId, failed, failure, rootActivation, runOf, type ActivationId, type Clock, type Failure, type Json, type MessageId, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  failed,
+  failure,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type Clock,
+  type Failure,
+  type Json,
+  type MessageId,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
 import { encode, type AskOpened, type Caller, type Charge, type JournalEvent, type StepSettled } from '../../journal/index.ts'
-import { Account, reserveAll } from '../account.ts'
+import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
 import { Effects, encodeEnd, type EffectsHost } from '../effects.ts'
-import type { Host } from '../host.ts'
 import type { Operation, Owner } from '../operation.ts'
 import { pack } from './blobs.ts'
-import type { Driver } from './driver.ts'
+import type { Desk, Keeping } from './desk.ts'
+import { accountsOf, enter, leave, reserve, settle } from './ledger.ts'
+import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import type { Run } from './run.ts'
+import { readValue, updateValue } from './values.ts'
 
-export class Keeper implements Host, EffectsHost {
-  readonly #driver: Driver
+export class Keeper implements Keeping, EffectsHost {
+  readonly #desk: Desk
   #warned = new Set<string>()
 
-  constructor(driver: Driver) {
-    this.#driver = driver
+  constructor(desk: Desk) {
+    this.#desk = desk
   }
 
   get clock(): Clock {
-    return this.#driver.clock
+    return this.#desk.clock
   }
   get strict(): boolean {
-    return this.#driver.options.strict
+    return this.#desk.options.strict
   }
   now(): number {
-    return this.#driver.clock.now()
+    return this.#desk.clock.now()
   }
   warn(code: string, message: string): void {
-    this.#driver.options.warn(code, message)
+    this.#desk.options.warn(code, message)
   }
   #run(activation: ActivationId): Run | undefined {
-    return this.#driver.runs.get(runOf(activation))
+    return this.#desk.runs.get(runOf(activation))
   }
   callerOf(activation: ActivationId): Caller {
     return this.#run(activation)?.caller ?? {}
@@ -48,26 +62,26 @@ export class Keeper implements Host, EffectsHost {
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string {
     const text = encoded ?? encode(event)
-    const driver = this.#driver
+    const desk = this.#desk
     const run = this.#run(activation.id)
-    if (activation.discarded || run === undefined || driver.crashAtAppend()) return text
-    const packed = pack(text, (hash, body) => driver.batch.blobs.set(hash, body))
-    driver.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: packed?.body ?? text, blobs: packed?.hashes })
-    if (event.type === 'step.settled') driver.recordedSteps.push(`${activation.id}:${event.address}`)
-    driver.touch(run)
-    driver.schedule()
+    if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
+    const packed = pack(text, (hash, body) => desk.batch.blobs.set(hash, body))
+    desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: packed?.body ?? text, blobs: packed?.hashes })
+    if (event.type === 'step.settled') desk.recordedSteps.push(`${activation.id}:${event.address}`)
+    desk.touch(run)
+    desk.schedule()
     return text
   }
 
   ready(activation: Owner): void {
-    this.#driver.ready.add(activation as Activation)
-    this.#driver.schedule()
+    this.#desk.ready.add(activation as Activation)
+    this.#desk.schedule()
   }
 
   // ---- orchestration ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
-    const registry = this.#driver.registry
+    const registry = this.#desk.registry
     const exact = registry?.find(activation.birth.agent, activation.version)
     if (exact !== undefined) return exact
     const newest = registry?.find(activation.birth.agent)
@@ -76,7 +90,10 @@ export class Keeper implements Host, EffectsHost {
       activation.version = newest.version
       return newest
     }
-    const missing = newest === undefined ? `the agent "${activation.birth.agent}" is not registered` : `version ${activation.version} of "${activation.birth.agent}" is not registered`
+    const missing =
+      newest === undefined
+        ? `the agent "${activation.birth.agent}" is not registered`
+        : `version ${activation.version} of "${activation.birth.agent}" is not registered`
     activation.stuck = missing
     this.#stick(activation, missing)
     return undefined
@@ -86,9 +103,9 @@ export class Keeper implements Host, EffectsHost {
     const run = this.#run(activation.id)
     if (run === undefined) return
     run.stuck = reason
-    this.#driver.batch.stuck.push({ run: run.id, reason })
-    this.#driver.touch(run)
-    this.#driver.schedule()
+    this.#desk.batch.stuck.push({ run: run.id, reason })
+    this.#desk.touch(run)
+    this.#desk.schedule()
   }
 
   foreignAwait(activation: Activation): void {
@@ -101,11 +118,7 @@ export class Keeper implements Host, EffectsHost {
   }
 
   openDivergence(activation: Owner, address: string, unclaimed: readonly string[]): void {
-    const id = derivedId('int', activation.id, 'diverged', address, String(activation.seq > 0 ? unclaimed.join() : ''))
-    if (!this.#driver.reader.questionExists(id)) {
-      this.append(activation, { type: 'replay.diverged', address, unclaimed }, this.now())
-      this.#question(activation, { id, address, key: `!diverged:${address}`, kind: 'diverged', until: null, body: { address, unclaimed } })
-    }
+    putDivergence(this.#desk, activation, address, unclaimed)
     this.#stick(activation, `replay.diverged: ${activation.stuck ?? address}`)
   }
 
@@ -115,30 +128,31 @@ export class Keeper implements Host, EffectsHost {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
     run.out.add(op)
-    for (const account of op.owner.birth.accounts) this.#enter(account)
-    this.#driver.outbox.push(op)
-    this.#driver.schedule()
+    enter(this.#desk, op.owner)
+    this.#desk.outbox.push(op)
+    this.#desk.schedule()
   }
 
   inFlight(op: Operation): boolean {
-    return this.#driver.effects.has(op)
+    return this.#desk.effects.has(op)
   }
 
   /** The log it depends on is durable. Pause and stop are looked at once more, then it leaves. */
   release(op: Operation): void {
     const run = this.#run(op.owner.id)
     if (run === undefined || !run.out.has(op)) return
-    if (op.stopped !== undefined && !this.#driver.effects.has(op)) this.#arrived(op, { type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason: op.stopped } })
+    if (op.stopped !== undefined && !this.#desk.effects.has(op))
+      this.#arrived(op, { type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason: op.stopped } })
     else if (run.holds(op)) this.#hold(run, op)
-    else this.#driver.effects.release(op)
+    else this.#desk.effects.release(op)
   }
 
   #hold(run: Run, op: Operation): void {
     run.out.delete(op)
     run.held.push(op)
-    for (const account of op.owner.birth.accounts) account.leave(this.now())
-    this.#driver.touch(run)
-    this.#driver.schedule()
+    leave(this.#desk, op.owner)
+    this.#desk.touch(run)
+    this.#desk.schedule()
   }
 
   abort(op: Operation): void {
@@ -148,8 +162,9 @@ export class Keeper implements Host, EffectsHost {
     const held = run.held.indexOf(op)
     if (held >= 0) run.held.splice(held, 1)
     if (op.doubt !== undefined) this.closeQuestion(op)
-    if (held >= 0 || op.doubt !== undefined) op.owner.arrive({ type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason } })
-    else this.#driver.effects.abort(op, reason)
+    if (held >= 0 || op.doubt !== undefined)
+      op.owner.arrive({ type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason } })
+    else this.#desk.effects.abort(op, reason)
   }
 
   epochOf(op: Operation): number {
@@ -162,7 +177,7 @@ export class Keeper implements Host, EffectsHost {
 
   mayRetry(op: Operation): boolean {
     const run = this.#run(op.owner.id)
-    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#driver.dead && this.#driver.lease.fresh
+    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#desk.dead && this.#desk.lease.fresh
   }
 
   calledBack(op: Operation): void {
@@ -170,30 +185,30 @@ export class Keeper implements Host, EffectsHost {
     if (run === undefined || op.owner.discarded) return
     if (run.holds(op)) this.#hold(run, op)
     else {
-      this.#driver.outbox.push(op)
-      this.#driver.schedule()
+      this.#desk.outbox.push(op)
+      this.#desk.schedule()
     }
   }
 
   ended(op: Operation, event: StepSettled): void {
-    if (this.#driver.dead) return
+    if (this.#desk.dead) return
     this.#arrived(op, event)
   }
 
   #arrived(op: Operation, event: StepSettled): void {
     const run = this.#run(op.owner.id)
     if (run?.out.delete(op) === true) {
-      for (const account of op.owner.birth.accounts) account.leave(this.now())
-      this.#driver.touch(run)
+      leave(this.#desk, op.owner)
+      this.#desk.touch(run)
     }
-    if (op.owner.outcome !== undefined) return this.#driver.effects.forget(Effects.key(op))
+    if (op.owner.outcome !== undefined) return this.#desk.effects.forget(Effects.key(op))
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
-    if (run !== undefined) this.#driver.schedule()
+    if (run !== undefined) this.#desk.schedule()
   }
 
   part(op: Operation, attempt: number, part: Json): void {
-    this.#driver.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, part })
+    this.#desk.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, part })
   }
 
   // ---- workers ---------------------------------------------------------------------------------------------------------------------
@@ -209,24 +224,60 @@ export class Keeper implements Host, EffectsHost {
       if (known.outcome !== undefined) this.#workerEnded(op, known.outcome, known.usage)
       return
     }
-    const found = this.#driver.registry?.find(agent, options.version)
+    const found = this.#desk.registry?.find(agent, options.version)
     if (found === undefined) {
-      op.owner.arrive({ type: 'worker.settled', address: op.address, outcome: failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation')) })
+      op.owner.arrive({
+        type: 'worker.settled',
+        address: op.address,
+        outcome: failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation')),
+      })
       return
     }
-    this.birth(run, id, { agent, version: found.version, input, parentPath: op.owner.birth.path, limits: options.limits, caller: undefined })
+    this.birth(run, id, {
+      agent,
+      version: found.version,
+      input,
+      parentPath: op.owner.birth.path,
+      limits: options.limits,
+      caller: undefined,
+    })
   }
 
-  birth(run: Run, id: ActivationId, born: { agent: string; version: string; input: Json; parentPath: readonly string[]; limits: StartOptions['limits']; caller: Caller | undefined }): Activation {
+  birth(
+    run: Run,
+    id: ActivationId,
+    born: {
+      agent: string
+      version: string
+      input: Json
+      parentPath: readonly string[]
+      limits: StartOptions['limits']
+      caller: Caller | undefined
+    },
+  ): Activation {
     const at = this.now()
     const { agent, version } = born
     if (born.limits !== undefined && Object.keys(born.limits).length > 0) run.accounts.set(id, new Account(id, born.limits))
-    const event: JournalEvent = { type: 'activation.started', agent, version, input: born.input, ...(born.caller === undefined ? {} : { caller: born.caller }) }
+    const event: JournalEvent = {
+      type: 'activation.started',
+      agent,
+      version,
+      input: born.input,
+      ...(born.caller === undefined ? {} : { caller: born.caller }),
+    }
     const text = encode(event)
     const { input } = JSON.parse(text) as { input: Json }
-    const activation = new Activation(this, { id, agent, version, input, path: [...born.parentPath, agent], accounts: this.accountsOf(run, id), at })
+    const activation = new Activation(this, {
+      id,
+      agent,
+      version,
+      input,
+      path: [...born.parentPath, agent],
+      accounts: this.accountsOf(run, id),
+      at,
+    })
     run.activations.set(id, activation)
-    this.#driver.batch.acts.push(id)
+    this.#desk.batch.acts.push(id)
     this.append(activation, event, at, text)
     this.ready(activation)
     return activation
@@ -234,15 +285,15 @@ export class Keeper implements Host, EffectsHost {
 
   #settledOrLoaded(run: Run, op: Operation): Activation | 'settled' | undefined {
     const id = op.id as ActivationId
-    const last = this.#driver.reader.lastEvent(id)
+    const last = this.#desk.reader.lastEvent(id)
     if (last === undefined) return undefined
     if (last.type === 'activation.settled') {
-      for (const row of run.mail.get(id) ?? []) this.#driver.batch.taken.push({ act: id, key: row.key })
+      for (const row of run.mail.get(id) ?? []) this.#desk.batch.taken.push({ act: id, key: row.key })
       run.mail.delete(id)
       this.#workerEnded(op, last.outcome, last.usage ?? [])
       return 'settled'
     }
-    return this.#driver.residents.load(run, id, op.owner.birth.path)
+    return this.#desk.residents.load(run, id, op.owner.birth.path)
   }
 
   #workerEnded(op: Operation, outcome: Outcome, usage: Usage): void {
@@ -258,124 +309,59 @@ export class Keeper implements Host, EffectsHost {
     const activation = owner as Activation
     const run = this.#run(activation.id)
     if (run === undefined) return
-    this.#driver.leaves(activation)
+    this.#desk.leaves(activation)
     for (const op of [...run.out]) {
       if (op.owner !== activation) continue
       run.out.delete(op)
-      for (const account of activation.birth.accounts) account.leave(this.now())
+      leave(this.#desk, activation)
     }
     run.held = run.held.filter((op) => op.owner !== activation)
-    if (activation.asked && !recorded) this.#driver.batch.closedActs.push(activation.id)
+    if (activation.asked && !recorded) this.#desk.batch.closedActs.push(activation.id)
     if (activation.id === rootActivation(run.id)) {
       run.ended = true
-      if (!recorded) this.#driver.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
-      this.#driver.ends.set(run.id, { outcome, usage })
+      if (!recorded) this.#desk.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
+      this.#desk.ends.set(run.id, { outcome, usage })
     } else {
       const cut = activation.id.lastIndexOf('>')
       const parent = run.activations.get(activation.id.slice(0, cut) as ActivationId)
       const op = parent?.operations.get(activation.id.slice(cut + 1))
       if (op !== undefined && !op.endRecorded) this.#workerEnded(op, outcome, usage)
     }
-    this.#driver.touch(run)
-    this.#driver.schedule()
+    this.#desk.touch(run)
+    this.#desk.schedule()
   }
 
   // ---- questions and messages ------------------------------------------------------------------------------------------------------
 
   openQuestion(op: Operation, event: AskOpened): void {
-    const kind = event.type === 'timer.set' ? 'timer' : event.type === 'approval.requested' ? 'approval' : 'interrupt'
-    const id = event.type === 'timer.set' ? `${op.owner.id}:${op.address}` : event.id
-    this.#question(op.owner, { id, address: op.address, key: op.address, kind, until: event.until ?? null, body: event as unknown as Json })
+    putAsk(this.#desk, op, event)
   }
-
-  #question(activation: Owner, q: { id: string; address: string; key: string; kind: string; until: number | null; body: Json }): void {
-    const run = this.#run(activation.id)
-    if (run === undefined || activation.discarded) return
-    if (q.kind !== 'timer') run.questions++
-    this.#driver.batch.questions.push({ ...q, act: activation.id, at: this.now(), body: JSON.stringify(q.body) })
-  }
-
   closeQuestion(op: Operation): void {
-    const run = this.#run(op.owner.id)
-    if (run === undefined || op.owner.discarded) return
-    if (op.type !== 'timer.set') run.questions = Math.max(0, run.questions - 1)
-    this.#driver.batch.closed.push({ act: op.owner.id, address: op.address })
-    this.#driver.touch(run)
-    this.#driver.schedule()
+    dropQuestion(this.#desk, op)
   }
-
   openDoubt(op: Operation, isNew: boolean): void {
-    const id = derivedId('int', op.owner.id, op.address, String(op.rounds))
-    if (isNew) this.append(op.owner, { type: 'effect.in-doubt', address: op.address, id, round: op.rounds }, this.now())
-    const key = `${op.address}!doubt${op.rounds}`
-    if (isNew) this.#question(op.owner, { id, address: op.address, key, kind: 'in-doubt', until: null, body: { address: op.address, path: op.owner.birth.path, round: op.rounds, key: Effects.key(op) } })
-    const run = this.#run(op.owner.id)
-    const early = run?.doubts.get(`${op.owner.id}:${key}`)
-    if (early !== undefined) early()
+    putDoubt(this.#desk, op, isNew)
   }
-
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
-    const row = { act: to, target: 'activation', key: id, kinds: undefined, body: JSON.stringify({ type: 'message', id, from: from.id, body }) } as const
-    this.#driver.post(row).then(
-      (result) => {
-        if (result === 'unknown' || result === 'closed') from.arrive({ type: 'message.refused', id, reason: result })
-      },
-      () => undefined,
-    )
+    putMessage(this.#desk, from, to, id, body)
   }
 
-  // ---- accounts --------------------------------------------------------------------------------------------------------------------
+  // ---- accounts and values ---------------------------------------------------------------------------------------------------------
 
-  /** The accounts that an activation's charges count on: its own and those of everybody above it. */
   accountsOf(run: Run, id: ActivationId): Account[] {
-    if (run.accounts.size === 0) return []
-    const accounts: Account[] = []
-    for (const account of run.accounts.values()) if (id === account.activation || id.startsWith(`${account.activation}>`)) accounts.push(account)
-    return accounts
+    return accountsOf(run, id)
   }
-
   reserve(activation: Owner, charge: Charge): Failure | undefined {
-    const refused = reserveAll(activation.birth.accounts, charge)
-    if (refused === undefined) return undefined
-    const { account, limit } = refused
-    const whose = account.activation === activation.id ? 'its own' : `the ${limit} limit of a leader`
-    return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details: { limit, activation: account.activation, max: account.limits[limit]! } })
+    return reserve(activation, charge)
   }
-
   settle(activation: Owner, reserved: Charge, actual: Charge | undefined): void {
-    for (const account of activation.birth.accounts) account.settle(reserved, actual)
+    settle(activation, reserved, actual)
   }
-
-  #enter(account: Account): void {
-    const until = account.enter(this.now())
-    if (until === undefined) return
-    this.clock.timer(until, () => {
-      const activation = this.#run(account.activation)?.activations.get(account.activation)
-      if (activation === undefined || activation.cancelKnown || !account.minutesUsed(this.now())) return
-      activation.arrive({ type: 'cancel.received', reason: `worked for ${account.limits.minutes} minutes`, limit: 'minutes' })
-    })
-  }
-
-  // ---- values ----------------------------------------------------------------------------------------------------------------------
-
-  #stream(activation: Owner): string {
-    return this.callerOf(activation.id).session ?? `ses_${runOf(activation.id)}`
-  }
-
   readValue(activation: Owner, key: string): Promise<Json> {
-    return Promise.resolve(this.#driver.reader.value(this.#stream(activation), key).value)
+    return readValue(this.#desk, this.callerOf(activation.id), activation, key)
   }
-
-  async updateValue(activation: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
-    const stream = this.#stream(activation)
-    for (;;) {
-      const { version, value } = this.#driver.reader.value(stream, key)
-      const changed = change(value) ?? null
-      const event = encode({ type: 'value.updated', key, value: changed, version: version + 1, by: runOf(activation.id) })
-      const result = await this.#driver.writeValue({ stream, key, expected: version, body: JSON.stringify(changed), once, event, at: this.now() })
-      if (result.status === 'written') return changed
-      if (result.status === 'repeated') return JSON.parse(result.body) as Json
-    }
+  updateValue(activation: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+    return updateValue(this.#desk, this.callerOf(activation.id), activation, key, change, once)
   }
 
   // ---- pause -----------------------------------------------------------------------------------------------------------------------
@@ -386,7 +372,6 @@ export class Keeper implements Host, EffectsHost {
     if (run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
     run.pause.reached = true
     this.append(root, { type: 'run.paused' }, this.now())
-    this.#driver.batch.control.push({ run: run.id, state: 'paused' })
+    this.#desk.batch.control.push({ run: run.id, state: 'paused' })
   }
 }
-

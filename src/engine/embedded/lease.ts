@@ -49,7 +49,10 @@ export class Lease {
     this.#db = db
     this.#clock = clock
     this.#leaseMs = leaseMs
-    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
+    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
+      keyof typeof statements,
+      StatementSync
+    >
   }
 
   /** Whether this process may believe that its runs are its own. False after it stood still for longer than the lease: then it must look first. */
@@ -127,6 +130,7 @@ const statements = {
   release: 'UPDATE run SET owner = NULL WHERE owner = ? AND ended IS NULL',
   releaseStray: 'UPDATE run SET owner = NULL WHERE ended IS NULL AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
   forget: 'DELETE FROM process WHERE id = ?',
-  claim: 'UPDATE run SET owner = ?, epoch = epoch + 1, parked = 0 WHERE id = ? AND ended IS NULL AND (owner IS NULL OR owner = ?) RETURNING epoch',
+  claim:
+    'UPDATE run SET owner = ?, epoch = epoch + 1, parked = 0 WHERE id = ? AND ended IS NULL AND (owner IS NULL OR owner = ?) RETURNING epoch',
   held: 'SELECT owner, epoch FROM run WHERE id = ?',
 } as const

@@ -6,7 +6,7 @@
  */
 import { completed, type Json, type MessageId, type Outcome } from '../../core/index.ts'
 import type { Activation } from '../activation.ts'
-import type { Driver } from './driver.ts'
+import type { Desk } from './desk.ts'
 import type { InboxRow } from './reader.ts'
 import type { PausePoint, Run } from './run.ts'
 
@@ -19,10 +19,16 @@ type Mail =
   | { readonly type: 'pause'; readonly at: PausePoint; readonly withinMs?: number; readonly reason?: string; readonly by?: string }
   | { readonly type: 'resume'; readonly by?: string }
   | { readonly type: 'settle-doubt'; readonly address: string; readonly happened: boolean; readonly value?: Json; readonly by?: string }
-  | { readonly type: 'settle-divergence'; readonly address: string; readonly action: 'map' | 'execute' | 'drop'; readonly to?: string; readonly by?: string }
+  | {
+      readonly type: 'settle-divergence'
+      readonly address: string
+      readonly action: 'map' | 'execute' | 'drop'
+      readonly to?: string
+      readonly by?: string
+    }
 
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
-export function receive(driver: Driver, run: Run, row: InboxRow): void {
+export function receive(desk: Desk, run: Run, row: InboxRow): void {
   const activation = run.activations.get(row.act)
   if (activation === undefined) return keepFor(run, row)
   const mail = JSON.parse(row.body) as Mail
@@ -30,24 +36,28 @@ export function receive(driver: Driver, run: Run, row: InboxRow): void {
     case 'answer':
       return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: mail.outcome }, undefined, row.key)
     case 'deadline':
-      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } }, undefined, row.key)
+      return activation.arrive(
+        { type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } },
+        undefined,
+        row.key,
+      )
     case 'message': {
       const from = mail.from === undefined ? {} : { from: mail.from }
       return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, row.key)
     }
     case 'cancel':
-      return cancel(driver, run, activation, row.key, mail)
+      return cancel(desk, run, activation, row.key, mail)
     case 'pause':
-      use(driver, run, activation, row.key)
-      return pause(driver, run, activation, mail)
+      use(desk, run, activation, row.key)
+      return pause(desk, run, activation, mail)
     case 'resume':
-      use(driver, run, activation, row.key)
-      return resume(driver, run, activation, mail)
+      use(desk, run, activation, row.key)
+      return resume(desk, run, activation, mail)
     case 'settle-doubt':
-      return settleDoubt(driver, run, activation, row.key, mail)
+      return settleDoubt(desk, run, activation, row.key, mail)
     case 'settle-divergence':
-      use(driver, run, activation, row.key)
-      return settleDivergence(driver, run, activation, mail)
+      use(desk, run, activation, row.key)
+      return settleDivergence(desk, run, activation, mail)
   }
 }
 
@@ -58,85 +68,93 @@ function keepFor(run: Run, row: InboxRow): void {
 }
 
 /** The row is used up with the next commit. */
-function use(driver: Driver, run: Run, activation: Activation, key: string): void {
+function use(desk: Desk, run: Run, activation: Activation, key: string): void {
   activation.taken.push(key)
-  driver.touch(run)
-  driver.schedule()
+  desk.touch(run)
+  desk.schedule()
 }
 
 const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === undefined ? {} : { by: mail.by })
 
-function cancel(driver: Driver, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
+function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
-  if (run.pause !== undefined) letGo(driver, run)
+  if (run.pause !== undefined) letGo(desk, run)
   if (activation.stuck !== undefined) {
     activation.stuck = undefined
     run.stuck = undefined
-    driver.batch.stuck.push({ run: run.id, reason: null })
+    desk.batch.stuck.push({ run: run.id, reason: null })
   }
   activation.arrive({ type: 'cancel.received', reason: mail.reason, ...by(mail) }, undefined, key)
 }
 
-function pause(driver: Driver, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>): void {
+function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>): void {
   if (run.pause !== undefined) return
   run.pause = { at: mail.at, reached: false }
-  driver.keeper.append(root, { type: 'run.pausing', at: mail.at, ...(mail.reason === undefined ? {} : { reason: mail.reason }), ...by(mail) }, driver.clock.now())
-  driver.batch.control.push({ run: run.id, state: 'pausing' })
-  if (mail.at === 'now') callBack(driver, run)
+  desk.keeper.append(
+    root,
+    { type: 'run.pausing', at: mail.at, ...(mail.reason === undefined ? {} : { reason: mail.reason }), ...by(mail) },
+    desk.clock.now(),
+  )
+  desk.batch.control.push({ run: run.id, state: 'pausing' })
+  if (mail.at === 'now') callBack(desk, run)
   else if (mail.withinMs !== undefined) {
     const pausing = run.pause
-    driver.clock.timer(driver.clock.now() + mail.withinMs, () => {
-      if (run.pause !== pausing || pausing.reached || driver.runs.get(run.id) !== run) return
+    desk.clock.timer(desk.clock.now() + mail.withinMs, () => {
+      if (run.pause !== pausing || pausing.reached || desk.runs.get(run.id) !== run) return
       run.pause.at = 'now'
-      callBack(driver, run)
+      callBack(desk, run)
     })
   }
 }
 
 /** Aborts what is out and may be repeated; it runs again after the pause and loses no attempt by it. */
-function callBack(driver: Driver, run: Run): void {
-  for (const op of [...run.out]) if (op.effect !== 'once') driver.effects.abort(op, 'paused', true)
-  driver.touch(run)
-  driver.schedule()
+function callBack(desk: Desk, run: Run): void {
+  for (const op of [...run.out]) if (op.effect !== 'once') desk.effects.abort(op, 'paused', true)
+  desk.touch(run)
+  desk.schedule()
 }
 
-function letGo(driver: Driver, run: Run): void {
+function letGo(desk: Desk, run: Run): void {
   run.pause = undefined
   const held = run.held
   run.held = []
-  driver.batch.control.push({ run: run.id, state: null })
-  for (const op of held) driver.keeper.letOut(op)
+  desk.batch.control.push({ run: run.id, state: null })
+  for (const op of held) desk.keeper.letOut(op)
 }
 
-function resume(driver: Driver, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>): void {
+function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>): void {
   if (run.pause === undefined) return
-  driver.keeper.append(root, { type: 'run.resumed', ...by(mail) }, driver.clock.now())
-  letGo(driver, run)
+  desk.keeper.append(root, { type: 'run.resumed', ...by(mail) }, desk.clock.now())
+  letGo(desk, run)
 }
 
-function settleDoubt(driver: Driver, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-doubt' }>): void {
+function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-doubt' }>): void {
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
     // The code has not come to this step yet: it will ask.
-    run.doubts.set(`${activation.id}:${key}`, () => settleDoubt(driver, run, activation, key, mail))
+    run.doubts.set(`${activation.id}:${key}`, () => settleDoubt(desk, run, activation, key, mail))
     return
   }
   run.doubts.delete(`${activation.id}:${key}`)
   op.doubt = undefined
-  driver.keeper.closeQuestion(op)
-  if (mail.happened) return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
-  use(driver, run, activation, key)
-  driver.keeper.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, driver.clock.now())
-  driver.keeper.letOut(op)
+  desk.keeper.closeQuestion(op)
+  if (mail.happened)
+    return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+  use(desk, run, activation, key)
+  desk.keeper.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, desk.clock.now())
+  desk.keeper.letOut(op)
 }
 
-function settleDivergence(driver: Driver, run: Run, activation: Activation, mail: Extract<Mail, { type: 'settle-divergence' }>): void {
+function settleDivergence(desk: Desk, run: Run, activation: Activation, mail: Extract<Mail, { type: 'settle-divergence' }>): void {
   const { address, action, to } = mail
-  driver.keeper.append(activation, { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...by(mail) }, driver.clock.now())
-  driver.batch.closedActs.push(activation.id)
-  driver.batch.stuck.push({ run: run.id, reason: null })
+  desk.keeper.append(
+    activation,
+    { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...by(mail) },
+    desk.clock.now(),
+  )
+  desk.batch.closedActs.push(activation.id)
+  desk.batch.stuck.push({ run: run.id, reason: null })
   run.stuck = undefined
   run.reload = true
-  driver.touch(run)
+  desk.touch(run)
 }
-

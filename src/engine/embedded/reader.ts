@@ -58,7 +58,10 @@ export class Reader {
 
   constructor(db: DatabaseSync) {
     this.#db = db
-    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<keyof typeof statements, StatementSync>
+    this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
+      keyof typeof statements,
+      StatementSync
+    >
   }
 
   /** The log of one activation, in order. */
@@ -81,7 +84,14 @@ export class Reader {
       top - from <= tail
         ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter((row) => row.id === root || row.id.startsWith(`${root}>`))
         : (this.#sql.feed.all(root, `${root}>`, `${root}?`, from) as unknown as LogRow[])
-    return rows.map((row) => ({ position: row.position, run, activation: row.id as ActivationId, seq: row.seq, at: row.at, event: this.#event(row) }))
+    return rows.map((row) => ({
+      position: row.position,
+      run,
+      activation: row.id as ActivationId,
+      seq: row.seq,
+      at: row.at,
+      event: this.#event(row),
+    }))
   }
 
   lastPosition(): number {
@@ -93,7 +103,8 @@ export class Reader {
     const root = rootActivation(run)
     const top = this.lastPosition()
     if (top <= from) return false
-    if (top - from <= tail) return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => id === root || id.startsWith(`${root}>`))
+    if (top - from <= tail)
+      return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => id === root || id.startsWith(`${root}>`))
     return this.#sql.anyAfter.get(root, `${root}>`, `${root}?`, from) !== undefined
   }
 
@@ -141,9 +152,11 @@ export class Reader {
 
   questions(filter: { run?: RunId; id?: string } = {}): Question[] {
     const root = filter.run === undefined ? undefined : rootActivation(filter.run)
-    const rows = (
-      filter.id !== undefined ? this.#sql.questionById.all(filter.id) : root === undefined ? this.#sql.questions.all() : this.#sql.questionsOfRun.all(root, `${root}>`, `${root}?`)
-    ) as unknown as QuestionRow[]
+    const rows = (filter.id !== undefined
+      ? this.#sql.questionById.all(filter.id)
+      : root === undefined
+        ? this.#sql.questions.all()
+        : this.#sql.questionsOfRun.all(root, `${root}>`, `${root}?`)) as unknown as QuestionRow[]
     return rows
       .filter((row) => filter.run === undefined || runOf(row.act as ActivationId) === filter.run)
       .map((row) => ({
@@ -212,7 +225,8 @@ export class Reader {
 
   #blob(hash: string): string {
     const row = this.#sql.blob.get(hash) as { body: string } | undefined
-    if (row === undefined) throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
+    if (row === undefined)
+      throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
     return row.body
   }
 

@@ -14,12 +14,15 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${where('id')})`).run(...mine)
     const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
-    if (last !== null && left !== last) db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(last, last)
+    if (last !== null && left !== last)
+      db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(last, last)
     db.prepare(`DELETE FROM activation WHERE ${where('id')}`).run(...mine)
     for (const table of ['inbox', 'question', 'account']) db.prepare(`DELETE FROM ${table} WHERE ${where('act')}`).run(...mine)
     const session = `ses_${run}`
     db.prepare('DELETE FROM value WHERE stream = ?').run(session)
-    db.prepare('DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = ?) AND hash NOT IN (SELECT hash FROM blob_use WHERE run <> ?)').run(run, run)
+    db.prepare(
+      'DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = ?) AND hash NOT IN (SELECT hash FROM blob_use WHERE run <> ?)',
+    ).run(run, run)
     db.prepare('DELETE FROM blob_use WHERE run = ?').run(run)
     db.prepare('DELETE FROM run WHERE id = ?').run(run)
     db.exec('COMMIT')

@@ -8,7 +8,7 @@ import { ReeveError, rootActivation, runOf, type ActivationId, type RunId } from
 import type { Caller } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
-import type { Driver } from './driver.ts'
+import type { Desk } from './desk.ts'
 import { receive } from './mail.ts'
 import { Run } from './run.ts'
 import { storeError } from './schema.ts'
@@ -17,25 +17,25 @@ import { storeError } from './schema.ts'
 export const residentCap = 1_000
 
 export class Residents {
-  readonly #driver: Driver
+  readonly #desk: Desk
 
-  constructor(driver: Driver) {
-    this.#driver = driver
+  constructor(desk: Desk) {
+    this.#desk = desk
   }
 
   drop(id: RunId): void {
-    const run = this.#driver.runs.get(id)
+    const run = this.#desk.runs.get(id)
     if (run === undefined) return
     run.discard()
     for (const op of run.out) op.owner.discarded = true
-    this.#driver.runs.delete(id)
-    this.#driver.batch.epochs.delete(id)
+    this.#desk.runs.delete(id)
+    this.#desk.batch.epochs.delete(id)
     this.#strike(id)
   }
 
   /** Takes everything of a dropped run out of the batch that is being filled. */
   #strike(id: RunId): void {
-    const b = this.#driver.batch
+    const b = this.#desk.batch
     const keep = <T>(list: T[], run: (item: T) => RunId): void => {
       if (list.some((item) => run(item) === id)) list.splice(0, list.length, ...list.filter((item) => run(item) !== id))
     }
@@ -55,59 +55,71 @@ export class Residents {
     try {
       this.wake(id)
     } catch (thrown) {
-      this.#driver.onStoreFailure(storeError(thrown, this.#driver.options.file), [id])
+      this.#desk.onStoreFailure(storeError(thrown, this.#desk.options.file), [id])
     }
   }
 
   /** Brings a run into memory and goes on with it, if this process can drive it and nobody else does. */
   wake(id: RunId): Run | undefined {
-    const here = this.#driver.runs.get(id)
-    if (here !== undefined || this.#driver.dead) return here
-    const row = this.#driver.reader.run(id)
-    if (row === undefined || row.ended !== null || this.#driver.registry?.find(row.agent) === undefined) return undefined
-    const epoch = this.#driver.lease.claim(id)
+    const here = this.#desk.runs.get(id)
+    if (here !== undefined || this.#desk.dead) return here
+    const row = this.#desk.reader.run(id)
+    if (row === undefined || row.ended !== null || this.#desk.registry?.find(row.agent) === undefined) return undefined
+    const epoch = this.#desk.lease.claim(id)
     if (epoch === undefined) return undefined
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
-    for (const [activation, state] of this.#driver.reader.accounts(id)) run.accounts.set(activation, new Account(activation, state.limits, state))
+    for (const [activation, state] of this.#desk.reader.accounts(id))
+      run.accounts.set(activation, new Account(activation, state.limits, state))
     for (const account of run.accounts.values()) account.dirty = false
     if (row.control !== null) run.pause = { at: 'next', reached: row.control === 'paused' }
-    run.questions = this.#driver.reader.questions({ run: id }).length
-    this.#driver.runs.set(id, run)
+    run.questions = this.#desk.reader.questions({ run: id }).length
+    this.#desk.runs.set(id, run)
     try {
       this.load(run, rootActivation(id), [])
     } catch (thrown) {
       this.#unreadable(run, thrown)
       return undefined
     }
-    if (row.stuck !== null) this.#driver.batch.stuck.push({ run: id, reason: null })
-    for (const inbox of this.#driver.reader.unreadOf(id)) {
+    if (row.stuck !== null) this.#desk.batch.stuck.push({ run: id, reason: null })
+    for (const inbox of this.#desk.reader.unreadOf(id)) {
       run.lastRow = inbox.position
-      receive(this.#driver, run, inbox)
+      receive(this.#desk, run, inbox)
     }
-    this.#driver.touch(run)
-    this.#driver.schedule()
+    this.#desk.touch(run)
+    this.#desk.schedule()
     return run
   }
 
   /** A journal that cannot be read stops this run only. It says why and waits for somebody. */
   #unreadable(run: Run, thrown: unknown): void {
-    const error = storeError(thrown, this.#driver.options.file)
+    const error = storeError(thrown, this.#desk.options.file)
     this.drop(run.id)
-    this.#driver.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
-    this.#driver.batch.parked.push(run.id)
-    this.#driver.batch.epochs.set(run.id, run.epoch)
-    this.#driver.onStoreFailure(error, [run.id])
-    this.#driver.schedule()
+    this.#desk.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
+    this.#desk.batch.parked.push(run.id)
+    this.#desk.batch.epochs.set(run.id, run.epoch)
+    this.#desk.onStoreFailure(error, [run.id])
+    this.#desk.schedule()
   }
 
   /** Reads an activation into memory. Undefined if there is none. */
   load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
     let activation: Activation | undefined
-    for (const { seq, at, event } of this.#driver.reader.activation(id)) {
+    for (const { seq, at, event } of this.#desk.reader.activation(id)) {
       if (activation === undefined) {
-        if (seq !== 0 || event.type !== 'activation.started') throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, { hint: 'Restore the store from a backup; other runs are not touched.' })
+        if (seq !== 0 || event.type !== 'activation.started')
+          throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, {
+            hint: 'Restore the store from a backup; other runs are not touched.',
+          })
         const { agent, version, input } = event
-        activation = new Activation(this.#driver.keeper, { id, agent, version, input, path: [...parentPath, agent], accounts: this.#driver.keeper.accountsOf(run, id), at })
+        activation = new Activation(this.#desk.keeper, {
+          id,
+          agent,
+          version,
+          input,
+          path: [...parentPath, agent],
+          accounts: this.#desk.keeper.accountsOf(run, id),
+          at,
+        })
         activation.seq = 1
       } else activation.restore(seq, at, event)
     }
@@ -115,14 +127,14 @@ export class Residents {
     run.activations.set(id, activation)
     const mail = run.mail.get(id)
     run.mail.delete(id)
-    this.#driver.ready.add(activation)
-    for (const row of mail ?? []) receive(this.#driver, run, row)
+    this.#desk.ready.add(activation)
+    for (const row of mail ?? []) receive(this.#desk, run, row)
     return activation
   }
 
   /** Goes on with runs that nobody drives. */
   adoptOrphans(): void {
-    if (this.#driver.registry === undefined || this.#driver.dead || this.#driver.runs.size > residentCap) return
-    for (const { id, agent } of this.#driver.reader.orphans(residentCap)) if (this.#driver.registry.find(agent) !== undefined) this.tryWake(id)
+    if (this.#desk.registry === undefined || this.#desk.dead || this.#desk.runs.size > residentCap) return
+    for (const { id, agent } of this.#desk.reader.orphans(residentCap)) if (this.#desk.registry.find(agent) !== undefined) this.tryWake(id)
   }
 }

@@ -55,7 +55,8 @@ export class Run {
   /** Nothing in it moves without the outside or the clock. */
   get quiet(): boolean {
     if (this.out.size > 0 || this.ended) return false
-    for (const activation of this.activations.values()) if (activation.awaitsForeign || activation.hasLive || activation.replaying) return false
+    for (const activation of this.activations.values())
+      if (activation.awaitsForeign || activation.hasLive || activation.replaying) return false
     return true
   }
 

@@ -52,7 +52,9 @@ export function openStore(options: OpenOptions): DatabaseSync {
     db = new DatabaseSync(options.file)
     db.exec(`PRAGMA busy_timeout=${options.busyMs}`)
     prepareSchema(db, options.file)
-    db.exec(`PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=2000`)
+    db.exec(
+      `PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=2000`,
+    )
     return db
   } catch (thrown) {
     db?.close()
@@ -70,11 +72,15 @@ function prepareSchema(db: DatabaseSync, file: string): void {
     const version = pragma(db, 'user_version')
     if (id === applicationId && version === schemaVersion) return 'ready'
     if (id === applicationId && version > schemaVersion) {
-      throw new ReeveError('store.newer', `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, { hint: 'Upgrade Reeve in this process. Nothing was changed.' })
+      throw new ReeveError('store.newer', `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, {
+        hint: 'Upgrade Reeve in this process. Nothing was changed.',
+      })
     }
     const tableCount = Number((db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number }).n)
     if (id === 0 && tableCount === 0) return 'empty'
-    throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, { hint: 'Name another file as the store. Nothing was changed.' })
+    throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, {
+      hint: 'Name another file as the store. Nothing was changed.',
+    })
   }
   if (check() === 'ready') return
   db.exec('PRAGMA journal_mode=WAL')
@@ -89,14 +95,26 @@ function prepareSchema(db: DatabaseSync, file: string): void {
 }
 
 const meanings: Record<number, { code: ErrorCode; retryable: boolean; hint: string }> = {
-  5: { code: 'store.busy', retryable: true, hint: 'Another process holds the store. Try again; if it stays so, find the process that keeps a transaction open.' },
+  5: {
+    code: 'store.busy',
+    retryable: true,
+    hint: 'Another process holds the store. Try again; if it stays so, find the process that keeps a transaction open.',
+  },
   6: { code: 'store.busy', retryable: true, hint: 'Another connection holds a table. Try again.' },
   8: { code: 'store.read-only', retryable: false, hint: 'Make the file and its folder writable for this user.' },
   10: { code: 'store.unavailable', retryable: true, hint: 'The disk reported an error. Check the device and the file system.' },
-  11: { code: 'store.corrupt', retryable: false, hint: 'The file is damaged. Restore it from a backup; `sqlite3 file ".recover"` may save parts.' },
+  11: {
+    code: 'store.corrupt',
+    retryable: false,
+    hint: 'The file is damaged. Restore it from a backup; `sqlite3 file ".recover"` may save parts.',
+  },
   13: { code: 'store.full', retryable: true, hint: 'Free space on the disk. Runs go on by themselves as soon as they can be recorded.' },
   14: { code: 'store.unavailable', retryable: false, hint: 'Check that the folder exists and may be written to.' },
-  26: { code: 'store.foreign', retryable: false, hint: 'The file is not an SQLite database. Name another file as the store. Nothing was changed.' },
+  26: {
+    code: 'store.foreign',
+    retryable: false,
+    hint: 'The file is not an SQLite database. Name another file as the store. Nothing was changed.',
+  },
 }
 
 /** Turns what SQLite throws into a `store.*` error that says what to do. */

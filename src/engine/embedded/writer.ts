@@ -18,7 +18,9 @@ const inlineLimitMs = 1
 const sampleSize = 15
 
 /** What the thread answers. */
-export type ThreadReply = { readonly id: number; readonly result: BatchResult } | { readonly id: number; readonly error: { message: string; errcode: number | undefined } }
+export type ThreadReply =
+  | { readonly id: number; readonly result: BatchResult }
+  | { readonly id: number; readonly error: { message: string; errcode: number | undefined } }
 
 export class Writer {
   readonly #inline: BatchWriter

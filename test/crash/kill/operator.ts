@@ -3,7 +3,8 @@
  * in doubt has happened.
  */
 import { completed, ReeveError, type RunId } from '../../../src/core/index.ts'
-import { createEmbeddedEngine, type EmbeddedEngine, type Post, type PostResult, type Question } from '../../../src/engine/embedded/index.ts'
+import type { Post, PostResult, Question } from '../../../src/engine/index.ts'
+import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
 import { valueOf, type World } from './world.ts'
 
 export class Operator {

@@ -1,0 +1,74 @@
+/**
+ * The desk: what one process has on it. The driver, the keeper, the residents and the mail work on the same things; this is the seam between them.
+ *
+ * Owns: the shape only. The driver is the desk.
+ */
+import type { ActivationId, Clock, ReeveError, RunId } from '../../core/index.ts'
+import type { JournalEvent } from '../../journal/index.ts'
+import type { Account } from '../account.ts'
+import type { Activation } from '../activation.ts'
+import type { Registry } from '../context.ts'
+import type { Effects } from '../effects.ts'
+import type { Host } from '../host.ts'
+import type { Operation, Owner } from '../operation.ts'
+import type { LivePart, PostResult, RunEnd } from '../port.ts'
+import type { Batch, NewRow, ValueResult, ValueWrite } from './batch.ts'
+import type { Lease } from './lease.ts'
+import type { Reader } from './reader.ts'
+import type { Run } from './run.ts'
+
+/** Where tests can let a process die (K6). */
+export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
+
+/** What an engine of one process is told. */
+export interface DeskOptions {
+  readonly file: string
+  readonly clock: Clock
+  readonly strict: boolean
+  readonly parkAfterMs: number
+  readonly warn: (code: string, message: string) => void
+  readonly crash: ((point: CrashPoint) => boolean) | undefined
+}
+
+/** What the others need of the keeper. */
+export interface Keeping extends Host {
+  append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string
+  accountsOf(run: Run, id: ActivationId): Account[]
+}
+
+export interface Desk {
+  readonly options: DeskOptions
+  readonly clock: Clock
+  readonly reader: Reader
+  readonly lease: Lease
+  readonly effects: Effects
+  readonly keeper: Keeping
+  readonly residents: { load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined }
+  /** Runs in memory. */
+  readonly runs: Map<RunId, Run>
+  /** Activations that have something to deliver. */
+  readonly ready: Set<Activation>
+  /** Undefined: this process drives nothing. */
+  readonly registry: Registry | undefined
+  /** What the next commit will write. */
+  readonly batch: Batch
+  /** Effects that leave after the next commit. */
+  readonly outbox: Operation[]
+  /** Nothing has any effect any more. */
+  readonly dead: boolean
+  /** Keys of effects whose ends are in the batch. */
+  readonly recordedSteps: string[]
+  /** Ends of runs that are in the batch. */
+  readonly ends: Map<RunId, RunEnd>
+  onPart: (run: RunId, part: LivePart) => void
+  onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void
+  /** Something of this run is written with the next commit. */
+  touch(run: Run): void
+  schedule(): void
+  post(row: NewRow): Promise<PostResult>
+  writeValue(write: ValueWrite): Promise<ValueResult>
+  /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
+  leaves(activation: Activation): void
+  /** An append that tests can let die. True: the process is dead. */
+  crashAtAppend(): boolean
+}

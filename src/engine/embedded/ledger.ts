@@ -1,0 +1,51 @@
+/**
+ * The ledger: the accounts of the runs in memory, and whose charges count on which.
+ *
+ * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the arithmetic (../account.ts).
+ * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
+ */
+import { failure, runOf, type ActivationId, type Failure } from '../../core/index.ts'
+import type { Charge } from '../../journal/index.ts'
+import { reserveAll, type Account } from '../account.ts'
+import type { Owner } from '../operation.ts'
+import type { Desk } from './desk.ts'
+import type { Run } from './run.ts'
+
+/** The accounts that an activation's charges count on: its own and those of everybody above it. */
+export function accountsOf(run: Run, id: ActivationId): Account[] {
+  if (run.accounts.size === 0) return []
+  return [...run.accounts.values()].filter((account) => id === account.activation || id.startsWith(`${account.activation}>`))
+}
+
+/** Sets a charge aside on all accounts above, or on none and says which limit stands in the way. */
+export function reserve(owner: Owner, charge: Charge): Failure | undefined {
+  const refused = reserveAll(owner.birth.accounts, charge)
+  if (refused === undefined) return undefined
+  const { account, limit } = refused
+  const whose = account.activation === owner.id ? 'its own' : `the ${limit} limit of a leader`
+  const details = { limit, activation: account.activation, max: account.limits[limit]! }
+  return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details })
+}
+
+/** Ends a reservation with what was really used; undefined: nobody knows, so the reserve is spent. */
+export function settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {
+  for (const account of owner.birth.accounts) account.settle(reserved, actual)
+}
+
+/** An effect of this activation starts to work: clocks above it run, and end the work when its minutes are used up. */
+export function enter(desk: Desk, owner: Owner): void {
+  for (const account of owner.birth.accounts) {
+    const until = account.enter(desk.clock.now())
+    if (until !== undefined) desk.clock.timer(until, () => endMinutes(desk, account))
+  }
+}
+
+export function leave(desk: Desk, owner: Owner): void {
+  for (const account of owner.birth.accounts) account.leave(desk.clock.now())
+}
+
+function endMinutes(desk: Desk, account: Account): void {
+  const activation = desk.runs.get(runOf(account.activation))?.activations.get(account.activation)
+  if (activation === undefined || activation.cancelKnown || !account.minutesUsed(desk.clock.now())) return
+  activation.arrive({ type: 'cancel.received', reason: `worked for ${account.limits.minutes} minutes`, limit: 'minutes' })
+}

@@ -1,0 +1,42 @@
+/**
+ * Session values: small shared state on a stream that may outlive its runs (K1). Reads come from the store, writes are compare-and-set.
+ */
+import { runOf, type Json } from '../../core/index.ts'
+import { encode, type Caller } from '../../journal/index.ts'
+import type { Owner } from '../operation.ts'
+import type { Desk } from './desk.ts'
+
+/** The session's stream, or one of the run's own if it belongs to no session. */
+const streamOf = (caller: Caller, owner: Owner): string => caller.session ?? `ses_${runOf(owner.id)}`
+
+export function readValue(desk: Desk, caller: Caller, owner: Owner, key: string): Promise<Json> {
+  return Promise.resolve(desk.reader.value(streamOf(caller, owner), key).value)
+}
+
+/** Writes once under `once`: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
+export async function updateValue(
+  desk: Desk,
+  caller: Caller,
+  owner: Owner,
+  key: string,
+  change: (value: Json) => Json,
+  once: string,
+): Promise<Json> {
+  const stream = streamOf(caller, owner)
+  for (;;) {
+    const { version, value } = desk.reader.value(stream, key)
+    const changed = change(value) ?? null
+    const event = encode({ type: 'value.updated', key, value: changed, version: version + 1, by: runOf(owner.id) })
+    const result = await desk.writeValue({
+      stream,
+      key,
+      expected: version,
+      body: JSON.stringify(changed),
+      once,
+      event,
+      at: desk.clock.now(),
+    })
+    if (result.status === 'written') return changed
+    if (result.status === 'repeated') return JSON.parse(result.body) as Json
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * The contract of the Engine port, as a list of cases that any test runner can bind: the same scenario gives the same outcome and the same facts on
+ * every engine (DESIGN §3.5). It is the definition of the port; where an engine cannot hold a case it says why (`skip`).
+ */
+import { askingCases } from './asking.ts'
+import { budgetCases } from './budgets.ts'
+import { cancelCases } from './cancelling.ts'
+import { feedCases } from './feed.ts'
+import { mailCases } from './mail.ts'
+import { pauseCases } from './pausing.ts'
+import { restartCases } from './restarting.ts'
+import { Stage, type EngineSubject, type Play } from './stage.ts'
+import { startingCases } from './starting.ts'
+import { stepCases } from './steps.ts'
+import { valueCases } from './values.ts'
+import { versionCases } from './versions.ts'
+
+/** One case, bound to one engine. */
+export interface ContractCase {
+  readonly name: string
+  /** The invariant of DESIGN §3.1 that it holds. */
+  readonly invariant: string
+  /** Why it is not run on this engine. */
+  readonly skip: string | undefined
+  /** Plays the case on a fresh store. Rejects if it does not hold. */
+  run(): Promise<void>
+}
+
+const plays: readonly Play[] = [
+  ...startingCases,
+  ...stepCases,
+  ...askingCases,
+  ...mailCases,
+  ...valueCases,
+  ...cancelCases,
+  ...pauseCases,
+  ...budgetCases,
+  ...restartCases,
+  ...versionCases,
+  ...feedCases,
+]
+
+/** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */
+export function engineContract(subject: EngineSubject & { readonly durable?: boolean }): readonly ContractCase[] {
+  const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
+  if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
+  return plays.map(({ name, invariant, restarts, play }) => ({
+    name,
+    invariant,
+    skip: subject.skip?.[name] ?? (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined),
+    async run() {
+      const stage = await Stage.open(subject)
+      try {
+        await play(stage)
+      } finally {
+        await stage.bench.dispose()
+      }
+    },
+  }))
+}

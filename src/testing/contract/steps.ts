@@ -1,0 +1,251 @@
+/** Contract: effects. Recorded once, tried as often as their policy says, never repeated without a word if they are `once`. */
+import assert from 'node:assert/strict'
+import { failure, FailureError, type Json } from '../../core/index.ts'
+import { ended, gate, step, until, type Play, type Stage } from './stage.ts'
+
+/** Waits until a run's n-th failed attempt is recorded, then lets its backoff pass. */
+async function passBackoff(stage: Stage, run: Awaited<ReturnType<Stage['start']>>, n: number): Promise<void> {
+  await until(`attempt ${n} has failed`, async () => (await stage.all(run, 'step.attempt-failed')).length === n)
+  const failed = (await stage.all(run, 'step.attempt-failed')).at(-1)!
+  stage.clock.advance(failed.delayMs)
+}
+
+/** Leaves a `once` effect in flight while the process dies. */
+async function inDoubt(stage: Stage): Promise<Awaited<ReturnType<Stage['start']>>> {
+  const paying = gate()
+  stage.agent('payer', async (ctx) => ended(ctx, ctx.begin('pay', paying.effect, { effect: 'once' })))
+  stage.drive()
+  const run = await stage.start('payer')
+  await until('it is being paid', () => paying.waiting === 1)
+  stage.forget('payer')
+  stage.agent('payer', async (ctx) => ended(ctx, ctx.begin('pay', stage.does('pay', 'paid'), { effect: 'once' })))
+  await stage.restart('kill')
+  return run
+}
+
+const once: readonly Play[] = [
+  {
+    invariant: 'K6',
+    name: 'a once effect in flight at a crash is asked about; "it happened" ends it without repeating it',
+    restarts: true,
+    async play(stage) {
+      const run = await inDoubt(stage)
+      const asked = await stage.question(run, 'in-doubt')
+      assert.equal(asked.address, 'pay')
+      assert.equal(await stage.post({ type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: true, value: 'receipt 7' }), 'accepted')
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'receipt 7' })
+      assert.equal(stage.count('pay'), 0)
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'a once effect in doubt that did not happen runs once more; the first word counts',
+    restarts: true,
+    async play(stage) {
+      const run = await inDoubt(stage)
+      const asked = await stage.question(run, 'in-doubt')
+      const word = { type: 'settle-doubt', activation: asked.activation, address: asked.address } as const
+      const words = await Promise.all([stage.post({ ...word, happened: false }), stage.post({ ...word, happened: true, value: 'no' })])
+      assert.deepEqual(words, ['accepted', 'lost'])
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'paid' })
+      assert.equal(stage.count('pay'), 1)
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'a doubt outlives another crash, unanswered',
+    restarts: true,
+    async play(stage) {
+      const run = await inDoubt(stage)
+      const first = await stage.question(run, 'in-doubt')
+      await stage.restart('kill')
+      await stage.fence()
+      assert.deepEqual(await stage.question(run, 'in-doubt'), first)
+      assert.equal(stage.count('pay'), 0)
+      await stage.post({ type: 'settle-doubt', activation: first.activation, address: first.address, happened: true })
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: null })
+      assert.equal((await stage.all(run, 'effect.in-doubt')).length, 1)
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'a once effect fails at its first failure',
+    async play(stage) {
+      const failing = (): Json => {
+        stage.ran.push('fail')
+        throw new Error('no')
+      }
+      stage.agent('a', async (ctx) => (await ended(ctx, ctx.begin('s', failing, { effect: 'once', retry: { attempts: 5, backoffMs: 0 } }))).status)
+      stage.drive()
+      assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'failed' })
+      assert.equal(stage.count('fail'), 1)
+    },
+  },
+]
+
+const retries: readonly Play[] = [
+  {
+    invariant: 'K6',
+    name: 'a failed attempt is followed by another with the same key, up to three',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 1_000, jitter: false } })))
+      stage.drive()
+      const run = await stage.start('a')
+      for (const attempt of [1, 2, 3]) {
+        await until(`attempt ${attempt}`, () => wait.waiting === 1)
+        wait.fail(new Error(`no ${attempt}`))
+        if (attempt < 3) await passBackoff(stage, run, attempt)
+      }
+      const outcome = await stage.outcome(run)
+      assert.ok(outcome.status === 'failed')
+      assert.equal(outcome.failure.message, 'no 3')
+      assert.deepEqual(wait.attempts, [1, 2, 3])
+      assert.equal(new Set(wait.keys).size, 1)
+      assert.deepEqual((await stage.all(run, 'step.attempt-failed')).map((e) => [e.attempt, e.delayMs]), [[1, 1_000], [2, 2_000]])
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'no attempt before its backoff, and never earlier than the other side asked',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 100, jitter: false } })))
+      stage.drive()
+      const run = await stage.start('a')
+      await until('the first attempt', () => wait.waiting === 1)
+      wait.fail(new FailureError(failure('model.rate-limited', 'slow down', 'rate-limit', { retryAfterMs: 7_000 })))
+      await until('the attempt has failed', async () => stage.has(run, 'step.attempt-failed'))
+      stage.clock.advance(6_999)
+      await stage.fence()
+      assert.equal(wait.attempts.length, 1)
+      stage.clock.advance(1)
+      await until('the second attempt', () => wait.waiting === 1)
+      wait.open('ok')
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'ok' })
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'what is not retryable is not tried again',
+    async play(stage) {
+      const refuse = (): Json => {
+        stage.ran.push('refuse')
+        throw new FailureError(failure('tool.invalid-input', 'bad', 'validation'))
+      }
+      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', refuse)))
+      stage.drive()
+      const { outcome } = await stage.play('a')
+      assert.ok(outcome.status === 'failed' && outcome.failure.code === 'tool.invalid-input')
+      assert.equal(stage.count('refuse'), 1)
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'attempts go on counting after a crash, with the same key',
+    restarts: true,
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { attempts: 2, backoffMs: 10, jitter: false } })))
+      stage.drive()
+      const run = await stage.start('a')
+      await until('attempt 1', () => wait.waiting === 1)
+      wait.fail(new Error('first'))
+      await passBackoff(stage, run, 1)
+      await until('attempt 2', () => wait.waiting === 1)
+      await stage.restart('kill')
+      await until('attempt 2 again', () => wait.waiting === 2)
+      wait.fail(new Error('second'))
+      const outcome = await stage.outcome(run)
+      assert.ok(outcome.status === 'failed' && outcome.failure.message === 'second')
+      assert.deepEqual(wait.attempts, [1, 2, 2])
+      assert.equal(new Set(wait.keys).size, 1)
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'an attempt that takes too long is aborted and tried again, also if it does not listen',
+    async play(stage) {
+      const wait = gate(true)
+      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { timeoutMs: 500, retry: { attempts: 2, backoffMs: 10, jitter: false } })))
+      stage.drive()
+      const run = await stage.start('a')
+      await until('attempt 1', () => wait.waiting === 1)
+      stage.clock.advance(500)
+      stage.clock.advance(10_000)
+      await until('the attempt has failed', async () => stage.has(run, 'step.attempt-failed'))
+      stage.clock.advance(10)
+      await until('attempt 2', () => wait.waiting === 2)
+      wait.open('late but here')
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'late but here' })
+      assert.deepEqual((await stage.all(run, 'step.attempt-failed')).map((e) => e.failure.code), ['effect.timed-out'])
+    },
+  },
+]
+
+export const stepCases: readonly Play[] = [
+  {
+    invariant: 'K6',
+    name: 'a recorded step never runs again',
+    restarts: true,
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => {
+        const first = await step(ctx, 'first', stage.does('first'))
+        return [first, await step(ctx, 'wait', wait.effect), await step(ctx, 'last', stage.does('last'))]
+      })
+      stage.drive()
+      const run = await stage.start('a')
+      for (const how of ['kill', 'close', 'kill'] as const) {
+        const before = wait.attempts.length
+        await until('the second step is out', () => wait.attempts.length > before || wait.attempts.length === 1)
+        await stage.restart(how)
+      }
+      await until('the second step is out again', () => wait.attempts.length === 4)
+      wait.open('waited')
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: ['first', 'waited', 'last'] })
+      assert.deepEqual(stage.ran, ['first', 'last'])
+      assert.deepEqual(new Set(wait.attempts), new Set([1]))
+    },
+  },
+  {
+    invariant: 'K10',
+    name: 'live code gets what was recorded, not what the effect returned',
+    async play(stage) {
+      const given = { date: new Date(0), gone: undefined, kept: 1 }
+      stage.agent('a', async (ctx) => step(ctx, 's', () => given as never))
+      stage.agent('broken', async (ctx) => ended(ctx, ctx.begin('s', () => ({ big: 1n }) as never, { retry: { attempts: 1 } })))
+      stage.drive()
+      assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: { date: '1970-01-01T00:00:00.000Z', kept: 1 } })
+      const { outcome } = await stage.play('broken')
+      assert.ok(outcome.status === 'failed' && outcome.failure.code === 'input.not-json')
+    },
+  },
+  {
+    invariant: 'K4',
+    name: 'two effects of one name may not be open in one scope; in scopes of their own they may',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => {
+        ctx.begin('same', wait.effect)
+        try {
+          ctx.begin('same', wait.effect)
+        } catch (thrown) {
+          return (thrown as { code: string }).code
+        }
+        return 'no error'
+      })
+      stage.agent('b', async (ctx) => {
+        const ids = [1, 2, 3].map((n) => ctx.scope('branch').begin('same', () => n))
+        const outputs: Json[] = []
+        for (const id of ids) outputs.push(await ended(ctx, id).then((o) => (o.status === 'completed' ? o.output : null)))
+        return [...outputs, ...ids]
+      })
+      stage.drive()
+      assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'orchestration.address-in-use' })
+      assert.deepEqual((await stage.play('b')).outcome, { status: 'completed', output: [1, 2, 3, 'branch/same', 'branch#1/same', 'branch#2/same'] })
+    },
+  },
+  ...retries,
+  ...once,
+]

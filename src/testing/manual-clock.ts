@@ -1,0 +1,70 @@
+/**
+ * A clock in the test's hand: time stands still until `advance`. No real time is read and none passes.
+ *
+ * Owns: the order in which timers fire. A timer that is due when it is set fires in the next turn of the event loop, as a real one would.
+ */
+import type { Clock } from '../core/index.ts'
+
+interface Timer {
+  readonly at: number
+  readonly order: number
+  readonly callback: () => void
+}
+
+/** 2026-01-01T00:00:00Z: where a manual clock stands unless it is told otherwise. */
+export const manualStart = Date.UTC(2026, 0, 1)
+
+/** A `Clock` that moves only when it is told to. */
+export interface ManualClock extends Clock {
+  /** Moves on by so many milliseconds and fires what becomes due, in order of time, then of setting. */
+  advance(ms: number): void
+  /** Moves to the next timer and fires it. False if there is none. */
+  advanceToNext(): boolean
+  /** When the next timer fires; undefined if none is set. */
+  readonly next: number | undefined
+  /** How many timers are set. */
+  readonly pending: number
+}
+
+/** A manual clock that begins at `start`. */
+export function manualClock(start: number = manualStart): ManualClock {
+  let now = start
+  let order = 0
+  const timers = new Set<Timer>()
+  const earliest = (): Timer | undefined => {
+    let first: Timer | undefined
+    for (const timer of timers) if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer
+    return first
+  }
+  const fire = (timer: Timer): void => {
+    if (!timers.delete(timer)) return
+    now = Math.max(now, timer.at)
+    timer.callback()
+  }
+  const moveTo = (until: number): void => {
+    for (let timer = earliest(); timer !== undefined && timer.at <= until; timer = earliest()) fire(timer)
+    now = Math.max(now, until)
+  }
+  return {
+    now: () => now,
+    timer(at, callback) {
+      const timer: Timer = { at, order: order++, callback }
+      timers.add(timer)
+      if (at <= now) setImmediate(fire, timer)
+      return () => void timers.delete(timer)
+    },
+    advance: (ms) => moveTo(now + ms),
+    advanceToNext() {
+      const timer = earliest()
+      if (timer === undefined) return false
+      moveTo(Math.max(now, timer.at))
+      return true
+    },
+    get next() {
+      return earliest()?.at
+    },
+    get pending() {
+      return timers.size
+    },
+  }
+}

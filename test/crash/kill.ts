@@ -1,0 +1,81 @@
+/**
+ * Real processes, real `kill -9`, real SIGSTOP: nothing that was recorded is lost, nothing that was recorded is done again, no `once` is repeated.
+ *
+ *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--writer auto|inline|thread] [--durability full|relaxed] [--keep]
+ *
+ * Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { expectations } from './kill/reference.ts'
+import { Dice } from './kill/random.ts'
+import { Round, type Figures, type Plan, type Problems } from './kill/round.ts'
+import { World } from './kill/world.ts'
+
+const { values: args } = parseArgs({
+  options: {
+    kills: { type: 'string', default: '300' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    runs: { type: 'string', default: '12' },
+    writer: { type: 'string', default: 'auto' },
+    durability: { type: 'string', default: 'full' },
+    keep: { type: 'boolean', default: false },
+  },
+})
+
+const budget = Number(args.kills)
+const seed = Number(args.seed)
+const plan: Plan = { runs: Number(args.runs), leaseMs: 400, durability: args.durability as Plan['durability'], writer: args.writer as Plan['writer'], patienceMs: 30_000 }
+const figures: Figures = { kills: 0, killsAtStart: 0, freezes: 0, rounds: 0, runs: 0, entries: 0, steps: 0, done: 0, repeated: 0, doubts: 0, decided: 0, refused: 0, refusedRecorded: 0 }
+const problems: Problems = { lost: [], journal: [], once: [], epoch: [], outcome: [], operator: [] }
+const promises: Record<keyof Problems, string> = {
+  lost: 'no run is lost, no process falls over',
+  journal: 'journals gapless, each step recorded once, one end each, indexes in step, integrity_check ok',
+  once: 'every once effect happened exactly once, in-doubt ones answered truthfully',
+  epoch: 'no step begun again after its end was recorded, no epoch held by two',
+  outcome: 'every outcome equals that of an uncrashed run',
+  operator: 'every decision taken exactly once',
+}
+
+const dir = mkdtempSync(join(tmpdir(), 'reeve-kill-'))
+// Children start faster when what they import is compiled already.
+process.env['NODE_COMPILE_CACHE'] ??= join(dir, 'cache')
+const dice = new Dice(seed)
+const start = performance.now()
+const limitMs = 60_000 + budget * 1_000
+let left = budget
+const mayKill = (): boolean => left > 0 && left-- > 0
+
+const expected = await expectations()
+const socket = join(dir, 'world.sock')
+const world = new World(seed)
+await world.listen(socket)
+while (left > 0 && Object.values(problems).every((list) => list.length === 0)) {
+  if (performance.now() - start > limitMs) {
+    problems.lost.push(`not done after ${limitMs} ms`)
+    break
+  }
+  const file = join(dir, `round${figures.rounds}.db`)
+  await new Round({ file, socket, world, dice, plan, expected, figures, problems, mayKill }).run()
+  if (!args.keep && Object.values(problems).every((list) => list.length === 0)) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
+}
+world.close()
+
+const seconds = ((performance.now() - start) / 1_000).toFixed(1)
+const f = figures
+console.log(`seed ${seed} · ${f.kills} kill -9 in the middle of work, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, two processes each · ${seconds} s`)
+console.log(`${f.entries} journal entries, ${f.steps} steps recorded · ${f.done} effects seen from outside, ${f.repeated} of them repeats of unrecorded ones · ${f.doubts} once in doubt, ${f.decided} decisions`)
+console.log(`${f.refused} calls of frozen processes refused by their epoch, ${f.refusedRecorded} of them for recorded steps`)
+let failed = 0
+for (const [name, list] of Object.entries(problems)) {
+  if (list.length > 0) failed++
+  console.log(`${list.length === 0 ? 'ok  ' : 'FAIL'} ${promises[name as keyof Problems]}`)
+  for (const problem of list.slice(0, 10)) console.log(`  ${problem}`)
+  if (list.length > 10) console.log(`  … and ${list.length - 10} more`)
+}
+if (failed === 0 && !args.keep) rmSync(dir, { recursive: true, force: true })
+else console.log(`kept: ${dir}`)
+console.log(`${Object.keys(problems).length - failed} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)

@@ -1,0 +1,184 @@
+/**
+ * One round: a fresh store, some runs, two processes on it that are killed and frozen until all runs have ended; then the audit.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { RunId } from '../../../src/core/index.ts'
+import { audit } from './audit.ts'
+import { Operator, patiently } from './operator.ts'
+import type { Dice } from './random.ts'
+import { partsOfKey, plain, runOfKey, type World } from './world.ts'
+
+/** Everything about the way of the torture. */
+export interface Plan {
+  readonly runs: number
+  readonly leaseMs: number
+  readonly durability: 'full' | 'relaxed'
+  readonly writer: 'auto' | 'inline' | 'thread'
+  /** A round that takes longer has lost something. */
+  readonly patienceMs: number
+}
+/** What has happened so far, over all rounds. */
+export interface Figures {
+  kills: number
+  killsAtStart: number
+  freezes: number
+  rounds: number
+  runs: number
+  entries: number
+  steps: number
+  done: number
+  repeated: number
+  doubts: number
+  decided: number
+  refused: number
+  refusedRecorded: number
+}
+/** What is wrong, by the promise that it breaks. */
+export type Problems = Record<'lost' | 'journal' | 'once' | 'epoch' | 'outcome' | 'operator', string[]>
+
+const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** What each agent's run ends with, and which `once` steps it takes, when nothing goes wrong. */
+export type Expected = ReadonlyMap<string, { readonly outcome: string; readonly once: readonly string[] }>
+
+export interface RoundOptions {
+  readonly file: string
+  readonly socket: string
+  readonly world: World
+  readonly dice: Dice
+  readonly plan: Plan
+  readonly expected: Expected
+  readonly figures: Figures
+  readonly problems: Problems
+  /** Takes one kill from the budget; false if it is used up. */
+  readonly mayKill: () => boolean
+}
+
+export class Round {
+  readonly #o: RoundOptions
+  readonly #operator: Operator
+  readonly #agents = new Map<string, string>()
+  readonly #open = new Set<string>()
+  readonly #ups = new Map<number, () => void>()
+  #over = false
+
+  constructor(options: RoundOptions) {
+    this.#o = options
+    this.#operator = new Operator(options.file, options.world, options.plan.durability)
+    const { reader } = this.#operator.engine.driver
+    options.world.recorded = (key) => {
+      const { activation, address } = partsOfKey(key)
+      for (const { event } of reader.activation(activation as Parameters<typeof reader.activation>[0])) if (event.type === 'step.settled' && event.address === address) return true
+      return false
+    }
+    options.world.onUp = (pid) => this.#ups.get(pid)?.()
+  }
+
+  async run(): Promise<void> {
+    const { figures, plan } = this.#o
+    for (let k = 0; k < plan.runs; k++) {
+      const agent = k % 3 === 2 ? 'traveller' : 'leader'
+      const run = `r${figures.rounds}x${k}`
+      this.#agents.set(run, agent)
+      this.#open.add(run)
+      await this.#operator.start(run, agent)
+    }
+    const slots = [this.#slot(), this.#slot()]
+    await this.#untilEnded()
+    this.#over = true
+    await Promise.all(slots)
+    await this.#operator.engine.close()
+    this.#audit()
+    figures.rounds++
+  }
+
+  async #untilEnded(): Promise<void> {
+    const { plan, problems } = this.#o
+    const { engine } = this.#operator
+    const until = Date.now() + plan.patienceMs
+    while (this.#open.size > 0 && Date.now() < until) {
+      await this.#operator.look()
+      for (const run of this.#open) if ((await patiently(() => engine.summary(run as RunId)))?.endedAt !== undefined) this.#open.delete(run)
+      await pause(8)
+    }
+    for (const run of this.#open) {
+      const summary = await engine.summary(run as RunId)
+      const last = (await engine.read(run as RunId)).slice(-4).map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
+      problems.lost.push(`${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} after ${plan.patienceMs} ms; row ${JSON.stringify(engine.driver.reader.run(run as RunId))}\n    ${last.join('\n    ')}`)
+    }
+  }
+
+  // ---- the processes -----------------------------------------------------------------------------------------------------------------
+
+  async #slot(): Promise<void> {
+    const { dice, plan, file, socket, figures } = this.#o
+    const options = { leaseMs: plan.leaseMs, durability: plan.durability, writer: plan.writer, busyMs: 1_000, pollMs: 10 }
+    while (!this.#over) {
+      const child = spawn(process.execPath, ['--no-warnings', childFile, file, socket, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit'] })
+      const gone = once(child, 'exit')
+      const up = new Promise<void>((resolve) => this.#ups.set(child.pid!, resolve))
+      const fate = dice.next()
+      if (fate < 0.08 && this.#o.mayKill()) {
+        await pause(dice.between(5, 200))
+        figures.killsAtStart++
+      } else {
+        await Promise.race([up, gone])
+        if (fate > 0.88) await this.#freeze(child)
+        await this.#live(dice.between(15, 150))
+        if (!this.#over && this.#o.mayKill()) figures.kills++
+        else await this.#live(plan.patienceMs)
+      }
+      child.kill('SIGKILL')
+      const [code] = (await gone) as [number | null]
+      if (code !== null) this.#o.problems.lost.push(`a process ended by itself with code ${code}`)
+      this.#ups.delete(child.pid!)
+    }
+  }
+
+  async #freeze(child: ChildProcess): Promise<void> {
+    const { dice, plan, figures } = this.#o
+    await this.#live(dice.between(5, 80))
+    if (this.#over) return
+    child.kill('SIGSTOP')
+    await pause(plan.leaseMs + dice.between(50, 400))
+    child.kill('SIGCONT')
+    figures.freezes++
+  }
+
+  /** Waits, but not beyond the end of the round. */
+  async #live(ms: number): Promise<void> {
+    for (const until = Date.now() + ms; !this.#over && Date.now() < until; ) await pause(Math.min(10, Math.max(1, until - Date.now())))
+  }
+
+  // ---- the audit ---------------------------------------------------------------------------------------------------------------------
+
+  #audit(): void {
+    const { figures, problems, world, file, expected } = this.#o
+    const found = audit(file, [...this.#agents.keys()], world.done)
+    problems.journal.push(...found.problems)
+    problems.operator.push(...this.#operator.problems)
+    problems.epoch.push(...world.violations.splice(0))
+    for (const [run, agent] of this.#agents) {
+      const want = expected.get(agent)!
+      const got = plain(found.outcomes.get(run) ?? 'none')
+      if (got !== want.outcome) problems.outcome.push(`${run} (${agent}): ${got}\n    instead of ${want.outcome}`)
+      const did = [...world.once].filter(([key]) => runOfKey(key) === run).flatMap(([, calls]) => calls.map((call) => call.what))
+      if (did.sort().join() !== want.once.join()) problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
+    }
+    const keys = new Set<string>()
+    for (const { key } of world.done) if (this.#agents.has(runOfKey(key))) keys.add(key)
+    const calls = world.done.reduce((n, { key }) => (this.#agents.has(runOfKey(key)) ? n + 1 : n), 0)
+    figures.runs += this.#agents.size
+    figures.entries += found.entries
+    figures.steps += found.settled
+    figures.done += calls
+    figures.repeated += calls - keys.size
+    figures.doubts += this.#operator.doubts
+    figures.decided += this.#operator.decided
+    figures.refused = world.refused
+    figures.refusedRecorded = world.refusedRecorded
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * Teams over real wires: a supervisor with two workers on a SQLite file, models over HTTP in all five protocols. Watched and not; with an approval inside
+ * a worker; killed on the way. The journal of the fake server is the outside witness of what was asked.
+ */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setImmediate as nextLoop } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { totalUsage, type Json } from '../../src/core/index.ts'
+import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
+import { fakeKey, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
+import { eventsOf, runtimeOf, store, waiting } from './team.ts'
+import { answerAsTeam, askedByKey, askedByPrompt, environmentOf, providerObject, teamOf, type Deeds } from './wire-team.ts'
+
+let llm: FakeLlm
+beforeAll(async () => {
+  llm = await startFakeLlm()
+})
+beforeEach(() => {
+  llm.reset()
+  answerAsTeam(llm)
+  for (const [name, value] of Object.entries(environmentOf(llm.url))) vi.stubEnv(name, value)
+})
+afterAll(() => llm.close())
+
+/** The leader thinks with the provider's object, its workers with ids that the environment leads to the server. */
+const teamOn = (wire: Wire, deeds: Deeds): ReturnType<typeof teamOf> =>
+  teamOf({ lead: providerObject(wire, llm.url), researcher: wire.model, writer: wire.model }, (deed) => void deeds.push(deed))
+
+async function approve(run: Run): Promise<void> {
+  const { waiting: open } = await waiting(run)
+  expect(open).toMatchObject([{ path: ['lead', 'writer'], tool: 'publish', input: { topic: 'ravens' }, risk: 'high' }])
+  await run.decide({ approvalId: open[0]!.id, decision: 'approve', approver: 'ann' })
+}
+
+const allDone = ['lookup beaks', 'lookup wings', 'publish ravens']
+
+describe.each(wires)('$name', (wire) => {
+  test('a team works in parallel, asks a human inside a worker, and answers; nobody watches', async () => {
+    const deeds: Deeds = []
+    const runtime = await runtimeOf([teamOn(wire, deeds)], { store: store() })
+    const run = await runtime.start('lead', 'A report on ravens, please.')
+    await approve(run)
+    const outcome = await run.outcome()
+    expect(outcome).toMatchObject({ status: 'completed', output: 'The report on ravens.' })
+    expect(deeds).toEqual(allDone)
+    expect([...askedByPrompt(llm).values()]).toEqual([1, 1, 1, 1, 1, 1])
+    expect(llm.requests().every((request) => request.path.includes(wire.path))).toBe(true)
+    expect(outcome.usage.map(({ agent, calls }) => [agent, calls]).toSorted()).toEqual([
+      ['lead', 2],
+      ['researcher', 2],
+      ['writer', 2],
+    ])
+    expect(totalUsage(outcome.usage)).toMatchObject({ calls: 6, input: 600, output: 120, unknown: 0 })
+    const view = await run.view()
+    expect(view.activations.map(({ path, state }) => [path.join('/'), state])).toEqual([
+      ['lead', 'completed'],
+      ['lead/researcher', 'completed'],
+      ['lead/writer', 'completed'],
+    ])
+    expect(JSON.stringify(await eventsOf(run))).not.toContain(fakeKey)
+  })
+
+  test('the workers\' results reach the leader\'s model in the order of its calls', async () => {
+    const runtime = await runtimeOf([teamOn(wire, [])], { store: store() })
+    const run = await runtime.start('lead', 'A report on ravens, please.')
+    await approve(run)
+    await run.outcome()
+    const last = JSON.stringify(llm.requests().at(-1)?.body)
+    expect(last.indexOf('Beaks and wings are known.')).toBeGreaterThan(0)
+    expect(last.indexOf('It is published.')).toBeGreaterThan(last.indexOf('Beaks and wings are known.'))
+  })
+
+  test('who watches sees the text while it is written, and the parts of a worker by its path', async () => {
+    const runtime = await runtimeOf([teamOn(wire, [])], { store: store() })
+    const run = await runtime.start('lead', 'A report on ravens, please.')
+    const pieces: string[] = []
+    const calls: string[] = []
+    const reading = (async () => {
+      for await (const piece of run.text()) pieces.push(piece)
+    })()
+    const watching = (async () => {
+      for await (const { part } of run.parts({ path: ['lead', 'researcher'] })) {
+        const { type, name } = part as { readonly type: string; readonly name?: string }
+        if (type === 'tool-input.start') calls.push(String(name))
+      }
+    })()
+    await approve(run)
+    const outcome = await run.outcome()
+    await Promise.all([reading, watching])
+    expect(pieces.join('')).toBe('Asking both.The report on ravens.')
+    expect(pieces.length).toBeGreaterThan(3)
+    expect(calls).toEqual(['lookup', 'lookup'])
+    expect(outcome).toMatchObject({ output: 'The report on ravens.' })
+    expect(JSON.stringify(await eventsOf(run))).not.toContain('text.delta') // parts are never journaled
+  })
+
+  test('a process that dies after every few commits asks for no answer twice that was committed', async () => {
+    const deeds: Deeds = []
+    const file = store()
+    let deaths = 0
+    for (let output: Json | undefined; output === undefined; ) {
+      const life = await mortal(file, teamOn(wire, deeds), 2)
+      const before = askedByKey(llm)
+      const kept = await committedModelSteps(life.runtime, wire)
+      const end = await untilDeath(life)
+      const committed = await committedModelSteps(life.runtime, wire)
+      for (const key of kept) expect(askedByKey(llm).get(key), key).toBe(before.get(key))
+      await life.runtime.close()
+      if (end === 'died') deaths++
+      else output = end
+      expect(committed.length).toBeGreaterThanOrEqual(kept.length)
+      if (output !== undefined) expect(output).toBe('The report on ravens.')
+      expect(deaths).toBeLessThan(30)
+    }
+    expect(deaths).toBeGreaterThan(2)
+    expect(deeds.filter((deed) => deed.startsWith('publish'))).toEqual(['publish ravens'])
+    expect(new Set(deeds)).toEqual(new Set(allDone))
+    expect(askedByKey(llm).size).toBe(6) // six model steps in all, each under one key over all lives
+  })
+
+  test('killed with SIGKILL while a human is asked, it goes on in another process and asks nothing again', async () => {
+    const file = store()
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), file, wire.name, llm.url], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    let complaint = ''
+    child.stderr.on('data', (text: Buffer) => (complaint += text.toString()))
+    const onlooker = await runtimeOf([], { store: file, drive: false })
+    while ((await onlooker.runs()).length === 0) {
+      expect(child.exitCode, complaint).toBe(null)
+      await nextLoop()
+    }
+    await waiting(onlooker.handle('report'))
+    const before = askedByKey(llm)
+    expect([...before.values()]).toEqual([1, 1, 1, 1])
+    child.kill('SIGKILL')
+    await gone
+    const deeds: Deeds = []
+    const runtime = await runtimeOf([teamOn(wire, deeds)], { store: file })
+    const run = runtime.handle('report')
+    await approve(run)
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'The report on ravens.' })
+    for (const key of before.keys()) expect(askedByKey(llm).get(key)).toBe(1)
+    expect(llm.requests()).toHaveLength(6)
+    expect([...askedByPrompt(llm).values()]).toEqual([1, 1, 1, 1, 1, 1])
+    expect(deeds).toEqual(['publish ravens']) // the lookups were done by the process that is dead
+  })
+})
+
+interface Life {
+  readonly runtime: Runtime
+  readonly death: Promise<'died'>
+}
+
+/** A runtime whose process "dies" after so many commits. */
+async function mortal(file: string, team: ReturnType<typeof teamOf>, commits: number): Promise<Life> {
+  let die = (_how: 'died'): void => {}
+  const death = new Promise<'died'>((resolve) => (die = resolve))
+  let left = commits
+  const crash: NonNullable<RuntimeOptions['crash']> = (point) => {
+    if (point !== 'commit.after' || --left > 0) return false
+    die('died')
+    return true
+  }
+  return { runtime: await runtimeOf([team], { store: file, leaseMs: 100, crash }), death }
+}
+
+/** Goes on with the report, saying yes whenever it is asked, to its end or to the death of its process. */
+async function untilDeath({ runtime, death }: Life): Promise<Json | 'died'> {
+  const work = async (): Promise<Json> => {
+    const run = await runtime.start('lead', 'A report on ravens, please.', { runId: 'report' })
+    const state = await run.until('waiting')
+    if ('waiting' in state) for (const { id } of state.waiting) await run.decide({ approvalId: id, decision: 'approve' })
+    const outcome = await run.outcome()
+    return outcome.status === 'completed' ? outcome.output : outcome.status
+  }
+  const working = work()
+  working.catch(() => undefined) // whoever dies first, the other is not heard
+  return Promise.race([death, working])
+}
+
+/** The idempotency keys of the model steps whose ends are in the store. */
+async function committedModelSteps(runtime: Runtime, _wire: Wire): Promise<readonly string[]> {
+  const onlooker = await runtimeOf([], { store: store(), drive: false })
+  if ((await runtime.runs()).length === 0) return []
+  const view: string[] = []
+  const asked = new Set<string>()
+  for await (const { activation, event } of eventsSoFar(onlooker)) {
+    if (event.type === 'model.requested') asked.add(`${activation}:${event.address}`)
+    if (event.type === 'step.settled' && event.outcome.status === 'completed' && asked.has(`${activation}:${event.address}`)) view.push(`${activation}:${event.address}`)
+  }
+  return view
+}
+
+async function* eventsSoFar(runtime: Runtime): ReturnType<Run['events']> {
+  const { position } = await runtime.handle('report').view()
+  for await (const recorded of runtime.handle('report').events()) {
+    yield recorded
+    if (recorded.position >= position) return undefined
+  }
+  return undefined
+}
