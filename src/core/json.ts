@@ -23,35 +23,57 @@ export function isObject(value: unknown): value is JsonObject {
  *
  * `undefined` members of objects are tolerated, because `JSON.stringify` drops them without loss.
  */
-export function jsonProblem(value: unknown, path = 'value', seen = new Set<unknown>()): string | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean') return undefined
-  if (typeof value === 'number') return Number.isFinite(value) ? undefined : `${path} is ${value}, which JSON cannot hold`
-  if (typeof value !== 'object') return `${path} is a ${typeof value}, which JSON cannot hold`
-  if (seen.has(value)) return `${path} contains itself`
-  if (!Array.isArray(value) && !isObject(value)) return `${path} is an instance of ${value.constructor.name}, not plain JSON`
-  seen.add(value)
-  const members: [string, unknown][] = Array.isArray(value)
-    ? value.map((item, i) => [`${path}[${i}]`, item])
-    : Object.entries(value).map(([k, v]) => [`${path}.${k}`, v])
-  for (const [at, member] of members) {
-    if (member === undefined && !Array.isArray(value)) continue
-    const problem = jsonProblem(member, at, seen)
+export function jsonProblem(value: unknown, path = 'value', above: unknown[] = []): string | undefined {
+  if (isLeaf(value)) return undefined
+  if (typeof value === 'number') return `${path} is ${value}, which JSON cannot hold`
+  if (typeof value !== 'object' || value === null) return `${path} is a ${typeof value}, which JSON cannot hold`
+  if (above.includes(value)) return `${path} contains itself`
+  above.push(value)
+  const problem = Array.isArray(value) ? listProblem(value, path, above) : objectProblem(value, path, above)
+  above.pop()
+  return problem
+}
+
+/** What ends a path without a problem. Asked before a path is put into words: nearly every member is one. */
+function isLeaf(value: unknown): boolean {
+  return value === null || typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+function listProblem(list: readonly unknown[], path: string, above: unknown[]): string | undefined {
+  for (let i = 0; i < list.length; i++) {
+    if (isLeaf(list[i])) continue
+    const problem = jsonProblem(list[i], `${path}[${i}]`, above)
     if (problem !== undefined) return problem
   }
-  seen.delete(value)
+  return undefined
+}
+
+function objectProblem(object: object, path: string, above: unknown[]): string | undefined {
+  if (!isObject(object)) return `${path} is an instance of ${(object as object).constructor.name}, not plain JSON`
+  for (const key of Object.keys(object)) {
+    const member = object[key]
+    if (member === undefined || isLeaf(member)) continue
+    const problem = jsonProblem(member, `${path}.${key}`, above)
+    if (problem !== undefined) return problem
+  }
   return undefined
 }
 
 /** JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as ECMAScript prints them). */
 export function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  if (Array.isArray(value)) return `[${value.map((item: Json) => canonical(item)).join(',')}]`
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) text += text === '' ? canonical(item) : `,${canonical(item)}`
+    return `[${text}]`
+  }
   const object = value as JsonObject
-  const members = Object.keys(object)
-    .filter((key) => object[key] !== undefined)
-    .sort()
-    .map((key) => `${JSON.stringify(key)}:${canonical(object[key]!)}`)
-  return `{${members.join(',')}}`
+  for (const key of Object.keys(object).sort()) {
+    const member = object[key]
+    if (member === undefined) continue
+    text += text === '' ? `${JSON.stringify(key)}:${canonical(member)}` : `,${JSON.stringify(key)}:${canonical(member)}`
+  }
+  return `{${text}}`
 }
 
 /** A deep copy that shares nothing with the original. */

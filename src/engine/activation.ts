@@ -7,7 +7,7 @@
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
  */
 import { addUsage, cancelled, failed, failure, failureFrom, type ActivationId, type Json, type Outcome, type Usage } from '../core/index.ts'
-import type { ArrivalEvent, AskOpened, CancelReceived, Charge, CommandEvent, JournalEvent } from '../journal/index.ts'
+import type { ArrivalEvent, AskOpened, CancelReceived, Charge, JournalEvent } from '../journal/index.ts'
 import { Cancelled, type Arrival, type Context, type Matcher, type StepOptions } from './context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import type { Command, Host } from './host.ts'
@@ -188,10 +188,10 @@ export class Activation implements Owner, Verbs {
 
   // ---- what scopes ask for ---------------------------------------------------------------------------------------------------------
 
-  guard(compensating: boolean): void {
-    if (this.#restarting !== undefined) throw new RestartRequested()
+  blocked(compensating: boolean): Error | undefined {
+    if (this.#restarting !== undefined) return new RestartRequested()
     const reason = this.#cancellation.reason
-    if (reason !== undefined && !compensating) throw new Cancelled(reason)
+    return reason === undefined || compensating ? undefined : new Cancelled(reason)
   }
 
   wait(match: Matcher | undefined): Promise<Arrival> {
@@ -209,7 +209,7 @@ export class Activation implements Owner, Verbs {
     if (claimed === undefined && command.op === 'step' && claimable(command.effect) && options?.aliases === undefined)
       this.#checkDivergence(address)
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? ({ ...command, address } as CommandEvent)
+    const event = claimed?.known.event ?? { ...command, address }
     const operation = openOperation(this, event, claimed?.known, options)
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
@@ -242,7 +242,7 @@ export class Activation implements Owner, Verbs {
 
   once(address: string, command: Command): boolean {
     if (this.#log.claim(address, '', undefined) !== undefined || this.stuck !== undefined) return false
-    this.host.append(this, { ...command, address } as CommandEvent, this.clock)
+    this.host.append(this, { ...command, address }, this.clock)
     return true
   }
 
@@ -285,12 +285,7 @@ export class Activation implements Owner, Verbs {
     for (const known of this.#log.open.splice(0)) this.#carryOver(known)
     const segment = this.#log.segment
     const context = new Scope(this, segment === 0 ? '' : `@${segment}/`, false, orchestration.version)
-    let body: Promise<Outcome>
-    try {
-      body = orchestration.run(context, this.birth.input)
-    } catch (thrown) {
-      body = Promise.reject(thrown as Error)
-    }
+    const body = new Promise<Outcome>((resolve) => resolve(orchestration.run(context, this.birth.input)))
     const end = (outcome: Outcome): void => {
       if (this.discarded || this.stuck !== undefined) return
       if (this.#restarting !== undefined && this.#cancellation.reason === undefined) return this.#nextSegment(this.#restarting.state)
@@ -311,7 +306,7 @@ export class Activation implements Owner, Verbs {
   #nextSegment(state: Json): void {
     this.#restarting = undefined
     const open: Carried[] = []
-    for (const operation of [...this.operations.values()]) {
+    for (const operation of this.operations.values()) {
       if (operation.ended) this.operations.delete(operation.address)
       else if (operation.kind !== 'step') open.push({ address: operation.address, op: operation.kind })
       else {
@@ -333,7 +328,7 @@ export class Activation implements Owner, Verbs {
   #cancel(event: CancelReceived): boolean {
     if (!this.#cancellation.begin(event)) return false
     const reason = event.reason
-    for (const operation of [...this.operations.values()]) this.stop(operation.id, reason)
+    for (const operation of this.operations.values()) this.stop(operation.id, reason)
     const ended = this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)
     if (ended === 0) this.#settleIfDone()

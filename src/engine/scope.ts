@@ -17,7 +17,7 @@ import {
   type MessageId,
   type OpId,
 } from '../core/index.ts'
-import type { AskOpened, Charge, CommandEvent } from '../journal/index.ts'
+import type { AskOpened, Charge } from '../journal/index.ts'
 import type {
   Arrival,
   AskOptions,
@@ -46,8 +46,8 @@ export interface Verbs extends Owner {
   readonly host: Host
   readonly clock: number
   readonly carried: Json | undefined
-  /** Throws if the code may not go on: it is cancelled, or it restarts. */
-  guard(compensating: boolean): void
+  /** Why the code may not go on, if so: it is cancelled, or it restarts. */
+  blocked(compensating: boolean): Error | undefined
   /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
   open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined
   /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
@@ -103,6 +103,11 @@ export class Scope implements Context {
     return this.#activation.carried
   }
 
+  #guard(): void {
+    const blocked = this.#activation.blocked(this.#compensating)
+    if (blocked !== undefined) throw blocked
+  }
+
   #counter(name: string): Counter {
     let counter = this.#names.get(name)
     if (counter === undefined) this.#names.set(name, (counter = { next: 0, last: undefined }))
@@ -115,7 +120,7 @@ export class Scope implements Context {
   }
 
   #open(name: string, command: Command, options?: StepOptions<never>): Operation | OpId {
-    this.#activation.guard(this.#compensating)
+    this.#guard()
     const counter = this.#counter(name)
     const last = counter.last
     if (last !== undefined && !last.ended && last.stopped === undefined) {
@@ -142,7 +147,7 @@ export class Scope implements Context {
       effect: options.effect ?? 'idempotent',
       ...(reserve === undefined ? {} : { reserve }),
     } as Command
-    const operation = this.#open(name, command, options as unknown as StepOptions<never>)
+    const operation = this.#open(name, command, options)
     if (typeof operation === 'string') return operation
     operation.run = effect
     this.#activation.letOut(operation, reserve)
@@ -172,7 +177,7 @@ export class Scope implements Context {
   }
 
   send(to: ActivationId, body: Json): MessageId {
-    this.#activation.guard(this.#compensating)
+    this.#guard()
     const address = this.#address('!send', this.#counter('!send'))
     const id = derivedId('msg', this.#activation.id, address) as MessageId
     if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id }))
@@ -181,9 +186,9 @@ export class Scope implements Context {
   }
 
   emit(event: DomainEvent): void {
-    this.#activation.guard(this.#compensating)
+    this.#guard()
     const address = this.#address(`!${event.type}`, this.#counter(`!${event.type}`))
-    this.#activation.once(address, { ...event, op: 'fact' } as Command & CommandEvent)
+    this.#activation.once(address, { ...event, op: 'fact' })
   }
 
   stop(what: OpId | ActivationId, reason: string): void {
@@ -194,12 +199,8 @@ export class Scope implements Context {
   next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
   next(match?: Matcher): Promise<Arrival>
   next(match?: Matcher): Promise<Arrival> {
-    try {
-      this.#activation.guard(this.#compensating)
-    } catch (thrown) {
-      return Promise.reject(thrown as Error)
-    }
-    return this.#activation.wait(match)
+    const blocked = this.#activation.blocked(this.#compensating)
+    return blocked === undefined ? this.#activation.wait(match) : Promise.reject(blocked)
   }
 
   scope(name: string): Scope {
@@ -230,7 +231,7 @@ export class Scope implements Context {
   }
 
   restart(state: Json): never {
-    this.#activation.guard(this.#compensating)
+    this.#guard()
     this.#activation.restart(state)
   }
 

@@ -179,7 +179,7 @@ describe('several at once', () => {
     const first = await runtimeOf([solo], { store: store() })
     const run = await first.start(solo, 'go')
     await expect.poll(async () => [(await first.approvals()).length, ran.length]).toEqual([2, 1])
-    const before = await first.approvals()
+    const before = [...(await first.approvals())].sort((a, b) => (a.input as { n: number }).n - (b.input as { n: number }).n)
     await run.decide({ approvalId: before[0]!.id, decision: 'approve' })
     await expect.poll(() => ran).toEqual(['e1', 'a1'])
     await first.close()

@@ -109,13 +109,25 @@ export function teamOf(models: TeamModels, note: (deed: string) => void, retry: 
 }
 
 const call = (name: string, input: Json): { name: string; arguments: string } => ({ name, arguments: JSON.stringify(input) })
-const usage = { prompt_tokens: 100, completion_tokens: 20, input_tokens: 100, output_tokens: 20, promptTokenCount: 100, candidatesTokenCount: 20 }
+const usage = {
+  prompt_tokens: 100,
+  completion_tokens: 20,
+  input_tokens: 100,
+  output_tokens: 20,
+  promptTokenCount: 100,
+  candidatesTokenCount: 20,
+}
+
+/** Matches what one of the team asks. Its instructions are of role `developer` where OpenAI's package says so. */
+export const who = (
+  name: 'LEADER' | 'RESEARCHER' | 'WRITER',
+): { readonly predicate: NonNullable<Parameters<FakeLlm['on']>[0]['predicate']> } => ({
+  predicate: ({ messages }) => JSON.stringify(messages[0]?.content).includes(`You are ${name}.`),
+})
 
 /** What each of the team answers to what. Rules that a test adds before come first. */
 export function answerAsTeam(llm: FakeLlm): void {
-  const lead = { systemMessage: 'You are LEADER.' }
-  const researcher = { systemMessage: 'You are RESEARCHER.' }
-  const writer = { systemMessage: 'You are WRITER.' }
+  const [lead, researcher, writer] = [who('LEADER'), who('RESEARCHER'), who('WRITER')]
   const delegations = [
     call('delegate', { worker: 'researcher', instructions: 'find facts about ravens' }),
     call('delegate', { worker: 'writer', instructions: 'publish about ravens' }),

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { totalUsage, type Json } from '../../src/core/index.ts'
-import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
+import { createRuntime, type Run, type Runtime, type RuntimeOptions } from '../../src/runtime/index.ts'
 import { fakeKey, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
 import { eventsOf, runtimeOf, store, waiting } from './team.ts'
 import { answerAsTeam, askedByKey, askedByPrompt, environmentOf, providerObject, teamOf, type Deeds } from './wire-team.ts'
@@ -61,7 +61,7 @@ describe.each(wires)('$name', (wire) => {
     expect(JSON.stringify(await eventsOf(run))).not.toContain(fakeKey)
   })
 
-  test('the workers\' results reach the leader\'s model in the order of its calls', async () => {
+  test("the workers' results reach the leader's model in the order of its calls", async () => {
     const runtime = await runtimeOf([teamOn(wire, [])], { store: store() })
     const run = await runtime.start('lead', 'A report on ravens, please.')
     await approve(run)
@@ -99,12 +99,12 @@ describe.each(wires)('$name', (wire) => {
     const deeds: Deeds = []
     const file = store()
     let deaths = 0
-    for (let output: Json | undefined; output === undefined; ) {
+    for (let output: Json | undefined; output === undefined;) {
       const life = await mortal(file, teamOn(wire, deeds), 2)
       const before = askedByKey(llm)
-      const kept = await committedModelSteps(life.runtime, wire)
-      const end = await untilDeath(life)
-      const committed = await committedModelSteps(life.runtime, wire)
+      const kept = await committedModelSteps(file)
+      const end = await untilDeath(life, deeds)
+      const committed = await committedModelSteps(file)
       for (const key of kept) expect(askedByKey(llm).get(key), key).toBe(before.get(key))
       await life.runtime.close()
       if (end === 'died') deaths++
@@ -121,7 +121,9 @@ describe.each(wires)('$name', (wire) => {
 
   test('killed with SIGKILL while a human is asked, it goes on in another process and asks nothing again', async () => {
     const file = store()
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), file, wire.name, llm.url], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), file, wire.name, llm.url], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     let complaint = ''
     child.stderr.on('data', (text: Buffer) => (complaint += text.toString()))
@@ -165,14 +167,18 @@ async function mortal(file: string, team: ReturnType<typeof teamOf>, commits: nu
   return { runtime: await runtimeOf([team], { store: file, leaseMs: 100, crash }), death }
 }
 
-/** Goes on with the report, saying yes whenever it is asked, to its end or to the death of its process. */
-async function untilDeath({ runtime, death }: Life): Promise<Json | 'died'> {
+/** Goes on with the report to its end or to the death of its process. Says yes whenever it is asked, and what it sees when it is asked what has happened. */
+async function untilDeath({ runtime, death }: Life, deeds: Deeds): Promise<Json | 'died'> {
   const work = async (): Promise<Json> => {
     const run = await runtime.start('lead', 'A report on ravens, please.', { runId: 'report' })
-    const state = await run.until('waiting')
-    if ('waiting' in state) for (const { id } of state.waiting) await run.decide({ approvalId: id, decision: 'approve' })
-    const outcome = await run.outcome()
-    return outcome.status === 'completed' ? outcome.output : outcome.status
+    for (;;) {
+      const state = await run.until('waiting')
+      if (!('waiting' in state)) return state.status === 'completed' ? state.output : state.status
+      for (const { id, kind } of state.questions) {
+        if (kind === 'approval') await run.decide({ approvalId: id, decision: 'approve' })
+        else await run.settleDoubt({ id, happened: deeds.includes('publish ravens'), value: { published: 'ravens' } })
+      }
+    }
   }
   const working = work()
   working.catch(() => undefined) // whoever dies first, the other is not heard
@@ -180,23 +186,17 @@ async function untilDeath({ runtime, death }: Life): Promise<Json | 'died'> {
 }
 
 /** The idempotency keys of the model steps whose ends are in the store. */
-async function committedModelSteps(runtime: Runtime, _wire: Wire): Promise<readonly string[]> {
-  const onlooker = await runtimeOf([], { store: store(), drive: false })
-  if ((await runtime.runs()).length === 0) return []
-  const view: string[] = []
+async function committedModelSteps(file: string): Promise<readonly string[]> {
+  await using onlooker = await createRuntime({ store: file, drive: false })
+  if ((await onlooker.runs()).length === 0) return []
+  const run = onlooker.handle('report')
+  const { position: last } = await run.view()
   const asked = new Set<string>()
-  for await (const { activation, event } of eventsSoFar(onlooker)) {
+  const ended: string[] = []
+  for await (const { activation, event, position } of run.events()) {
     if (event.type === 'model.requested') asked.add(`${activation}:${event.address}`)
-    if (event.type === 'step.settled' && event.outcome.status === 'completed' && asked.has(`${activation}:${event.address}`)) view.push(`${activation}:${event.address}`)
+    if (event.type === 'step.settled' && event.outcome.status === 'completed') ended.push(`${activation}:${event.address}`)
+    if (position >= last) break
   }
-  return view
-}
-
-async function* eventsSoFar(runtime: Runtime): ReturnType<Run['events']> {
-  const { position } = await runtime.handle('report').view()
-  for await (const recorded of runtime.handle('report').events()) {
-    yield recorded
-    if (recorded.position >= position) return undefined
-  }
-  return undefined
+  return ended.filter((key) => asked.has(key))
 }

@@ -90,7 +90,7 @@ export class Driver implements Desk {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      void this.#pump()
+      this.#pump().catch((thrown: unknown) => this.onStoreFailure(storeError(thrown, this.options.file), []))
     })
   }
 
@@ -289,7 +289,7 @@ export class Driver implements Desk {
   #lookAgain(): boolean {
     try {
       const owned = this.lease.owned([...this.runs.values()].map((run) => [run.id, run.epoch]))
-      for (const run of [...this.runs.keys()]) if (!owned.has(run)) this.residents.drop(run)
+      for (const run of this.runs.keys()) if (!owned.has(run)) this.residents.drop(run)
       this.lease.beat()
       return true
     } catch (thrown) {

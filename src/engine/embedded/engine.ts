@@ -171,8 +171,7 @@ export class EmbeddedEngine implements Engine {
   /** The same id again: fine if it is the same request, else the caller has made a mistake. */
   async #again(request: StartRun): Promise<{ readonly created: boolean }> {
     if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
-    const first = this.#reader.activation(rootActivation(request.run)).next().value
-    const event = first?.event
+    const event = this.#reader.firstEvent(rootActivation(request.run))
     const same =
       event?.type === 'activation.started' &&
       event.agent === request.agent &&
@@ -220,7 +219,7 @@ export class EmbeddedEngine implements Engine {
   outcome(run: RunId): Promise<RunEnd> {
     this.#open()
     const row = this.driver.runs.has(run) ? undefined : this.#reader.run(run)
-    if (row?.ended != null) return Promise.resolve(this.#reader.end(run)!)
+    if (typeof row?.ended === 'number') return Promise.resolve(this.#reader.end(run)!)
     if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) {
       return Promise.reject(new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' }))
     }

@@ -310,7 +310,7 @@ export class Keeper implements Keeping, EffectsHost {
     const run = this.#run(activation.id)
     if (run === undefined) return
     this.#desk.leaves(activation)
-    for (const op of [...run.out]) {
+    for (const op of run.out) {
       if (op.owner !== activation) continue
       run.out.delete(op)
       leave(this.#desk, activation)

@@ -109,7 +109,7 @@ function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { typ
 
 /** Aborts what is out and may be repeated; it runs again after the pause and loses no attempt by it. */
 function callBack(desk: Desk, run: Run): void {
-  for (const op of [...run.out]) if (op.effect !== 'once') desk.effects.abort(op, 'paused', true)
+  for (const op of run.out) if (op.effect !== 'once') desk.effects.abort(op, 'paused', true)
   desk.touch(run)
   desk.schedule()
 }

@@ -85,11 +85,11 @@ export class News {
 
   /** Something was written: by this process for these runs, or by another for any. `here`: runs whose end this process will see itself. */
   changed(runs: ReadonlySet<RunId> | 'all', here: ReadonlyMap<RunId, unknown>): void {
-    for (const watcher of [...this.#watchers]) {
+    for (const watcher of this.#watchers) {
       if (runs === 'all' ? this.#moved(watcher.run, watcher.from) : runs.has(watcher.run)) watcher.resolve()
     }
     if (runs !== 'all') return
-    for (const run of [...this.#outcomes.keys()]) {
+    for (const run of this.#outcomes.keys()) {
       const end = here.has(run) || !this.#ended(run) ? undefined : this.#reader.end(run)
       if (end !== undefined) this.ended(run, end)
     }
@@ -97,7 +97,7 @@ export class News {
 
   ended(run: RunId, end: RunEnd): void {
     for (const { resolve } of this.#take(run)) resolve(end)
-    for (const watcher of [...this.#watchers]) if (watcher.run === run) watcher.resolve()
+    for (const watcher of this.#watchers) if (watcher.run === run) watcher.resolve()
     this.#count()
   }
 
@@ -115,6 +115,6 @@ export class News {
   /** Nobody will hear anything any more. */
   close(error: ReeveError): void {
     this.failed(error, [...this.#outcomes.keys()])
-    for (const watcher of [...this.#watchers]) watcher.resolve()
+    for (const watcher of this.#watchers) watcher.resolve()
   }
 }

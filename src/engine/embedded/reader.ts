@@ -69,6 +69,12 @@ export class Reader {
     for (const row of this.#sql.activationLog.iterate(id) as Iterable<LogRow>) yield { seq: row.seq, at: row.at, event: this.#event(row) }
   }
 
+  /** The first event of an activation, if it exists. */
+  firstEvent(id: ActivationId): JournalEvent | undefined {
+    for (const { event } of this.activation(id)) return event
+    return undefined
+  }
+
   /** The last event of an activation, if it exists. */
   lastEvent(id: ActivationId): JournalEvent | undefined {
     const row = this.#sql.lastEvent.get(id) as LogRow | undefined
@@ -251,8 +257,8 @@ const statements = {
   runs: 'SELECT * FROM run ORDER BY created DESC, id DESC',
   asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${mineAct} LIMIT 1`,
   questionById: 'SELECT * FROM question WHERE id = ?',
-  questions: "SELECT * FROM question WHERE kind <> 'timer' ORDER BY at, id",
-  questionsOfRun: `SELECT * FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, id`,
+  questions: "SELECT * FROM question WHERE kind <> 'timer' ORDER BY at, rowid",
+  questionsOfRun: `SELECT * FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
   nextDeadline: 'SELECT min(until) AS at FROM question WHERE until IS NOT NULL',
   due: 'SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? ORDER BY until LIMIT 1000',
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',

@@ -25,7 +25,7 @@ CREATE UNIQUE INDEX log_seq ON log(act, seq);
 CREATE TABLE inbox(position INTEGER PRIMARY KEY, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX inbox_key ON inbox(act, key);
 CREATE INDEX inbox_unread ON inbox(position) WHERE taken = 0;
-CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL);
 CREATE INDEX question_act ON question(act, address);
 CREATE INDEX question_due ON question(until) WHERE until IS NOT NULL;
 CREATE TABLE account(act TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;

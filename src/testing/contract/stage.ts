@@ -116,7 +116,7 @@ export const question = (id: string): { as: { type: 'interrupt.raised'; id: stri
   as: { type: 'interrupt.raised', id, question: 'well?', path: [] },
 })
 
-const isOutcome = (value: Json | Outcome): value is Outcome => typeof value === 'object' && value !== null && 'status' in value && 'play' in value === false
+const isOutcome = (value: Json | Outcome): value is Outcome => typeof value === 'object' && value !== null && 'status' in value
 
 export class Stage {
   readonly clock: ManualClock

@@ -1,0 +1,150 @@
+/** Contract: accounts. Reserved before an effect, settled when its end is known, over the whole tree, never above the limit (DESIGN §3.3). */
+import assert from 'node:assert/strict'
+import { completed, type Json, type Outcome } from '../../core/index.ts'
+import type { Context, StepOptions } from '../../engine/index.ts'
+import { ended, gate, question, step, until, type Play } from './stage.ts'
+
+/** Reserves `tokens`; says that it used `used`, or nothing at all. */
+const spend = (tokens: number, used?: number): StepOptions => ({
+  effect: 'model',
+  reserve: { tokens },
+  retry: { attempts: 1 },
+  ...(used === undefined ? {} : { settle: () => ({ charge: { tokens: used } }) }),
+})
+
+const word = (outcome: Outcome): Json => (outcome.status === 'failed' ? outcome.failure.code : outcome.status)
+
+async function spends(ctx: Context, name: string, effect: () => Json | Promise<Json>, options: StepOptions): Promise<Json> {
+  return word(await ended(ctx, ctx.begin(name, effect, options)))
+}
+
+export const budgetCases: readonly Play[] = [
+  {
+    invariant: 'K8',
+    name: 'a step that does not fit is refused at once and never run; what is settled below its reserve can be spent again',
+    async play(stage) {
+      stage.agent('a', async (ctx) => [
+        await spends(ctx, 's1', stage.does('s1'), spend(60, 30)),
+        await spends(ctx, 's2', stage.does('s2'), spend(71)),
+        await spends(ctx, 's3', stage.does('s3'), spend(70, 70)),
+        await spends(ctx, 's4', stage.does('s4'), spend(1)),
+        await spends(ctx, 's5', stage.does('s5'), spend(0)),
+      ])
+      stage.drive()
+      const run = await stage.start('a', null, { limits: { tokens: 100 } })
+      assert.deepEqual(await stage.outcome(run), completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']))
+      assert.deepEqual(stage.ran, ['s1', 's3', 's5'])
+    },
+  },
+  {
+    invariant: 'K8',
+    name: 'what is in flight counts: the tree never reserves more than the limit',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('worker', async (ctx) => spends(ctx, 's', wait.effect as never, spend(40, 10)))
+      stage.agent('lead', async (ctx) => {
+        const workers = Array.from({ length: 5 }, () => ctx.scope('w').start('worker', null))
+        const words: Json[] = []
+        for (const worker of workers) words.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
+        return [...words.map(String).sort(), await spends(ctx, 'own', stage.does('own'), spend(80, 80))]
+      })
+      stage.drive()
+      const run = await stage.start('lead', null, { limits: { tokens: 100 } })
+      await until('two are out', () => wait.waiting === 2)
+      await until('three are refused', async () => (await stage.all(run, 'worker.settled')).length === 3)
+      wait.open()
+      const no = 'budget.exceeded'
+      assert.deepEqual(await stage.outcome(run), completed([no, no, no, 'completed', 'completed', 'completed']))
+      assert.equal(wait.attempts.length, 2)
+    },
+  },
+  {
+    invariant: 'K11',
+    name: 'a call that does not say what it used, or fails, settles at its reserve',
+    async play(stage) {
+      const fails = (): Json => {
+        throw new Error('no')
+      }
+      stage.agent('a', async (ctx) => [
+        await spends(ctx, 's1', stage.does('s1'), spend(40)),
+        await spends(ctx, 's2', fails, spend(40, 0)),
+        await spends(ctx, 's3', stage.does('s3'), spend(21)),
+        await spends(ctx, 's4', stage.does('s4'), spend(20)),
+      ])
+      stage.drive()
+      const { outcome } = await stage.play('a', null, { limits: { tokens: 100 } })
+      assert.deepEqual(outcome, completed(['completed', 'agent.failed', 'budget.exceeded', 'completed']))
+    },
+  },
+  {
+    invariant: 'K8',
+    name: "a worker's own limit binds the worker, the leader's binds both",
+    async play(stage) {
+      stage.agent('worker', async (ctx) => [await spends(ctx, 's1', stage.does('w1'), spend(30, 30)), await spends(ctx, 's2', stage.does('w2'), spend(30, 30))])
+      stage.agent('lead', async (ctx) => [
+        (await ended(ctx, ctx.start('worker', null, { limits: { tokens: 50 } }))) as never,
+        (await ended(ctx, ctx.scope('again').start('worker', null, { limits: { tokens: 1_000 } }))) as never,
+        await spends(ctx, 'own', stage.does('own'), spend(11)),
+        await spends(ctx, 'own2', stage.does('own2'), spend(10)),
+      ])
+      stage.drive()
+      const { outcome } = await stage.play('lead', null, { limits: { tokens: 100 } })
+      const no = 'budget.exceeded'
+      assert.deepEqual(outcome, completed([completed(['completed', no]), completed(['completed', 'completed']), no, 'completed']))
+      assert.deepEqual(stage.ran, ['w1', 'w1', 'w2', 'own2'])
+    },
+  },
+  {
+    invariant: 'K8',
+    name: 'what was spent and what is reserved outlive a crash; a refusal stays a refusal',
+    restarts: true,
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => {
+        const first = await spends(ctx, 's1', stage.does('s1'), spend(50, 30))
+        const open = ctx.begin('open', wait.effect, spend(50, 20))
+        const refused = await spends(ctx, 's2', stage.does('s2'), spend(30))
+        const word1 = word(await ended(ctx, open))
+        return [first, refused, word1, await spends(ctx, 's3', stage.does('s3'), spend(51)), await spends(ctx, 's4', stage.does('s4'), spend(50))]
+      })
+      stage.drive()
+      const run = await stage.start('a', null, { limits: { tokens: 100 } })
+      await until('it is out', () => wait.waiting === 1)
+      await until('the refusal is recorded', async () => (await stage.all(run, 'step.settled')).length === 2)
+      await stage.restart('kill')
+      await until('it is out again', () => wait.waiting === 2)
+      wait.open()
+      assert.deepEqual(await stage.outcome(run), completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']))
+      assert.deepEqual(stage.ran, ['s1', 's4'])
+    },
+  },
+  {
+    invariant: 'K8',
+    name: 'minutes count working time; waiting for people costs none; the end is a limit, undone like a cancel',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => {
+        ctx.onCancel('undo', async (undo) => void (await step(undo, 's', stage.does('undo'))))
+        await ctx.next(ctx.ask('q', question('int_1')))
+        await step(ctx, 'wait', wait.effect)
+        return step(ctx, 'wait2', wait.effect)
+      })
+      stage.drive()
+      const run = await stage.start('a', null, { limits: { minutes: 2 } })
+      const asked = await stage.question(run)
+      stage.clock.advance(60 * 60_000)
+      await stage.answer(asked, 'go')
+      await until('it works', () => wait.waiting === 1)
+      stage.clock.advance(60_000)
+      wait.open()
+      await until('it works on', () => wait.attempts.length === 2)
+      stage.clock.advance(59_999)
+      await stage.fence()
+      assert.equal(wait.waiting, 1)
+      stage.clock.advance(1)
+      const outcome = await stage.outcome(run)
+      assert.ok(outcome.status === 'limited' && outcome.limit === 'minutes', JSON.stringify(outcome))
+      assert.deepEqual(stage.ran.filter((name) => name !== 'fence'), ['undo'])
+    },
+  },
+]

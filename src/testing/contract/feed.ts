@@ -1,0 +1,127 @@
+/** Contract: what observers see. Gapless per activation, ordered per run, one end each, and nothing depends on who looks (K1, K7, K9). */
+import assert from 'node:assert/strict'
+import { completed, type Json } from '../../core/index.ts'
+import type { LivePart } from '../../engine/index.ts'
+import { checkJournal } from '../journal-check.ts'
+import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
+
+function team(stage: Stage): void {
+  stage.agent('worker', async (ctx, n) => {
+    ctx.emit({ type: 'fact.noted', name: 'worker', data: n })
+    return step(ctx, 's', stage.does(`w${n as number}`))
+  })
+  stage.agent('lead', async (ctx) => {
+    const workers = [1, 2, 3].map((n) => ctx.scope('call').start('worker', n))
+    const got: Json[] = []
+    for (const worker of workers) got.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : o.status)))
+    await ctx.next(ctx.ask('q', question('int_1')))
+    return got
+  })
+}
+
+export const feedCases: readonly Play[] = [
+  {
+    invariant: 'K1',
+    name: 'the feed is gapless per activation, ordered by position, and says one end each',
+    async play(stage) {
+      team(stage)
+      stage.drive()
+      const run = await stage.start('lead')
+      await stage.answer(await stage.question(run), 1)
+      await stage.outcome(run)
+      const events = await stage.events(run)
+      assert.deepEqual(checkJournal(events), [])
+      assert.equal(new Set(events.map(({ activation }) => activation)).size, 4)
+      assert.ok(events.every((event) => event.run === run && event.at === stage.clock.now()))
+      const last = events.at(-1)!
+      assert.equal(last.event.type, 'activation.settled')
+      const half = events[Math.floor(events.length / 2)]!.position
+      assert.deepEqual(await stage.engine.read(run, half), events.filter(({ position }) => position > half))
+      assert.deepEqual(await stage.engine.read(run, last.position), [])
+    },
+  },
+  {
+    invariant: 'K1',
+    name: 'who follows the feed misses nothing and sees nothing twice',
+    async play(stage) {
+      team(stage)
+      stage.drive()
+      const run = await stage.start('lead')
+      const seen: unknown[] = []
+      const follow = async (): Promise<void> => {
+        for (let from = 0; ; ) {
+          const more = await stage.engine.read(run, from)
+          seen.push(...more)
+          from = more.at(-1)?.position ?? from
+          if ((await stage.engine.summary(run))?.endedAt !== undefined && (await stage.engine.read(run, from)).length === 0) return
+          await stage.engine.changed(run, from)
+        }
+      }
+      const following = follow()
+      await stage.answer(await stage.question(run), 1)
+      await following
+      assert.deepEqual(seen, await stage.events(run))
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'waiting for news ends when the signal is aborted',
+    async play(stage) {
+      team(stage)
+      stage.drive()
+      const run = await stage.start('lead')
+      await stage.question(run)
+      const controller = new AbortController()
+      const waiting = stage.engine.changed(run, (await stage.events(run)).at(-1)!.position, controller.signal)
+      controller.abort()
+      await waiting
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'parts carry their place and attempt, are not journaled, and end for who leaves',
+    async play(stage) {
+      const wait = gate()
+      const heard: LivePart[] = []
+      stage.agent('a', async (ctx) =>
+        step(ctx, 's', async (io) => {
+          io.emit('one')
+          await wait.effect(io)
+          io.emit('two')
+          return 'done'
+        }),
+      )
+      stage.drive()
+      const run = await stage.start('a')
+      const leave = stage.engine.listen(run, (part) => heard.push(part))
+      await until('it is out', () => wait.waiting === 1)
+      const others: LivePart[] = []
+      stage.engine.listen(run, (part) => others.push(part))
+      leave()
+      wait.open()
+      assert.deepEqual(await stage.outcome(run), completed('done'))
+      assert.deepEqual(others.map(({ address, attempt, part }) => [address, attempt, part]), [['s', 1, 'two']])
+      assert.ok(heard.every(({ part }) => part === 'one'))
+      assert.ok(!JSON.stringify(await stage.events(run)).includes('"two"'))
+    },
+  },
+  {
+    invariant: 'K11',
+    name: 'usage rolls up by agent and model; what is not known stays unknown',
+    async play(stage) {
+      const used = (agent: string, input: number | undefined): { usage: { agent: string; model: string; used: { input: number; output: number } | undefined } } => ({
+        usage: { agent, model: 'm', used: input === undefined ? undefined : { input, output: 1 } },
+      })
+      stage.agent('worker', async (ctx, input) => step(ctx, 's', () => 1, { effect: 'model', settle: () => used('worker', (input as number | null) ?? undefined) }))
+      stage.agent('lead', async (ctx) => {
+        await step(ctx, 's', () => 1, { effect: 'model', settle: () => used('lead', 100) })
+        for (const input of [10, 5, null]) await ctx.next(ctx.scope('w').start('worker', input))
+        return 'done'
+      })
+      stage.drive()
+      const { usage } = await stage.play('lead')
+      const rows = usage.map(({ agent, calls, input, output, unknown, unpriced }) => [agent, calls, input, output, unknown, unpriced])
+      assert.deepEqual(rows, [['lead', 1, 100, 1, 0, 1], ['worker', 3, 15, 2, 1, 3]])
+    },
+  },
+]
