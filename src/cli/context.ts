@@ -1,4 +1,5 @@
-/** What a command works with. Owns: the type only, apart from program.ts so that commands do not import the program that imports them. */
+/** What a command works with. Owns: the type, apart from program.ts so that commands do not import the program that imports them; who sits here. */
+import { userInfo } from 'node:os'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -19,3 +20,12 @@ export function whereOf({ store, config }: StoreOptions): string {
 
 /** A path as a shell takes it. */
 export const quoted = (text: string): string => (/^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+
+/** Who sits here: recorded as the approver. */
+export function thisUser(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return 'cli'
+  }
+}

@@ -35,10 +35,10 @@ export function processTerminal(): Terminal {
     isLive: stdout.isTTY === true && process.env['TERM'] !== 'dumb',
     canAsk: stdin.isTTY === true && stdout.isTTY === true,
     get columns() {
-      return stdout.columns ?? 80
+      return stdout.columns || 80
     },
     get rows() {
-      return stdout.rows ?? 24
+      return stdout.rows || 24
     },
     line: (text = '') => stdout.write(`${text}\n`),
     note: (text) => stderr.write(`${text}\n`),

@@ -1,48 +1,49 @@
 /**
  * Watching a run from a terminal until it needs somebody or has ended.
  *
- * Owns: the three ways of showing it (tree in place, plain lines, NDJSON), the inline question, Ctrl-C, what is printed at the end, the exit code.
- * Does not own: the run: leaving it parks it, and what is printed says how to go on.
+ * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile (showing.ts), nor the run:
+ * leaving it parks it, and what is printed says how to go on.
  */
-import { describeOutcome, isObject, messageOf, stopwatch, type Json } from '../core/index.ts'
-import type { Approval, Recorded, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
+import { describeOutcome, isObject, messageOf, type Json } from '../core/index.ts'
+import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
+import { thisUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
-import { eventLine } from './lines.ts'
+import { showRun, type Showing, type ShowingOptions } from './showing.ts'
 import type { Terminal } from './terminal.ts'
-import { Painter, treeLines } from './tree.ts'
 
 /** How a run is watched. */
-export interface WatchOptions {
-  readonly terminal: Terminal
-  readonly json: boolean
+export interface WatchOptions extends ShowingOptions {
   /** Approves whatever is asked; who says so is recorded as the approver. */
   readonly yes?: boolean
   /** Options to repeat in the commands that are printed: `--store …`. */
   readonly where: string
-  /** Events up to this position are not shown again, except in the tree. */
-  readonly from?: number
-  /** Aborted by Ctrl-C. */
-  readonly interrupted: AbortSignal
 }
 
 /** Watches until the run has ended, waits for somebody, or Ctrl-C. */
 export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
-  const show = options.json ? showJson : options.terminal.isLive ? showTree : showLines
-  const left = new AbortController()
-  const shown = show(run, options, AbortSignal.any([left.signal, options.interrupted]))
+  const { yes = false, json, terminal } = options
+  const tried = new Set<string>()
+  let showing = showRun(run, options)
   try {
     for (;;) {
       const state = await Promise.race([run.until('waiting'), aborted(options.interrupted)])
-      if (state === 'aborted') return await interrupted(run, options, shown)
+      if (state === 'aborted') return await interrupted(run, options, showing)
       if (!('waiting' in state)) {
-        await shown
+        await showing.done
         return ended(state, options)
       }
-      if (!(await settledHere(run, state, options))) return await parked(run, state, options, () => left.abort(), shown)
+      const open = state.status === 'waiting' ? state.waiting.filter(({ id }) => !tried.has(id)) : []
+      for (const { id } of open) tried.add(id)
+      if (yes && open.length > 0) {
+        for (const approval of open) await decideQuietly(run, approval, true, '--yes', terminal)
+        continue
+      }
+      const from = await showing.stop()
+      if (json || !terminal.canAsk || !(await askedHere(run, open, options))) return parked(run, state, options)
+      showing = showRun(run, { ...options, from })
     }
   } finally {
-    left.abort()
-    await shown.catch(() => undefined)
+    await showing.stop().catch(() => undefined)
   }
 }
 
@@ -53,8 +54,8 @@ function aborted(signal: AbortSignal): Promise<'aborted'> {
   })
 }
 
-async function interrupted(run: Run, { terminal, where }: WatchOptions, shown: Promise<void>): Promise<Exit> {
-  await shown.catch(() => undefined)
+async function interrupted(run: Run, { terminal, where }: WatchOptions, showing: Showing): Promise<Exit> {
+  await showing.stop().catch(() => undefined)
   terminal.note(`\nLeft. The run is parked where it is; go on with:\n  reeve resume ${run.id}${where}`)
   return exits.interrupted
 }
@@ -72,21 +73,14 @@ function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
 
 const textOf = (output: unknown): string => (typeof output === 'string' ? output : JSON.stringify(output, undefined, 2))
 
-/** Decides what can be decided here and now: everything with `--yes`, or by asking. False if somebody else must. */
-async function settledHere(run: Run, state: RunWaiting, options: WatchOptions): Promise<boolean> {
-  const { terminal, json, yes = false } = options
-  if (state.waiting.length === 0 || state.status !== 'waiting') return false
-  if (yes) {
-    for (const approval of state.waiting) await decideQuietly(run, approval, true, '--yes', terminal)
-    return true
-  }
-  if (json || !terminal.canAsk) return false
-  for (const approval of state.waiting) {
+/** Asks whoever sits here for each decision. False if they want to decide later, or there is nothing to decide. */
+async function askedHere(run: Run, open: readonly Approval[], options: WatchOptions): Promise<boolean> {
+  for (const approval of open) {
     const said = await askFor(approval, options)
     if (said === undefined) return false
-    await decideQuietly(run, approval, said, 'terminal', terminal)
+    await decideQuietly(run, approval, said, thisUser(), options.terminal)
   }
-  return true
+  return open.length > 0
 }
 
 /** Somebody else may have been faster: then theirs counts, and that is said. */
@@ -128,15 +122,7 @@ function shortly(value: Json): string {
     : `${text.slice(0, shownCharacters)}… (${text.length} characters; reeve show --json has them all)`
 }
 
-async function parked(
-  run: Run,
-  state: RunWaiting,
-  { terminal, json, where }: WatchOptions,
-  leave: () => void,
-  shown: Promise<void>,
-): Promise<Exit> {
-  leave()
-  await shown.catch(() => undefined)
+function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOptions): Exit {
   if (json) return exits.waiting
   const say = (text: string): void => terminal.line(text)
   say('')
@@ -151,50 +137,4 @@ async function parked(
     say(`The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`)
   else for (const { kind, id } of state.questions) say(`The run waits: ${kind} ${id}`)
   return exits.waiting
-}
-
-// ---- three ways of showing ----------------------------------------------------------------------------------------------------------
-
-async function showJson(run: Run, { terminal, from = 0 }: WatchOptions, signal: AbortSignal): Promise<void> {
-  for await (const event of run.events({ from, signal })) terminal.line(JSON.stringify(event))
-}
-
-async function showLines(run: Run, { terminal, from = 0 }: WatchOptions, signal: AbortSignal): Promise<void> {
-  const agents = new Map<string, string>()
-  for await (const event of run.events({ signal })) {
-    remember(agents, event)
-    const line = eventLine(event, agents.get(event.activation) ?? '?')
-    if (line !== undefined && event.position > from) terminal.line(line)
-  }
-}
-
-function remember(agents: Map<string, string>, { activation, event }: Recorded): void {
-  if (event.type === 'activation.started') agents.set(activation, event.agent)
-}
-
-const frameMs = 100
-
-async function showTree(run: Run, { terminal }: WatchOptions, signal: AbortSignal): Promise<void> {
-  const painter = new Painter(terminal)
-  const begun = stopwatch()
-  let isOver = false
-  const draw = async (): Promise<void> => {
-    const view = await run.view()
-    const frame = Math.floor((stopwatch() - begun) / frameMs)
-    const { columns, rows } = terminal
-    painter.draw(treeLines(view, { now: Date.now(), columns, rows: rows - 2, style: terminal.style, frame }))
-    isOver = view.endedAt !== undefined
-  }
-  while (!isOver && !signal.aborted) {
-    await draw()
-    if (!isOver) await pause(frameMs, signal)
-  }
-  if (!isOver) await draw()
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true })
-  })
 }

@@ -7,4 +7,5 @@ export { jitter, seededRandom, stopwatch, systemClock, type Clock } from './cloc
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
 export { cancelled, completed, describeOutcome, failed, type LimitName, type Outcome, type OutcomeStatus } from './outcome.ts'
+export { redactedMark, redactor, type Redaction } from './redact.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'

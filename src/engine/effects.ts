@@ -63,6 +63,27 @@ interface Flight {
   requeue: boolean
 }
 
+/** What one attempt gets. The signal is made when it is asked for: most effects never do. */
+class AttemptIO implements StepIO {
+  readonly key: string
+  readonly epoch: number
+  readonly attempt: number
+  readonly emit: StepIO['emit']
+  readonly #op: Operation
+
+  constructor(host: EffectsHost, flight: Flight, attempt: number) {
+    this.#op = flight.op
+    this.key = flight.key
+    this.epoch = host.epochOf(flight.op)
+    this.attempt = attempt
+    this.emit = (part) => host.part(flight.op, attempt, part)
+  }
+
+  get signal(): AbortSignal {
+    return (this.#op.abort ??= new AbortController()).signal
+  }
+}
+
 export class Effects {
   readonly #host: EffectsHost
   readonly #flights = new Map<string, Flight>()
@@ -154,15 +175,7 @@ export class Effects {
     const op = flight.op
     flight.cancelTimer = undefined
     const host = this.#host
-    const io: StepIO = {
-      key: flight.key,
-      epoch: host.epochOf(op),
-      attempt,
-      get signal() {
-        return (op.abort ??= new AbortController()).signal
-      },
-      emit: (part) => host.part(flight.op, attempt, part),
-    }
+    const io = new AttemptIO(host, flight, attempt)
     const timeoutMs = op.options?.timeoutMs
     const callOff = timeoutMs === undefined ? undefined : this.#armTimeout(op, timeoutMs)
     let result: unknown

@@ -13,6 +13,7 @@ export interface Host {
   readonly strict: boolean
   warn(code: 'orchestration.foreign-await', message: string): void
   orchestration(activation: Owner): Orchestration | undefined
+  /** Who asked for the run; frozen, since code is given it as it is. */
   callerOf(activation: ActivationId): Caller
   /** Adds to the log. `encoded` is the event's text if it is known already. Returns the text that will be stored. */
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string

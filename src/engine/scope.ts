@@ -5,8 +5,6 @@
  * Counters die with the scope, so a leader with a million turns holds none of them.
  */
 import {
-  copy,
-  deepFreeze,
   derivedId,
   failure,
   ReeveError,
@@ -90,7 +88,7 @@ export class Scope implements Context {
       agent: birth.agent,
       version: this.#version,
       path: Object.freeze([...birth.path]),
-      caller: deepFreeze(copy(host.callerOf(id) as Json)) as Place['caller'],
+      caller: host.callerOf(id),
     })
     return this.#place
   }

@@ -3,14 +3,20 @@
  */
 
 /** Settles as the promise does, or rejects with the signal's reason as soon as it is aborted; the promise's own end is then ignored. */
-export async function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>()
-  const stop = (): void => aborted.reject(signal.reason as Error)
-  if (signal.aborted) stop()
-  else signal.addEventListener('abort', stop, { once: true })
-  try {
-    return await Promise.race([aborted.promise, promise])
-  } finally {
-    signal.removeEventListener('abort', stop)
-  }
+export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+    promise.then(
+      (value) => {
+        signal.removeEventListener('abort', stop)
+        resolve(value)
+      },
+      (thrown: unknown) => {
+        signal.removeEventListener('abort', stop)
+        reject(thrown as Error)
+      },
+    )
+  })
 }

@@ -70,6 +70,9 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   }
 }
 
+/** Text is read as the JSON text of arguments, so a text that is itself the input is quoted. */
+const given = (input: unknown): unknown => (typeof input === 'string' ? JSON.stringify(input) : input)
+
 function* partsOfAnswer(answer: ModelAnswerInput): Generator<SpecPart> {
   const { text = '', calls = [] } = answer
   if (text !== '') {
@@ -77,7 +80,7 @@ function* partsOfAnswer(answer: ModelAnswerInput): Generator<SpecPart> {
     yield { type: 'text-delta', id: '0', delta: text }
     yield { type: 'text-end', id: '0' }
   }
-  for (const call of calls) yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: JSON.stringify(call.input) }
+  for (const call of calls) yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: given(call.input) }
   yield {
     type: 'finish',
     finishReason: answer.finish ?? (calls.length > 0 ? 'tool-calls' : 'stop'),

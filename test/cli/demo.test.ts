@@ -1,5 +1,5 @@
 /** `reeve demo` end to end, as processes, over a folder whose every finding is known. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,6 +10,9 @@ import { settingsInput } from '../../src/cli/demo/settings.ts'
 import { createRuntime, type RunView } from '../../src/runtime/index.ts'
 import { knownFolder, raw } from '../survey/folder.ts'
 import { begin, lines, reeve } from './command.ts'
+
+// each command is a process of its own
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 let base = ''
 let folder = ''

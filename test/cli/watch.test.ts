@@ -21,7 +21,9 @@ const clerk = agent({
   tools: [pay],
   model: ({ messages }) => {
     const told = messages.find((message) => message.role === 'tool')
-    return told === undefined ? { calls: [{ name: 'pay', input: { usd: 3, to: 'x'.repeat(200) } }] } : { text: JSON.stringify(told.content) }
+    return told === undefined
+      ? { calls: [{ name: 'pay', input: { usd: 3, to: 'x'.repeat(200) } }] }
+      : { text: JSON.stringify(told.content) }
   },
 })
 const boss = supervisor({
@@ -29,7 +31,9 @@ const boss = supervisor({
   workers: [clerk],
   model: ({ messages }) => {
     const told = messages.find((message) => message.role === 'tool')
-    return told === undefined ? { calls: [{ name: 'delegate', input: { worker: 'clerk', instructions: 'pay' } }] } : { text: `the clerk says ${String(told.content)}` }
+    return told === undefined
+      ? { calls: [{ name: 'delegate', input: { worker: 'clerk', instructions: 'pay' } }] }
+      : { text: `the clerk says ${JSON.stringify(told.content)}` }
   },
 })
 
@@ -46,7 +50,7 @@ test('a live terminal shows the tree and asks there and then', async () => {
   expect(terminal.written).toContain('usd: 3')
   expect(terminal.written).toContain('(202 characters; reeve show --json has them all)')
   expect(terminal.written).toMatch(/└─ ✓ clerk {2}\d\.\ds/)
-  expect(terminal.written).toContain('✓ the clerk says "paid"')
+  expect(terminal.written).toContain('✓ the clerk says "\\"paid\\""')
 })
 test('no is no', async () => {
   const terminal = fakeTerminal({ isLive: true, answers: ['no'] })
@@ -68,7 +72,10 @@ test('a terminal that is not live gets lines and is not asked', async () => {
 test('--json is nothing but NDJSON', async () => {
   const terminal = fakeTerminal({ answers: ['y'] })
   expect(await watched(terminal, { json: true, yes: true })).toBe(0)
-  const events = terminal.written.trimEnd().split('\n').map((line) => JSON.parse(line) as { event: { type: string } })
+  const events = terminal.written
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { event: { type: string } })
   expect(events.at(-1)?.event.type).toBe('activation.settled')
   expect(terminal.notes).toBe('')
 })
@@ -92,7 +99,8 @@ export const begin = async (): Promise<void> => {
   await run.until('waiting')
 }
 `
-const run = (terminal: FakeTerminal, ...args: string[]): Promise<number> => main(args, { terminal, cwd: folder, interrupted: new AbortController().signal, version: '1.2.3' })
+const run = (terminal: FakeTerminal, ...args: string[]): Promise<number> =>
+  main(args, { terminal, cwd: folder, interrupted: new AbortController().signal, version: '1.2.3' })
 
 test('a config brings the store and the agents', async () => {
   await writeFile(join(folder, 'reeve.config.ts'), config)

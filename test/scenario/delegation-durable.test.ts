@@ -158,7 +158,7 @@ describe('over restarts', () => {
     })
     const lead = scripted(delegates(['w1', 'x']), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
-    const first = await runtimeOf([boss], { store: store(), crash: (point) => armed && point === 'commit.before' })
+    const first = await runtimeOf([boss], { store: store(), leaseMs: 100, crash: (point) => armed && point === 'commit.before' })
     const run = await first.start(boss, 'go')
     await expect.poll(() => keys.length).toBe(1)
     await first.close()

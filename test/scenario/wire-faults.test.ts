@@ -10,7 +10,7 @@ import type { Run } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { startFakeLlm, wires, type FakeLlm, type FakeProxy, type PassingAnswer } from '../model/fake-llm.ts'
 import { eventsOf, runtimeOf, store } from './team.ts'
-import { answerAsTeam, quick, teamOf, toolsNoting, who, type Deeds } from './wire-team.ts'
+import { answerAsTeam, quick, teamOf, who, type Deeds } from './wire-team.ts'
 
 let llm: FakeLlm
 beforeAll(async () => {
@@ -37,7 +37,7 @@ async function started(model: string, deeds: Deeds, proxy?: FakeProxy): Promise<
   const [straight, through] = [resolveModel(model, llm.options), resolveModel(model, proxy?.options ?? llm.options)]
   const team = teamOf({ lead: straight, researcher: through, writer: straight }, (deed) => void deeds.push(deed))
   const runtime = await runtimeOf([team], { store: store() })
-  return runtime.start(team, 'A report on ravens, please.')
+  return runtime.start(team.name, 'A report on ravens, please.')
 }
 
 /** Alters the first answers that pass, and leaves the others. */
@@ -150,7 +150,7 @@ describe.each(wires)('$name', ({ model, name }) => {
     await expectGood(run, deeds)
     expect(await attemptsOf(run)).toEqual([])
     const told = spoil.requests()[1]!.body
-    expect(told).toMatch(name === 'google' ? /arguments of \\"lookup\\" do not fit/ : /arguments of \\"lookup\\" are not JSON/)
+    expect(told).toMatch(name === 'google' ? /arguments of \\+"lookup\\+" do not fit/ : /arguments of \\+"lookup\\+" are not JSON/)
     const refused = (await eventsOf(run)).filter((event) => event.type === 'tool.refused')
     expect(refused).toMatchObject([{ tool: 'lookup', failure: { code: 'tool.invalid-input', class: 'validation' } }])
   })
@@ -169,9 +169,7 @@ describe.each(wires)('$name', ({ model, name }) => {
     await expect.poll(() => proxy.departures()).toBe(1)
     expect(proxy.requests()).toHaveLength(1)
     expect(deeds).toEqual([])
-    const asked = llm.requests().length
     expect((await run.view()).activations.every((each) => each.outcome !== undefined)).toBe(true)
-    expect(llm.requests()).toHaveLength(asked)
   })
 })
 
@@ -209,9 +207,9 @@ describe('usage that is not told', () => {
       settings,
       retry: quick,
       workers: [researcher],
-      limits: { tokens: 1_900 },
+      limits: { tokens: 1_500 },
     })
-    return (await runtimeOf([lead], { store: store() })).start(lead, 'go')
+    return (await runtimeOf([lead], { store: store() })).start('lead', 'go')
   }
   const tolerant = wires.filter((wire) => wire.name !== 'anthropic')
 

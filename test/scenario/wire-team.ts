@@ -13,7 +13,7 @@ import type { Json } from '../../src/core/index.ts'
 import type { RetryPolicy } from '../../src/engine/index.ts'
 import type { LanguageModelLike, ModelRef } from '../../src/model/index.ts'
 import { supervisor, type Supervisor } from '../../src/supervisor/index.ts'
-import { fakeKey, type FakeLlm, type FakeProxy, type Wire } from '../model/fake-llm.ts'
+import { fakeKey, type FakeLlm, type Wire } from '../model/fake-llm.ts'
 
 /** Fast enough for tests; the number of attempts is the default. */
 export const quick: RetryPolicy = { backoffMs: 5, jitter: false }
@@ -51,7 +51,7 @@ export function environmentOf(url: string): Readonly<Record<string, string>> {
 export type Deeds = string[]
 
 /** The three tools of the team; each notes what it does. */
-export function toolsNoting(note: (deed: string) => void): { readonly lookup: Tool; readonly danger: Tool; readonly publish: Tool } {
+function toolsNoting(note: (deed: string) => void): { readonly lookup: Tool; readonly danger: Tool; readonly publish: Tool } {
   const input = { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'], additionalProperties: false } as const
   const of = (given: unknown): string => (given as { readonly topic: string }).topic
   return {
@@ -80,7 +80,7 @@ export function toolsNoting(note: (deed: string) => void): { readonly lookup: To
 }
 
 /** Which model each of the team thinks with. */
-export interface TeamModels {
+interface TeamModels {
   readonly lead: ModelRef
   readonly researcher: ModelRef
   readonly writer: ModelRef
@@ -159,6 +159,3 @@ export function askedByPrompt(llm: FakeLlm): ReadonlyMap<string, number> {
   }
   return counts
 }
-
-/** What one proxy saw, as texts. */
-export const bodiesOf = (proxy: FakeProxy): readonly string[] => proxy.requests().map((request) => request.body)

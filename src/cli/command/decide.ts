@@ -1,6 +1,5 @@
 /** `reeve approve` and `reeve reject`: decide an approval without running anything. Own: who is recorded as the approver. The first decision counts. */
-import { userInfo } from 'node:os'
-import { whereOf, type CommandContext } from '../context.ts'
+import { thisUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
 
@@ -37,12 +36,4 @@ async function decide(
       terminal.line(`Unless something drives this store already, let the run go on with:\n  reeve resume ${run}${whereOf(options)}`)
     return exits.done
   })
-}
-
-function thisUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return 'cli'
-  }
 }

@@ -26,6 +26,8 @@ export interface DeskOptions {
   readonly clock: Clock
   readonly strict: boolean
   readonly parkAfterMs: number
+  /** Takes secrets out of the stored form of anything. */
+  readonly redact: (text: string) => string
   readonly warn: (code: string, message: string) => void
   readonly crash: ((point: CrashPoint) => boolean) | undefined
 }

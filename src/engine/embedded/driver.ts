@@ -302,7 +302,7 @@ export class Driver implements Desk {
 
   post(row: NewRow): Promise<PostResult> {
     return new Promise((resolve, reject) => {
-      this.batch.rows.push(row)
+      this.batch.rows.push({ ...row, body: this.options.redact(row.body) })
       this.#posts.push({ resolve, reject })
       this.schedule()
     })

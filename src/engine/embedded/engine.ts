@@ -4,7 +4,19 @@
  * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and closing.
  * Does not own: moving runs (driver.ts), replay (../activation.ts).
  */
-import { canonical, newId, ReeveError, rootActivation, runOf, systemClock, type Clock, type RunId } from '../../core/index.ts'
+import {
+  canonical,
+  newId,
+  redactor,
+  ReeveError,
+  rootActivation,
+  runOf,
+  systemClock,
+  type Clock,
+  type Json,
+  type Redaction,
+  type RunId,
+} from '../../core/index.ts'
 import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Engine, LivePart, Post, PostResult, Question, RunEnd, RunFilter, RunSummary, StartRun } from '../port.ts'
@@ -38,11 +50,19 @@ export interface EmbeddedOptions {
   readonly busyMs?: number
   /** Ended runs are removed after this long. Milliseconds. Default: never. */
   readonly retentionMs?: number
+  /** Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by reference, not through the journal. */
+  readonly redact?: Redaction
   readonly writer?: WriterMode
   /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
   readonly onWarning?: (code: string, message: string) => void
   /** For tests: return true to let the process "die" at this point. */
   readonly crash?: (point: CrashPoint) => boolean
+}
+
+/** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
+function textRedactor(rules: Redaction | undefined): (text: string) => string {
+  const redact = redactor(rules)
+  return redact === undefined ? (text) => text : (text) => JSON.stringify(redact(JSON.parse(text) as Json))
 }
 
 /** Opens the embedded engine. Throws `store.*`: a foreign, newer, corrupt, locked or unwritable file is left as it is. */
@@ -78,6 +98,7 @@ export class EmbeddedEngine implements Engine {
         file: options.file,
         clock: this.#clock,
         strict: options.strict ?? false,
+        redact: textRedactor(options.redact),
         parkAfterMs: options.parkAfterMs ?? 1_000,
         warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
         crash: options.crash,
@@ -127,7 +148,7 @@ export class EmbeddedEngine implements Engine {
       id,
       agent: request.agent,
       version: request.version,
-      caller: request.caller === undefined ? null : JSON.stringify(caller),
+      caller: request.caller === undefined ? null : this.driver.options.redact(JSON.stringify(caller)),
       at: this.#clock.now(),
     }
     this.driver.batch.runs.push({ ...row, owner: driving ? this.#lease.id : null })
@@ -160,7 +181,7 @@ export class EmbeddedEngine implements Engine {
     const { agent, version, input, caller, limits } = request
     const event: JournalEvent = { type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }
     const batch = this.driver.batch
-    const text = encode(event)
+    const text = this.driver.options.redact(encode(event))
     const packed = pack(text, (hash, body) => batch.blobs.set(hash, body))
     batch.acts.push(act)
     batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: packed?.body ?? text, blobs: packed?.hashes })

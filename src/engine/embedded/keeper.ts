@@ -61,8 +61,8 @@ export class Keeper implements Keeping, EffectsHost {
   // ---- the log ---------------------------------------------------------------------------------------------------------------------
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string {
-    const text = encoded ?? encode(event)
     const desk = this.#desk
+    const text = desk.options.redact(encoded ?? encode(event))
     const run = this.#run(activation.id)
     if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
     const packed = pack(text, (hash, body) => desk.batch.blobs.set(hash, body))
@@ -265,7 +265,7 @@ export class Keeper implements Keeping, EffectsHost {
       input: born.input,
       ...(born.caller === undefined ? {} : { caller: born.caller }),
     }
-    const text = encode(event)
+    const text = this.#desk.options.redact(encode(event))
     const { input } = JSON.parse(text) as { input: Json }
     const activation = new Activation(this, {
       id,

@@ -21,7 +21,7 @@ export function putQuestion(desk: Desk, owner: Owner, question: Question): void 
   const run = desk.runs.get(runOf(owner.id))
   if (run === undefined || owner.discarded) return
   if (question.kind !== 'timer') run.questions++
-  desk.batch.questions.push({ ...question, act: owner.id, at: desk.clock.now(), body: JSON.stringify(question.body) })
+  desk.batch.questions.push({ ...question, act: owner.id, at: desk.clock.now(), body: desk.options.redact(JSON.stringify(question.body)) })
 }
 
 export function putAsk(desk: Desk, op: Operation, event: AskOpened): void {

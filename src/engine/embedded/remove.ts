@@ -3,6 +3,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../../core/index.ts'
+import { runStream } from './values.ts'
 
 /** Removes a run in one transaction. Positions of the feed are never given out again. */
 export function removeRun(db: DatabaseSync, run: RunId): void {
@@ -13,18 +14,21 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
   try {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${where('id')})`).run(...mine)
-    const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
-    if (last !== null && left !== last)
-      db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(last, last)
     db.prepare(`DELETE FROM activation WHERE ${where('id')}`).run(...mine)
     for (const table of ['inbox', 'question', 'account']) db.prepare(`DELETE FROM ${table} WHERE ${where('act')}`).run(...mine)
-    const session = `ses_${run}`
-    db.prepare('DELETE FROM value WHERE stream = ?').run(session)
+    const stream = runStream(run)
+    db.prepare('DELETE FROM log WHERE act = (SELECT num FROM activation WHERE id = ?)').run(stream)
+    db.prepare('DELETE FROM activation WHERE id = ?').run(stream)
+    db.prepare('DELETE FROM inbox WHERE act = ?').run(stream)
+    db.prepare('DELETE FROM value WHERE stream = ?').run(stream)
     db.prepare(
       'DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = ?) AND hash NOT IN (SELECT hash FROM blob_use WHERE run <> ?)',
     ).run(run, run)
     db.prepare('DELETE FROM blob_use WHERE run = ?').run(run)
     db.prepare('DELETE FROM run WHERE id = ?').run(run)
+    const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
+    if (last !== null && left !== last)
+      db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(last, last)
     db.exec('COMMIT')
   } catch (thrown) {
     db.exec('ROLLBACK')

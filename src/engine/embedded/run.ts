@@ -1,7 +1,7 @@
 /**
  * A run in memory: its activations, what of it is out, and what holds it back.
  */
-import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+import { copy, deepFreeze, rootActivation, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { Account } from '../account.ts'
 import type { Activation } from '../activation.ts'
@@ -40,7 +40,7 @@ export class Run {
   constructor(id: RunId, epoch: number, caller: Caller) {
     this.id = id
     this.epoch = epoch
-    this.caller = caller
+    this.caller = deepFreeze(copy(caller as Json)) as Caller
   }
 
   get root(): Activation | undefined {

@@ -1,13 +1,17 @@
 /**
  * Session values: small shared state on a stream that may outlive its runs (K1). Reads come from the store, writes are compare-and-set.
  */
-import { runOf, type Json } from '../../core/index.ts'
+import { runOf, type Json, type RunId } from '../../core/index.ts'
 import { encode, type Caller } from '../../journal/index.ts'
 import type { Owner } from '../operation.ts'
 import type { Desk } from './desk.ts'
 
-/** The session's stream, or one of the run's own if it belongs to no session. */
-const streamOf = (caller: Caller, owner: Owner): string => caller.session ?? `ses_${runOf(owner.id)}`
+/** The session's stream, or one of the run's own if it belongs to no session. No session id has a `/`, so the two never meet. */
+const streamOf = (caller: Caller, owner: Owner): string =>
+  caller.session === undefined ? runStream(runOf(owner.id)) : `ses_${caller.session}`
+
+/** The stream of the values of a run that belongs to no session. */
+export const runStream = (run: RunId): string => `ses_/${run}`
 
 export function readValue(desk: Desk, caller: Caller, owner: Owner, key: string): Promise<Json> {
   return Promise.resolve(desk.reader.value(streamOf(caller, owner), key).value)
@@ -25,7 +29,8 @@ export async function updateValue(
   const stream = streamOf(caller, owner)
   for (;;) {
     const { version, value } = desk.reader.value(stream, key)
-    const changed = change(value) ?? null
+    const body = desk.options.redact(JSON.stringify(change(value) ?? null))
+    const changed = JSON.parse(body) as Json
     const event = encode({ type: 'value.updated', key, value: changed, version: version + 1, by: runOf(owner.id) })
     const result = await desk.writeValue({
       stream,

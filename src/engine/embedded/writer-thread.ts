@@ -7,7 +7,7 @@ import { BatchWriter, type Batch } from './batch.ts'
 import { openStore, type OpenOptions } from './schema.ts'
 import type { ThreadReply } from './writer.ts'
 
-const writer = new BatchWriter(openStore(workerData as OpenOptions))
+const writer = new BatchWriter(openStore(workerData as OpenOptions), true)
 
 parentPort!.on('message', ({ id, batch }: { id: number; batch: Batch }) => {
   let reply: ThreadReply

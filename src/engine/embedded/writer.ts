@@ -33,7 +33,7 @@ export class Writer {
   #moved = false
 
   constructor(db: DatabaseSync, options: OpenOptions, mode: WriterMode) {
-    this.#inline = new BatchWriter(db)
+    this.#inline = new BatchWriter(db, options.file !== ':memory:')
     this.#options = options
     this.#mode = options.file === ':memory:' ? 'inline' : mode
     if (this.#mode === 'thread') this.#startThread()

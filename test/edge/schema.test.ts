@@ -1,0 +1,81 @@
+/** Schemas: plain JSON Schema, Standard Schema, AI SDK schemas, and the nulls that models send. */
+import { jsonSchema } from 'ai'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Json, JsonObject } from '../../src/core/index.ts'
+import { checkSchema, compileSchema, schemaProblem } from '../../src/edge/index.ts'
+
+describe('plain JSON Schema', () => {
+  const problem = (schema: JsonObject, value: Json): string | undefined => schemaProblem(value, schema, schema)
+  test.each<[string, JsonObject, Json, Json, RegExp]>([
+    ['type', { type: 'string' }, 'x', 1, /must be a string, got 1/],
+    ['types', { type: ['string', 'null'] }, null, true, /a string or null, got a boolean/],
+    ['integer', { type: 'integer' }, 2, 2.5, /must be an integer, got 2.5/],
+    ['nullable', { type: 'string', nullable: true }, null, 1, /string/],
+    ['enum', { enum: ['a', { b: 1 }] }, { b: 1 }, 'c', /one of "a", \{"b":1\}, got "c"/],
+    ['const', { const: 1 }, 1, 2, /must be 1/],
+    ['required', { required: ['a'] }, { a: null }, {}, /"a" is missing/],
+    ['nested', { properties: { a: { properties: { b: { type: 'number' } } } } }, { a: { b: 1 } }, { a: { b: 'x' } }, /"a\.b" must be a number/],
+    ['items', { items: { type: 'number' } }, [1], [1, 'x'], /"\[1\]" must be a number/],
+    ['prefixItems', { prefixItems: [{ type: 'string' }], items: { type: 'number' } }, ['x', 1], [1], /"\[0\]"/],
+    ['uniqueItems', { uniqueItems: true }, [{ a: 1 }, { a: 2 }], [{ a: 1 }, { a: 1 }], /twice/],
+    ['minItems', { minItems: 1 }, [1], [], /at least 1 items/],
+    ['maxItems', { maxItems: 1 }, [1], [1, 2], /at most 1 items/],
+    ['minLength', { minLength: 2 }, '👍👍', '👍', /at least 2 characters, got 1/],
+    ['maxLength', { maxLength: 1 }, '👍', 'ab', /at most 1/],
+    ['pattern', { pattern: '^a+$' }, 'aa', 'b', /must match/],
+    ['minimum', { minimum: 3 }, 3, 2, /at least 3/],
+    ['maximum', { maximum: 3 }, 3, 4, /at most 3/],
+    ['exclusive', { exclusiveMinimum: 0, exclusiveMaximum: 1 }, 0.5, 1, /less than 1/],
+    ['multipleOf', { multipleOf: 0.1 }, 0.3, 0.35, /multiple/],
+    ['no more', { properties: { a: true }, additionalProperties: false }, { a: 1 }, { b: 1 }, /"b" is not expected; known are "a"/],
+    ['more of a type', { additionalProperties: { type: 'number' } }, { b: 1 }, { b: 'x' }, /"b" must be a number/],
+    ['anyOf', { anyOf: [{ type: 'string' }, { type: 'number' }] }, 1, true, /fits none of 2 forms/],
+    ['oneOf', { oneOf: [{ type: 'number' }, { minimum: 3 }] }, 1, 4, /only one is allowed/],
+    ['allOf', { allOf: [{ type: 'number' }, { minimum: 3 }] }, 4, 2, /at least 3/],
+    ['not', { not: { type: 'null' } }, 1, null, /not allowed/],
+    ['$ref', { $defs: { n: { type: 'number' } }, properties: { a: { $ref: '#/$defs/n' } } }, { a: 1 }, { a: 'x' }, /"a" must be a number/],
+  ])('%s', (_name, schema, good, bad, words) => {
+    expect(problem(schema, good)).toBeUndefined()
+    expect(problem(schema, bad)).toMatch(words)
+  })
+})
+
+describe('compiled schemas', () => {
+  test('zod says what it looks like, checks, and gives defaults', () => {
+    const schema = compileSchema(z.object({ n: z.number().min(3), unit: z.string().default('m') }), 'here')
+    expect(schema.json).toMatchObject({ type: 'object', properties: { n: { type: 'number', minimum: 3 } } })
+    expect(schema.check({ n: 3 })).toEqual({ ok: true, value: { n: 3, unit: 'm' } })
+    expect(schema.check({ n: 1 })).toMatchObject({ ok: false, problem: expect.stringMatching(/^"n": ./) as string })
+  })
+  test('valibot needs its JSON Schema beside it', () => {
+    const given = v.object({ n: v.number() })
+    expect(() => compileSchema(given, 'here')).toThrow(expect.objectContaining({ code: 'input.invalid' }))
+    const schema = compileSchema(given, 'here', { type: 'object' })
+    expect(schema.check({ n: 'x' })).toMatchObject({ ok: false })
+    expect(schema.check({ n: 1 })).toEqual({ ok: true, value: { n: 1 } })
+  })
+  test('AI SDK schemas, with and without their own check', () => {
+    const plain = compileSchema(jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'here')
+    expect([plain.check({ n: 1 }).ok, plain.check({}).ok]).toEqual([true, false])
+    const own = compileSchema(jsonSchema<number>({ type: 'number' }, { validate: (value) => (value === 7 ? { success: true, value: 7 } : { success: false, error: new Error('not seven') }) }), 'here')
+    expect([own.check(7), own.check(8)]).toEqual([{ ok: true, value: 7 }, { ok: false, problem: 'not seven' }])
+  })
+  test('what validates asynchronously, and what is no schema, is refused', () => {
+    const later = compileSchema(z.string().refine(async () => true), 'here')
+    expect(() => later.check('x')).toThrow(expect.objectContaining({ code: 'input.invalid' }))
+    expect(() => compileSchema(7 as never, 'here')).toThrow(expect.objectContaining({ code: 'input.invalid' }))
+  })
+  test.each([
+    ['zod', compileSchema(z.object({ a: z.string(), b: z.number().optional(), c: z.object({ d: z.string().optional() }).optional() }), 'z')],
+    ['JSON Schema', compileSchema({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'number' }, c: { type: 'object', properties: { d: { type: 'string' } } } }, required: ['a'] }, 'j')],
+  ])('delegation 6: null for something optional counts as left out, also inside (%s)', (_name, schema) => {
+    expect(checkSchema(schema, { a: 'x', b: null, c: { d: null } })).toEqual({ ok: true, value: { a: 'x', c: {} } })
+    expect(checkSchema(schema, { a: null }).ok).toBe(false)
+  })
+  test('a null that the schema takes stays', () => {
+    const schema = compileSchema(z.object({ a: z.string().nullish(), b: z.number().optional() }), 'z')
+    expect(schema.check({ a: null, b: null })).toEqual({ ok: true, value: { a: null } })
+  })
+})
