@@ -5,7 +5,16 @@
  * Definitions are immutable: nothing of a run is ever written to one.
  */
 import { completed, failed, failure, isObject, jsonProblem, ReeveError, type Json, type Outcome } from '../core/index.ts'
-import { briefValue, compileSchema, limitProblems, type Edge, type Infer, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
+import {
+  briefValue,
+  compileSchema,
+  limitProblems,
+  type Edge,
+  type Infer,
+  type Limits,
+  type Schema,
+  type SchemaLike,
+} from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
 import { fixedToolbox } from './binding.ts'
@@ -46,12 +55,18 @@ export interface MindFacts {
 }
 
 /** An agent that thinks with a model. */
-export interface ModelAgentOptions<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> extends AgentFacts<Name, In, Out>, MindFacts {
+export interface ModelAgentOptions<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined>
+  extends AgentFacts<Name, In, Out>, MindFacts {
   readonly run?: never
 }
 
 /** An agent that is code. */
-export interface CodeAgentOptions<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined, O> extends AgentFacts<Name, In, Out> {
+export interface CodeAgentOptions<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+  O,
+> extends AgentFacts<Name, In, Out> {
   /**
    * The work: orchestration, so everything uncertain goes through `ctx` (`step`, `delegate`, `interrupt`, `approve`, `sleep`). Returns the output; what it throws is its failure,
    * a FailureError exactly that one.
@@ -69,17 +84,27 @@ type Answer<Out, O> = [Out] extends [undefined] ? Awaited<O> : Infer<Out>
  * Defines an agent. Throws `agent.invalid` for options that make no sense by themselves and `model.invalid-id` for a model that is none; names, descriptions and
  * everything else that depends on the team are checked together when a runtime is made.
  */
-export function agent<const Name extends string, In extends SchemaLike | undefined = undefined, Out extends SchemaLike | undefined = undefined>(
-  options: ModelAgentOptions<Name, In, Out>,
-): Agent<Name, Infer<In>, Infer<Out>>
-export function agent<const Name extends string, In extends SchemaLike | undefined = undefined, Out extends SchemaLike | undefined = undefined, O = unknown>(
-  options: CodeAgentOptions<Name, In, Out, O>,
-): Agent<Name, Infer<In>, Answer<Out, O>>
+export function agent<
+  const Name extends string,
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+>(options: ModelAgentOptions<Name, In, Out>): Agent<Name, Infer<In>, Infer<Out>>
+export function agent<
+  const Name extends string,
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+  O = unknown,
+>(options: CodeAgentOptions<Name, In, Out, O>): Agent<Name, Infer<In>, Answer<Out, O>>
 export function agent(
-  options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined> | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
+  options:
+    | ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
+    | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
 ): Agent {
-  if (typeof options.run === 'function') return new CodeAgent(options as CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>)
-  if ((options as { readonly model?: ModelRef }).model === undefined) throw new ReeveError('agent.invalid', `agent "${String(options.name)}" has neither a model nor a run`, { hint: 'Give model: an id, a model object or a function; or run: code.' })
+  if (typeof options.run === 'function') return new CodeAgent(options)
+  if ((options as { readonly model?: ModelRef }).model === undefined)
+    throw new ReeveError('agent.invalid', `agent "${String(options.name)}" has neither a model nor a run`, {
+      hint: 'Give model: an id, a model object or a function; or run: code.',
+    })
   return modelAgent(options)
 }
 
@@ -92,8 +117,17 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
   const outputSchema = schemaOf(options.output, `agent "${name}": output`)
   return new MindAgent({
     description,
-    version: () => versionOf(options.version, dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits })),
-    mind: { agent: name, model, settings: options.settings, retry: options.retry, outputSchema, maxTurns: limits?.turns ?? defaultTurns, open: () => opening },
+    version: () =>
+      versionOf(options.version, dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits })),
+    mind: {
+      agent: name,
+      model,
+      settings: options.settings,
+      retry: options.retry,
+      outputSchema,
+      maxTurns: limits?.turns ?? defaultTurns,
+      open: () => opening,
+    },
     inputSchema,
     limits,
     tools,
@@ -102,7 +136,8 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
 }
 
 /** A schema of the options, compiled. */
-export const schemaOf = (given: SchemaLike | undefined, where: string): Schema | undefined => (given === undefined ? undefined : compileSchema(given, where))
+export const schemaOf = (given: SchemaLike | undefined, where: string): Schema | undefined =>
+  given === undefined ? undefined : compileSchema(given, where)
 
 /** The part of a definition that is data, for its version. */
 export function dataOf(parts: {
@@ -139,7 +174,9 @@ export function factProblems(options: Pick<AgentFacts<string, undefined, undefin
 export function retryProblems(retry: RetryPolicy | undefined, where: string): string[] {
   const { attempts = 1, backoffMs = 0, maxBackoffMs = 0 } = retry ?? {}
   return [
-    ...(Number.isInteger(attempts) && attempts > 0 ? [] : [`${where}: retry.attempts is ${attempts}, expected a whole number of at least 1`]),
+    ...(Number.isInteger(attempts) && attempts > 0
+      ? []
+      : [`${where}: retry.attempts is ${attempts}, expected a whole number of at least 1`]),
     ...(backoffMs >= 0 && maxBackoffMs >= 0 ? [] : [`${where}: retry.backoffMs and retry.maxBackoffMs are milliseconds, not below 0`]),
   ]
 }
@@ -187,19 +224,25 @@ class CodeAgent implements Agent {
 
   get version(): string {
     const workers = this.related().map((worker) => worker.name)
-    return (this.#version ??= versionOf(this.#options.version, dataOf({ input: this.inputSchema, output: this.outputSchema, limits: this.limits, workers })))
+    return (this.#version ??= versionOf(
+      this.#options.version,
+      dataOf({ input: this.inputSchema, output: this.outputSchema, limits: this.limits, workers }),
+    ))
   }
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const refused = inputRefusal(this.name, this.inputSchema, edge)
     if (refused !== undefined) return failed(refused)
     const checked = this.inputSchema?.check(briefValue(edge.brief))
-    const returned = await this.#options.run(ctx, (checked?.ok === true ? checked.value : briefValue(edge.brief)) as never)
+    const returned = await this.#options.run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief))
     const output = returned ?? null
     const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
-    if (problem !== undefined) return failed(failure('output.invalid', `the output of "${this.name}" is not JSON: ${problem}`, 'validation'))
+    if (problem !== undefined)
+      return failed(failure('output.invalid', `the output of "${this.name}" is not JSON: ${problem}`, 'validation'))
     const fits = fitting(output as Json, this.outputSchema)
-    return fits.ok ? completed(fits.value) : failed(failure('output.invalid', `the output of "${this.name}" does not have the promised form: ${fits.problem}`, 'validation'))
+    return fits.ok
+      ? completed(fits.value)
+      : failed(failure('output.invalid', `the output of "${this.name}" does not have the promised form: ${fits.problem}`, 'validation'))
   }
 
   related(): readonly Agent[] {
@@ -208,11 +251,19 @@ class CodeAgent implements Agent {
   }
 
   problems(): readonly string[] {
-    return [...factProblems(this.#options), ...this.related().flatMap((worker) => (isAgent(worker) ? [] : [`agent "${this.name}": one of its workers is not an agent`]))]
+    return [
+      ...factProblems(this.#options),
+      ...this.related().flatMap((worker) => (isAgent(worker) ? [] : [`agent "${this.name}": one of its workers is not an agent`])),
+    ]
   }
 }
 
 /** True for anything that keeps the `Agent` interface, of any copy of the package. */
 export function isAgent(given: unknown): given is Agent {
-  return (isObject(given) || (typeof given === 'object' && given !== null)) && 'kind' in given && given.kind === 'agent' && 'orchestrate' in given
+  return (
+    (isObject(given) || (typeof given === 'object' && given !== null)) &&
+    'kind' in given &&
+    given.kind === 'agent' &&
+    'orchestrate' in given
+  )
 }

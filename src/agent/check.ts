@@ -16,7 +16,9 @@ export function checkAgents(roots: readonly Agent[]): void {
   if (problems.length === 0) return
   const only = problems.length === 1 ? problems[0]! : undefined
   const code = only?.includes(noWorkers) === true ? 'team.empty' : only?.includes(noPrice) === true ? 'budget.no-price' : 'team.invalid'
-  throw new ReeveError(code, problems.join('\n'), { hint: problems.length === 1 ? 'Nothing was started.' : `These ${problems.length} problems were found at once. Nothing was started.` })
+  throw new ReeveError(code, problems.join('\n'), {
+    hint: problems.length === 1 ? 'Nothing was started.' : `These ${problems.length} problems were found at once. Nothing was started.`,
+  })
 }
 
 /** How a leader without workers is described; also the marker for the error's code. */
@@ -34,7 +36,8 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
       continue
     }
     for (const problem of agent.problems()) problems.add(problem)
-    if (!isName(agent.name) && !isToolAgentName(agent.name)) problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+    if (!isName(agent.name) && !isToolAgentName(agent.name))
+      problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
     const other = byName.get(agent.name)
     if (other !== undefined && other !== agent) problems.add(`two different agents are called "${agent.name}"`)
     byName.set(agent.name, agent)
@@ -56,6 +59,8 @@ function priceProblems(agent: Agent): readonly string[] {
   return reachable([agent]).flatMap((each) =>
     each.model === undefined || each.model.price !== undefined
       ? []
-      : [`agent "${agent.name}": limits.usd cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`],
+      : [
+          `agent "${agent.name}": limits.usd cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`,
+        ],
   )
 }

@@ -72,7 +72,8 @@ export class Desk {
     const view: EdgeMessage[] = []
     for (const message of this.messages) {
       if (message.role === 'user' && typeof message.content === 'string') view.push({ role: 'user', text: message.content })
-      else if (message.role === 'assistant' && message.content !== '') view.push({ role: 'assistant', text: message.content, agent: this.agent })
+      else if (message.role === 'assistant' && message.content !== '')
+        view.push({ role: 'assistant', text: message.content, agent: this.agent })
       else if (message.role === 'tool') {
         const answer = answerTo(message)
         if (answer !== undefined) view.push(answer)

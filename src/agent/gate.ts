@@ -42,12 +42,23 @@ function applies(when: ((input: unknown) => boolean) | undefined, input: unknown
 }
 
 /** Asks for approval of one call. `fits` checks arguments that a human edited; what does not fit is asked again. */
-export async function passGate(ctx: Context, gated: Gated, call: ToolCall, reason: string, fits: (input: Json) => string | undefined): Promise<Verdict> {
+export async function passGate(
+  ctx: Context,
+  gated: Gated,
+  call: ToolCall,
+  reason: string,
+  fits: (input: Json) => string | undefined,
+): Promise<Verdict> {
   const { name, version, sensitive, approval } = gated
   let why = reason
   for (let round = 0; ; round++) {
     const verdict = await approve(ctx, {
-      tool: name, toolVersion: version, callId: call.id, input: call.input, reason: why, sensitive,
+      tool: name,
+      toolVersion: version,
+      callId: call.id,
+      input: call.input,
+      reason: why,
+      sensitive,
       ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
       ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
       ...(approval?.onTimeout === undefined ? undefined : { onTimeout: approval.onTimeout }),
@@ -119,10 +130,19 @@ function problemOf(tool: Tool, input: Json): string | undefined {
   return checked.ok ? undefined : checked.problem
 }
 
-async function effectOf(ctx: Context, name: string, work: EffectWork, input: unknown, call: ToolCall, edited: boolean): Promise<CallResult> {
+async function effectOf(
+  ctx: Context,
+  name: string,
+  work: EffectWork,
+  input: unknown,
+  call: ToolCall,
+  edited: boolean,
+): Promise<CallResult> {
   const id = ctx.begin(name, (io) => work.execute(input, new CallIO(io, call.id, ctx)), {
     effect: work.effect,
-    as: edited ? { type: 'tool.called', tool: name, callId: call.id, input: call.input } : { type: 'tool.called', tool: name, callId: call.id },
+    as: edited
+      ? { type: 'tool.called', tool: name, callId: call.id, input: call.input }
+      : { type: 'tool.called', tool: name, callId: call.id },
     ...(work.retry === undefined ? undefined : { retry: work.retry }),
     ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
   })

@@ -1,5 +1,17 @@
 /** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
-export { agent, dataOf, factProblems, isAgent, retryProblems, schemaOf, toolProblems, type AgentFacts, type CodeAgentOptions, type MindFacts, type ModelAgentOptions } from './agent.ts'
+export {
+  agent,
+  dataOf,
+  factProblems,
+  isAgent,
+  retryProblems,
+  schemaOf,
+  toolProblems,
+  type AgentFacts,
+  type CodeAgentOptions,
+  type MindFacts,
+  type ModelAgentOptions,
+} from './agent.ts'
 export { fixedToolbox, refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
 export { agentProblems, checkAgents, noWorkers, reachable } from './check.ts'
 export { isName, versionOf, type Agent, type InputOf, type NameOf, type OutputOf } from './definition.ts'

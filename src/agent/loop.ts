@@ -80,7 +80,13 @@ function concluded(mind: Mind, desk: Desk, text: string): Outcome | undefined {
   const output = outputOf(text, mind.outputSchema)
   if (output.ok) return completed(output.value)
   if (desk.repairs >= outputRepairs) {
-    return failed(failure('output.invalid', `the answer of "${mind.agent}" does not have the required form, after ${desk.repairs} corrections: ${output.problem}`, 'validation'))
+    return failed(
+      failure(
+        'output.invalid',
+        `the answer of "${mind.agent}" does not have the required form, after ${desk.repairs} corrections: ${output.problem}`,
+        'validation',
+      ),
+    )
   }
   desk.repairs++
   desk.say({ role: 'user', content: correction(output.problem) })

@@ -89,11 +89,13 @@ export function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined
 /** Why a brief is not what an agent takes; undefined if it is. */
 export function inputRefusal(agent: string, schema: Schema | undefined, edge: Edge): Failure | undefined {
   const checked = schema?.check(briefValue(edge.brief))
-  return checked === undefined || checked.ok ? undefined : failure('input.invalid', `the input does not fit the input schema of "${agent}": ${checked.problem}`, 'validation')
+  return checked === undefined || checked.ok
+    ? undefined
+    : failure('input.invalid', `the input does not fit the input schema of "${agent}": ${checked.problem}`, 'validation')
 }
 
 /** Orchestration tools as agents named `<agent>.<tool>`, so that the engine can start them. */
-export function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
+function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
   return tools.flatMap((tool): Agent[] => {
     const work = tool.work
     if (work.kind !== 'orchestration') return []

@@ -44,4 +44,5 @@ export function fitting(value: Json, schema: Schema | undefined): Checked<Json> 
 }
 
 /** What the model is told about an answer that does not fit. */
-export const correction = (problem: string): string => `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`
+export const correction = (problem: string): string =>
+  `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`

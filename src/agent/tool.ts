@@ -6,7 +6,15 @@
  * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
  */
 import { isObject, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
-import { compileSchema, type AiSdkSchema, type Infer, type JsonSchema, type Schema, type SchemaLike, type StandardSchema } from '../edge/index.ts'
+import {
+  compileSchema,
+  type AiSdkSchema,
+  type Infer,
+  type JsonSchema,
+  type Schema,
+  type SchemaLike,
+  type StandardSchema,
+} from '../edge/index.ts'
 import type { Context, RetryPolicy, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolSpec } from '../model/index.ts'
@@ -58,7 +66,7 @@ export interface EffectWork {
 }
 
 /** A child activation. */
-export interface OrchestrationWork {
+interface OrchestrationWork {
   readonly kind: 'orchestration'
   readonly run: (ctx: Context, input: unknown) => Promise<unknown>
 }
@@ -102,8 +110,12 @@ export interface OrchestrationToolOptions<Name extends string, S extends SchemaL
 }
 
 /** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
-export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(options: EffectToolOptions<Name, S>): Tool<Name>
-export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(options: OrchestrationToolOptions<Name, S>): Tool<Name>
+export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
+  options: EffectToolOptions<Name, S>,
+): Tool<Name>
+export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
+  options: OrchestrationToolOptions<Name, S>,
+): Tool<Name>
 export function tool(given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>): Tool {
   const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
   const { name, description = '', sensitive = false } = options
@@ -111,8 +123,10 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
   const problems: string[] = []
   if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
   if ((typeof options.execute === 'function') === (typeof options.run === 'function')) problems.push(`${where}: give either execute or run`)
-  if (options.effect !== undefined && !['read', 'idempotent', 'once'].includes(options.effect)) problems.push(`${where}: effect is "${options.effect}", expected "read", "idempotent" or "once"`)
-  if (options.timeoutMs !== undefined && !(options.timeoutMs > 0)) problems.push(`${where}: timeoutMs is ${String(options.timeoutMs)}, expected more than 0`)
+  if (options.effect !== undefined && !['read', 'idempotent', 'once'].includes(options.effect))
+    problems.push(`${where}: effect is "${options.effect}", expected "read", "idempotent" or "once"`)
+  if (options.timeoutMs !== undefined && !(options.timeoutMs > 0))
+    problems.push(`${where}: timeoutMs is ${String(options.timeoutMs)}, expected more than 0`)
   const approval = approvalRule(options.approval, sensitive)
   if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)
@@ -120,10 +134,15 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
   const effect = options.effect ?? (sensitive ? 'once' : 'idempotent')
   const work: Tool['work'] =
     typeof options.run === 'function'
-      ? { kind: 'orchestration', run: options.run as OrchestrationWork['run'] }
+      ? { kind: 'orchestration', run: options.run }
       : { kind: 'effect', effect, timeoutMs: options.timeoutMs, retry: options.retry, execute: options.execute as EffectWork['execute'] }
   return {
-    kind: 'tool', name, sensitive, approval, input, work,
+    kind: 'tool',
+    name,
+    sensitive,
+    approval,
+    input,
+    work,
     version: versionOf(options.version, { parameters: input.json, effect, sensitive }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }
@@ -133,7 +152,8 @@ function schemaOf(given: SchemaLike | undefined, parameters: JsonSchema | undefi
   const anything: JsonSchema = { type: 'object', properties: {} }
   try {
     const schema = compileSchema(given ?? parameters ?? anything, where, parameters)
-    if (schema.json['type'] !== undefined && schema.json['type'] !== 'object') problems.push(`${where}: the input must be an object, because that is what models send`)
+    if (schema.json['type'] !== undefined && schema.json['type'] !== 'object')
+      problems.push(`${where}: the input must be an object, because that is what models send`)
     return schema.json['type'] === undefined ? { ...schema, json: { type: 'object', ...schema.json } } : schema
   } catch (thrown) {
     problems.push(messageOf(thrown))
@@ -141,8 +161,12 @@ function schemaOf(given: SchemaLike | undefined, parameters: JsonSchema | undefi
   }
 }
 
-function approvalRule(given: boolean | ((input: never) => boolean) | ApprovalRule<never> | undefined, sensitive: boolean): ApprovalRule | undefined {
-  const own = given === undefined || given === false ? undefined : given === true ? {} : typeof given === 'function' ? { when: given } : given
+function approvalRule(
+  given: boolean | ((input: never) => boolean) | ApprovalRule<never> | undefined,
+  sensitive: boolean,
+): ApprovalRule | undefined {
+  const own =
+    given === undefined || given === false ? undefined : given === true ? {} : typeof given === 'function' ? { when: given } : given
   if (own === undefined && !sensitive) return undefined
   const rule = { ...own, risk: own?.risk ?? (sensitive ? 'high' : 'medium') } as ApprovalRule
   if (!sensitive) return rule
@@ -167,7 +191,9 @@ export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSd
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
   if (Array.isArray(given)) return given as readonly Tool[]
-  return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) => (isTool(each) ? renamed(each, name) : adopted(name, each)))
+  return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) =>
+    isTool(each) ? renamed(each, name) : adopted(name, each),
+  )
 }
 
 const isTool = (given: object): given is Tool => 'kind' in given && given.kind === 'tool' && 'work' in given
@@ -178,25 +204,36 @@ const renamed = (given: Tool, name: string): Tool => (given.name === name ? give
 function adopted(name: string, given: AiSdkTool): Tool {
   const { execute, needsApproval } = given
   if (typeof execute !== 'function') {
-    throw new ReeveError('tool.invalid', `tool "${name}" has no execute`, { hint: 'Tools that run in a browser or at a provider are not supported; give it an execute, or ask with interrupt() in a run.' })
+    throw new ReeveError('tool.invalid', `tool "${name}" has no execute`, {
+      hint: 'Tools that run in a browser or at a provider are not supported; give it an execute, or ask with interrupt() in a run.',
+    })
   }
   const schema = given.inputSchema ?? given.parameters
   return tool({
     name,
     description: typeof given.description === 'string' ? given.description : '',
     ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
-    ...(needsApproval === undefined || needsApproval === false ? undefined : { approval: needsApproval === true ? true : { when: (input: unknown) => asks(needsApproval, input) } }),
+    ...(needsApproval === undefined || needsApproval === false
+      ? undefined
+      : { approval: needsApproval === true ? true : { when: (input: unknown) => asks(needsApproval, input) } }),
     execute: (input: unknown, io) => lastOf(callAiSdk(execute, given, input, io), io),
   })
 }
 
 /** The AI SDK allows an asynchronous answer; a question that may not wait is answered with yes. */
 function asks(needsApproval: unknown, input: unknown): boolean {
-  return typeof needsApproval !== 'function' || (needsApproval as (input: unknown, options: unknown) => unknown)(input, { toolCallId: '', messages: [] }) !== false
+  return (
+    typeof needsApproval !== 'function' ||
+    (needsApproval as (input: unknown, options: unknown) => unknown)(input, { toolCallId: '', messages: [] }) !== false
+  )
 }
 
 function callAiSdk(execute: unknown, self: AiSdkTool, input: unknown, io: ToolIO): unknown {
-  return (execute as (this: unknown, input: unknown, options: unknown) => unknown).call(self, input, { toolCallId: io.callId, messages: [], abortSignal: io.signal })
+  return (execute as (this: unknown, input: unknown, options: unknown) => unknown).call(self, input, {
+    toolCallId: io.callId,
+    messages: [],
+    abortSignal: io.signal,
+  })
 }
 
 /** A tool that yields shows its work in progress; the last thing it yields is the result. */

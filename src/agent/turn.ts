@@ -9,7 +9,16 @@ import { failure, type CallUsage, type Json, type Outcome } from '../core/index.
 import { denies, permits } from '../edge/index.ts'
 import type { Context, RetryPolicy, StepIO, StepOptions } from '../engine/index.ts'
 import type { Charge } from '../journal/index.ts'
-import { costOf, estimateTokens, rendererVersion, type Model, type ModelAnswer, type ModelSettings, type ToolCall, type ToolSpec } from '../model/index.ts'
+import {
+  costOf,
+  estimateTokens,
+  rendererVersion,
+  type Model,
+  type ModelAnswer,
+  type ModelSettings,
+  type ToolCall,
+  type ToolSpec,
+} from '../model/index.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { approvalReason, notApproved, passGate } from './gate.ts'
@@ -45,14 +54,17 @@ export async function askModel(asking: Asking, desk: Desk, turn: Context, specs:
       tools: specs,
       signal: io.signal,
       key: io.key,
-      emit: io.emit,
+      emit: (part) => io.emit(part),
       ...(settings === undefined ? undefined : { settings }),
       ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
     }) as Promise<unknown> as Promise<Json>
   return (await turn.next(turn.begin('model', ask, options))).outcome
 }
 
-function settled(agent: string, answer: ModelAnswer): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
+function settled(
+  agent: string,
+  answer: ModelAnswer,
+): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
   const used = answer.usage
   const usage = { agent, model: answer.model, used }
   if (used?.input === undefined || used.output === undefined) return { usage }
@@ -62,10 +74,15 @@ function settled(agent: string, answer: ModelAnswer): { charge?: Charge; usage: 
 /** Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of the estimate. */
 function budgetOf(asking: Asking, desk: Desk, specs: readonly ToolSpec[]): { reserve: Charge; settings: ModelSettings } {
   const limit = desk.edge.limits?.tokens
-  const cap = asking.settings?.maxOutputTokens ?? Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
+  const cap =
+    asking.settings?.maxOutputTokens ??
+    Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
   const input = desk.tokens + estimateTokens([], specs)
   const usd = asking.model.price === undefined ? undefined : costOf({ input, output: cap }, asking.model.price)
-  return { reserve: { turns: 1, tokens: input + cap, ...(usd === undefined ? undefined : { usd }) }, settings: { ...asking.settings, maxOutputTokens: cap } }
+  return {
+    reserve: { turns: 1, tokens: input + cap, ...(usd === undefined ? undefined : { usd }) },
+    settings: { ...asking.settings, maxOutputTokens: cap },
+  }
 }
 
 /**

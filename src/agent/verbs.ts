@@ -5,7 +5,18 @@
  * Each of them opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own.
  */
 import { describeOutcome, failed, failure, FailureError, type ActivationId, type Failure, type Json, type Outcome } from '../core/index.ts'
-import { accountLimits, briefOf, depthRefusal, readEdge, tighter, workerEdge, type Brief, type Edge, type Grant, type Receiver } from '../edge/index.ts'
+import {
+  accountLimits,
+  briefOf,
+  depthRefusal,
+  readEdge,
+  tighter,
+  workerEdge,
+  type Brief,
+  type Edge,
+  type Grant,
+  type Receiver,
+} from '../edge/index.ts'
 import type { Context, StepIO, StepOptions } from '../engine/index.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
 
@@ -16,7 +27,9 @@ import type { Agent, InputOf, OutputOf } from './definition.ts'
 export async function step<T>(ctx: Context, name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T> {
   const { outcome } = await ctx.next(ctx.begin(name, effect as (io: StepIO) => Json, options))
   if (outcome.status === 'completed') return outcome.output as T
-  throw new FailureError(outcome.status === 'failed' ? outcome.failure : failure('agent.failed', `"${name}" ${describeOutcome(outcome)}`, 'internal'))
+  throw new FailureError(
+    outcome.status === 'failed' ? outcome.failure : failure('agent.failed', `"${name}" ${describeOutcome(outcome)}`, 'internal'),
+  )
 }
 
 /** Waits for so many milliseconds, in memory or on disk. Rejects only with `Cancelled`. */
@@ -31,7 +44,12 @@ export type DelegateOptions = Grant
  * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The worker must be registered with the runtime.
  * Several at once are fine: `Promise.all([delegate(ctx, a, …), delegate(ctx, b, …)])`; their order in the code is their order in the journal.
  */
-export async function delegate<A extends Agent>(ctx: Context, worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>> {
+export async function delegate<A extends Agent>(
+  ctx: Context,
+  worker: A,
+  brief: InputOf<A>,
+  options?: DelegateOptions,
+): Promise<Outcome<OutputOf<A>>> {
   const scope = ctx.scope(worker.name)
   const started = startWorker(scope, readEdge(ctx.input), worker, briefOf(brief as Json), options)
   if (typeof started !== 'string') {
@@ -42,7 +60,14 @@ export async function delegate<A extends Agent>(ctx: Context, worker: A, brief: 
 }
 
 /** Starts a worker under the edge that its leader works under; a failure says why it may not be started. */
-export function startWorker(ctx: Context, above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined, callId?: string): ActivationId | Failure {
+export function startWorker(
+  ctx: Context,
+  above: Edge,
+  worker: Receiver,
+  brief: Brief,
+  grant: Grant | undefined,
+  callId?: string,
+): ActivationId | Failure {
   if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
   const edge = workerEdge(above, worker, brief, grant)
   const account = accountLimits(tighter(grant?.limits, worker.limits))

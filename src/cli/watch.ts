@@ -104,7 +104,7 @@ async function askFor(approval: Approval, { terminal, interrupted: signal }: Wat
 }
 
 /** What is asked, for people: one line for each argument, long ones cut and measured. */
-export function approvalLines({ tool, path, reason, risk, input, id }: Approval): readonly string[] {
+function approvalLines({ tool, path, reason, risk, input, id }: Approval): readonly string[] {
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
   return [
     `${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`,

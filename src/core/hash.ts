@@ -15,6 +15,9 @@ export function digestJson(value: Json): string {
   return digest(canonical(value))
 }
 
+/** Four hexadecimal digits of 16 bits: the bit above them keeps the leading zeros, and is cut off. */
+const digits = (bits: number): string => ((bits & 0xffff) | 0x1_0000).toString(16).slice(1)
+
 /**
  * A rolling, non-cryptographic 64-bit hash (two FNV-1a lanes): continues from a former state, so that a growing prompt costs only its new part.
  * Good for "was it the same prompt?", not for security.
@@ -37,6 +40,6 @@ export class RollingHash {
   }
 
   toString(): string {
-    return (this.#a >>> 0).toString(16).padStart(8, '0') + (this.#b >>> 0).toString(16).padStart(8, '0')
+    return digits(this.#a >>> 16) + digits(this.#a) + digits(this.#b >>> 16) + digits(this.#b)
   }
 }

@@ -59,6 +59,18 @@ function objectProblem(object: object, path: string, above: unknown[]): string |
   return undefined
 }
 
+/** Sorts names in place, by UTF-16 code units. Objects have few: then this takes a fraction of the time and memory of the general sort. */
+function sorted(names: string[]): string[] {
+  if (names.length > 16) return names.sort()
+  for (let i = 1; i < names.length; i++) {
+    const name = names[i]!
+    let at = i
+    for (; at > 0 && names[at - 1]! > name; at--) names[at] = names[at - 1]!
+    names[at] = name
+  }
+  return names
+}
+
 /** JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as ECMAScript prints them). */
 export function canonical(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
@@ -68,7 +80,7 @@ export function canonical(value: Json): string {
     return `[${text}]`
   }
   const object = value as JsonObject
-  for (const key of Object.keys(object).sort()) {
+  for (const key of sorted(Object.keys(object))) {
     const member = object[key]
     if (member === undefined) continue
     text += text === '' ? `${JSON.stringify(key)}:${canonical(member)}` : `,${JSON.stringify(key)}:${canonical(member)}`

@@ -89,7 +89,11 @@ export interface Grant {
 export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined): Edge {
   const depth = above.depth + 1
   const own = tighter(grant?.limits, worker.limits)
-  const edge: { -readonly [K in keyof Edge]: Edge[K] } = { brief, depth, maxDepth: own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, depth + own.depth) }
+  const edge: { -readonly [K in keyof Edge]: Edge[K] } = {
+    brief,
+    depth,
+    maxDepth: own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, depth + own.depth),
+  }
   const limits = tighter(above.limits, own)
   const permissions = narrow(above.permissions, grant?.permissions)
   if (limits !== undefined) edge.limits = limits
@@ -102,22 +106,32 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: G
 /** What is said when a leader at `path` is as deep as delegations may nest. */
 export function depthRefusal(above: Edge, worker: string, path: readonly string[]): Failure {
   const message = `delegations may nest ${above.maxDepth} deep, and ${[...path, worker].join(' > ')} would be deeper`
-  return failure('delegation.depth', message, 'policy', { hint: 'Do this part yourself, or answer with what you have. limits.depth of the root allows more.' })
+  return failure('delegation.depth', message, 'policy', {
+    hint: 'Do this part yourself, or answer with what you have. limits.depth of the root allows more.',
+  })
 }
 
 /** A text becomes instructions, anything else a typed input. The value is copied: a later change of the caller's object changes nothing. */
 export const briefOf = (given: Json): Brief => (typeof given === 'string' ? { instructions: given } : { input: copy(given) })
 
 /** The brief as a model reads it: the instructions, or the input as JSON text. */
-export const briefText = (brief: Brief): string => ('instructions' in brief ? brief.instructions : typeof brief.input === 'string' ? brief.input : JSON.stringify(brief.input))
+export const briefText = (brief: Brief): string =>
+  'instructions' in brief ? brief.instructions : typeof brief.input === 'string' ? brief.input : JSON.stringify(brief.input)
 
 /** The brief as code reads it: the text, or the value. */
 export const briefValue = (brief: Brief): Json => ('instructions' in brief ? brief.instructions : brief.input)
 
 /** Reads an edge back from an activation's recorded input. Throws `input.invalid` if it is none: the activation was not started by Reeve. */
 export function readEdge(recorded: Json): Edge {
-  if (isObject(recorded) && isObject(recorded['brief']) && typeof recorded['depth'] === 'number' && typeof recorded['maxDepth'] === 'number') {
+  if (
+    isObject(recorded) &&
+    isObject(recorded['brief']) &&
+    typeof recorded['depth'] === 'number' &&
+    typeof recorded['maxDepth'] === 'number'
+  ) {
     return recorded as unknown as Edge
   }
-  throw new ReeveError('input.invalid', 'the input of this activation is not an edge', { hint: 'Start agents through a runtime or with delegate(), which make the edge.' })
+  throw new ReeveError('input.invalid', 'the input of this activation is not an edge', {
+    hint: 'Start agents through a runtime or with delegate(), which make the edge.',
+  })
 }

@@ -5,5 +5,15 @@ export { crossing, quoted, type ContextPolicy, type Conversation } from './conte
 export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
 export { toolTold, workerTold, type Told } from './result.ts'
-export { checkSchema, compileSchema, isSchemaLike, type AiSdkSchema, type Checked, type Infer, type Schema, type SchemaLike, type StandardSchema } from './schema.ts'
+export {
+  checkSchema,
+  compileSchema,
+  isSchemaLike,
+  type AiSdkSchema,
+  type Checked,
+  type Infer,
+  type Schema,
+  type SchemaLike,
+  type StandardSchema,
+} from './schema.ts'
 export { schemaProblem, type JsonSchema } from './json-schema.ts'

@@ -33,17 +33,21 @@ export function schemaProblem(value: Json | undefined, schema: Json | undefined,
 export function resolve(reference: string, root: JsonSchema): Json | undefined {
   if (!reference.startsWith('#')) return undefined
   let at: Json | undefined = root
-  for (const part of reference.slice(1).split('/').filter((each) => each !== '')) {
+  for (const part of reference
+    .slice(1)
+    .split('/')
+    .filter((each) => each !== '')) {
     at = isObject(at) ? at[part.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined
   }
   return at
 }
 
 const named = (path: string): string => (path === '' ? 'the value' : `"${path}"`)
-const below = (path: string, key: string | number): string => (typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`)
+const below = (path: string, key: string | number): string =>
+  typeof key === 'number' ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
 
 /** What a JSON value is, in the words of JSON Schema. */
-export function kindOf(value: Json | undefined): string {
+function kindOf(value: Json | undefined): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
@@ -60,7 +64,7 @@ function typeProblem(value: Json | undefined, schema: JsonObject, path: string):
   if (type === undefined) return undefined
   const types = Array.isArray(type) ? (type as readonly Json[]) : [type]
   if (types.some((each) => isOfType(value, each))) return undefined
-  return `${named(path)} must be ${types.map((each) => article(String(each))).join(' or ')}, got ${typeof value === 'number' ? String(value) : article(kindOf(value))}`
+  return `${named(path)} must be ${types.map((each) => article(typeof each === 'string' ? each : canonical(each))).join(' or ')}, got ${typeof value === 'number' ? String(value) : article(kindOf(value))}`
 }
 
 function valueProblem(value: Json | undefined, schema: JsonObject, path: string): string | undefined {
@@ -70,7 +74,8 @@ function valueProblem(value: Json | undefined, schema: JsonObject, path: string)
   return `${named(path)} must be one of ${(allowed as readonly Json[]).map((each) => JSON.stringify(each)).join(', ')}, got ${short(value)}`
 }
 
-const same = (a: Json | undefined, b: Json): boolean => a === b || (typeof a === 'object' && typeof b === 'object' && canonical(a) === canonical(b))
+const same = (a: Json | undefined, b: Json): boolean =>
+  a === b || (typeof a === 'object' && typeof b === 'object' && canonical(a) === canonical(b))
 
 function short(value: Json | undefined): string {
   const text = JSON.stringify(value) ?? 'nothing'
@@ -79,9 +84,12 @@ function short(value: Json | undefined): string {
 
 function textProblem(value: string, schema: JsonObject, path: string): string | undefined {
   const { minLength, maxLength, pattern } = schema
-  if (typeof minLength === 'number' && length(value) < minLength) return `${named(path)} must have at least ${minLength} characters, got ${length(value)}`
-  if (typeof maxLength === 'number' && length(value) > maxLength) return `${named(path)} must have at most ${maxLength} characters, got ${length(value)}`
-  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value)) return `${named(path)} must match ${pattern}, got ${short(value)}`
+  if (typeof minLength === 'number' && length(value) < minLength)
+    return `${named(path)} must have at least ${minLength} characters, got ${length(value)}`
+  if (typeof maxLength === 'number' && length(value) > maxLength)
+    return `${named(path)} must have at most ${maxLength} characters, got ${length(value)}`
+  if (typeof pattern === 'string' && !new RegExp(pattern, 'u').test(value))
+    return `${named(path)} must match ${pattern}, got ${short(value)}`
   return undefined
 }
 
@@ -94,15 +102,19 @@ function numberProblem(value: number, schema: JsonObject, path: string): string 
   if (typeof maximum === 'number' && value > maximum) return `${named(path)} must be at most ${maximum}, got ${value}`
   if (typeof above === 'number' && value <= above) return `${named(path)} must be more than ${above}, got ${value}`
   if (typeof under === 'number' && value >= under) return `${named(path)} must be less than ${under}, got ${value}`
-  if (typeof multipleOf === 'number' && !Number.isInteger(Number((value / multipleOf).toPrecision(12)))) return `${named(path)} must be a multiple of ${multipleOf}, got ${value}`
+  if (typeof multipleOf === 'number' && !Number.isInteger(Number((value / multipleOf).toPrecision(12))))
+    return `${named(path)} must be a multiple of ${multipleOf}, got ${value}`
   return undefined
 }
 
 function listProblem(value: readonly Json[], schema: JsonObject, root: JsonSchema, path: string): string | undefined {
   const { minItems, maxItems, items, prefixItems, uniqueItems } = schema
-  if (typeof minItems === 'number' && value.length < minItems) return `${named(path)} must have at least ${minItems} items, got ${value.length}`
-  if (typeof maxItems === 'number' && value.length > maxItems) return `${named(path)} must have at most ${maxItems} items, got ${value.length}`
-  if (uniqueItems === true && new Set(value.map((each) => canonical(each))).size < value.length) return `${named(path)} must not have the same item twice`
+  if (typeof minItems === 'number' && value.length < minItems)
+    return `${named(path)} must have at least ${minItems} items, got ${value.length}`
+  if (typeof maxItems === 'number' && value.length > maxItems)
+    return `${named(path)} must have at most ${maxItems} items, got ${value.length}`
+  if (uniqueItems === true && new Set(value.map((each) => canonical(each))).size < value.length)
+    return `${named(path)} must not have the same item twice`
   const first: readonly Json[] = Array.isArray(prefixItems) ? (prefixItems as readonly Json[]) : []
   for (let i = 0; i < value.length; i++) {
     const problem = schemaProblem(value[i], i < first.length ? first[i] : items, root, below(path, i))
@@ -120,7 +132,10 @@ function objectProblem(value: JsonObject, schema: JsonObject, root: JsonSchema, 
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined) continue
     const sub = Object.hasOwn(known, key) ? known[key] : additionalProperties
-    if (sub === false) return `${named(below(path, key))} is not expected; known are ${Object.keys(known).map((each) => `"${each}"`).join(', ')}`
+    if (sub === false)
+      return `${named(below(path, key))} is not expected; known are ${Object.keys(known)
+        .map((each) => `"${each}"`)
+        .join(', ')}`
     const problem = schemaProblem(member, sub, root, below(path, key))
     if (problem !== undefined) return problem
   }
@@ -136,7 +151,8 @@ function combinedProblem(value: Json | undefined, schema: JsonObject, root: Json
   }
   if (Array.isArray(anyOf)) {
     const found = problems(anyOf)
-    if (!found.includes(undefined)) return found.length === 1 ? found[0] : `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
+    if (!found.includes(undefined))
+      return found.length === 1 ? found[0] : `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
   }
   if (Array.isArray(oneOf)) {
     const found = problems(oneOf)
@@ -144,5 +160,7 @@ function combinedProblem(value: Json | undefined, schema: JsonObject, root: Json
     if (fitting === 0) return `${named(path)} fits none of ${found.length} forms: ${[...new Set(found)].join('; or ')}`
     if (fitting > 1) return `${named(path)} fits ${fitting} of ${found.length} forms, and only one is allowed`
   }
-  return not !== undefined && schemaProblem(value, not, root, path) === undefined ? `${named(path)} has a form that is not allowed` : undefined
+  return not !== undefined && schemaProblem(value, not, root, path) === undefined
+    ? `${named(path)} has a form that is not allowed`
+    : undefined
 }

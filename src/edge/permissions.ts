@@ -21,9 +21,15 @@ const pattern = /^(?:[A-Za-z0-9_.:-]*\*|[A-Za-z0-9_.:-]+)$/
 
 /** What is wrong with given permissions, one sentence each; empty if nothing. */
 export function permissionProblems(permissions: Permissions, where: string): string[] {
-  const lists = { tools: permissions.tools, deny: permissions.deny, approval: permissions.approval === 'all' ? undefined : permissions.approval }
+  const lists = {
+    tools: permissions.tools,
+    deny: permissions.deny,
+    approval: permissions.approval === 'all' ? undefined : permissions.approval,
+  }
   return Object.entries(lists).flatMap(([name, list]) =>
-    (list ?? []).filter((entry) => !pattern.test(entry)).map((entry) => `${where}: "${entry}" in permissions.${name} is not a tool name or a beginning followed by "*"`),
+    (list ?? [])
+      .filter((entry) => !pattern.test(entry))
+      .map((entry) => `${where}: "${entry}" in permissions.${name} is not a tool name or a beginning followed by "*"`),
   )
 }
 
@@ -38,7 +44,8 @@ export function permits(permissions: Permissions | undefined, tool: string): boo
 }
 
 /** True if `deny` names the tool: the only part of the permissions that also holds for Reeve's own verbs (`delegate` and its like). */
-export const denies = (permissions: Permissions | undefined, tool: string): boolean => permissions?.deny !== undefined && among(permissions.deny, tool)
+export const denies = (permissions: Permissions | undefined, tool: string): boolean =>
+  permissions?.deny !== undefined && among(permissions.deny, tool)
 
 /** True if every call of the tool needs an approval because the edge says so. */
 export function needsApproval(permissions: Permissions | undefined, tool: string): boolean {
@@ -53,10 +60,15 @@ export function needsApproval(permissions: Permissions | undefined, tool: string
 export function narrow(leader: Permissions | undefined, grant: Permissions | undefined): Permissions | undefined {
   if (leader === undefined) return grant
   if (grant === undefined) return leader
-  const tools = leader.tools === undefined ? grant.tools : grant.tools === undefined ? leader.tools : intersection(leader.tools, grant.tools)
+  const tools =
+    leader.tools === undefined ? grant.tools : grant.tools === undefined ? leader.tools : intersection(leader.tools, grant.tools)
   const deny = union(leader.deny, grant.deny)
   const approval = leader.approval === 'all' || grant.approval === 'all' ? 'all' : union(leader.approval, grant.approval)
-  return { ...(tools === undefined ? {} : { tools }), ...(deny === undefined ? {} : { deny }), ...(approval === undefined ? {} : { approval }) }
+  return {
+    ...(tools === undefined ? {} : { tools }),
+    ...(deny === undefined ? {} : { deny }),
+    ...(approval === undefined ? {} : { approval }),
+  }
 }
 
 /** Of two patterns that overlap one always contains the other; the contained one is their intersection. */

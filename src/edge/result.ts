@@ -19,7 +19,10 @@ export function workerTold(worker: string, outcome: Outcome): Told {
     case 'failed':
       return { content: `[worker "${worker}" failed: ${failureTold(outcome.failure)}]`, isError: true }
     case 'limited':
-      return { content: withPartial(`[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial), isError: true }
+      return {
+        content: withPartial(`[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial),
+        isError: true,
+      }
     case 'timed-out':
       return { content: `[worker "${worker}" ran out of time: ${outcome.message}]`, isError: true }
     case 'cancelled':
@@ -35,7 +38,10 @@ export function toolTold(tool: string, outcome: Outcome): Told {
     case 'failed':
       return { content: `[tool "${tool}" failed: ${failureTold(outcome.failure)}]`, isError: true }
     case 'limited':
-      return { content: withPartial(`[tool "${tool}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial), isError: true }
+      return {
+        content: withPartial(`[tool "${tool}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial),
+        isError: true,
+      }
     case 'timed-out':
       return { content: `[tool "${tool}" ran out of time: ${outcome.message}]`, isError: true }
     case 'cancelled':
@@ -44,8 +50,10 @@ export function toolTold(tool: string, outcome: Outcome): Told {
 }
 
 /** A failure's message; of a model's failure only that it was one, because providers put what they like into theirs. */
-const failureTold = (what: Failure): string => (what.code.startsWith('model.') ? 'its model could not answer' : what.message === '' ? what.code : what.message)
+const failureTold = (what: Failure): string =>
+  what.code.startsWith('model.') ? 'its model could not answer' : what.message === '' ? what.code : what.message
 
 const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
 
-const withPartial = (marker: string, partial: string | undefined): string => (partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`)
+const withPartial = (marker: string, partial: string | undefined): string =>
+  partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`

@@ -36,7 +36,13 @@ export interface AiSdkSchema<Output = unknown> {
 export type SchemaLike = StandardSchema | AiSdkSchema | JsonSchema
 
 /** The type a schema describes; without a schema it is text. Plain JSON Schema says nothing to the compiler: `Json`. */
-export type Infer<S> = [S] extends [undefined] ? string : S extends StandardSchema<infer _I, infer O> ? O : S extends { readonly _type?: infer O; readonly jsonSchema: unknown } ? O : Json
+export type Infer<S> = [S] extends [undefined]
+  ? string
+  : S extends StandardSchema<infer _I, infer O>
+    ? O
+    : S extends { readonly _type?: infer O; readonly jsonSchema: unknown }
+      ? O
+      : Json
 
 /** The result of a check: the value (with the schema's defaults and conversions), or one readable sentence. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: string }
@@ -55,7 +61,8 @@ export interface Schema<T = unknown> {
  */
 export function compileSchema<T = unknown>(given: SchemaLike, where: string, json?: JsonSchema): Schema<T> {
   if (isStandard(given)) return compiled(json ?? standardJson(given, where), (value) => standardCheck(given, value, where) as Checked<T>)
-  if (isAiSdk(given)) return compiled(json ?? asJsonSchema(given.jsonSchema, where), (value) => aiSdkCheck(given, value, where) as Checked<T>)
+  if (isAiSdk(given))
+    return compiled(json ?? asJsonSchema(given.jsonSchema, where), (value) => aiSdkCheck(given, value, where) as Checked<T>)
   const schema = asJsonSchema(given, where)
   return compiled(json ?? schema, (value) => plainCheck(schema, value) as Checked<T>)
 }
@@ -70,7 +77,8 @@ function isStandard(given: unknown): given is StandardSchema {
   return (typeof given === 'object' || typeof given === 'function') && given !== null && '~standard' in given
 }
 
-const isAiSdk = (given: unknown): given is AiSdkSchema => typeof given === 'object' && given !== null && 'jsonSchema' in given && !('type' in given)
+const isAiSdk = (given: unknown): given is AiSdkSchema =>
+  typeof given === 'object' && given !== null && 'jsonSchema' in given && !('type' in given)
 
 function compiled<T>(json: JsonSchema, check: (value: Json) => Checked<T>): Schema<T> {
   return {
@@ -98,11 +106,15 @@ function standardJson(given: StandardSchema, where: string): JsonSchema {
 }
 
 const cannot = (where: string, problem: string): ReeveError =>
-  new ReeveError('input.invalid', `${where}: ${problem}`, { hint: 'Pass the JSON Schema beside it (`parameters`), or a schema of a library with Standard JSON Schema (zod 4, arktype).' })
+  new ReeveError('input.invalid', `${where}: ${problem}`, {
+    hint: 'Pass the JSON Schema beside it (`parameters`), or a schema of a library with Standard JSON Schema (zod 4, arktype).',
+  })
 
 function asJsonSchema(given: unknown, where: string): JsonSchema {
   const data = typeof given === 'function' ? (given as () => unknown)() : given
-  const problem = isObject(data) ? jsonProblem(data, 'schema') : `a schema is an object, got ${typeof data === 'object' ? 'something else' : typeof data}`
+  const problem = isObject(data)
+    ? jsonProblem(data, 'schema')
+    : `a schema is an object, got ${typeof data === 'object' ? 'something else' : typeof data}`
   if (problem !== undefined) throw cannot(where, problem)
   const { $schema: _dialect, '~standard': _standard, ...schema } = data as JsonObject
   return schema
@@ -136,7 +148,9 @@ function plainCheck(schema: JsonSchema, value: Json): Checked<unknown> {
 
 function asynchronous(where: string, pending: Promise<unknown>): ReeveError {
   pending.catch(() => {}) // nobody waits for it
-  return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, { hint: 'Checks run inside orchestration and must be synchronous. Move what needs waiting into the tool.' })
+  return new ReeveError('input.invalid', `${where}: the schema validates asynchronously`, {
+    hint: 'Checks run inside orchestration and must be synchronous. Move what needs waiting into the tool.',
+  })
 }
 
 /** A copy without the nulls that stand where an optional member was left out; the same value if there is none. */
@@ -144,8 +158,9 @@ function withoutOptionalNulls(value: Json, schema: Json | undefined, root: JsonS
   const shape = isObject(schema) && typeof schema['$ref'] === 'string' ? resolve(schema['$ref'], root) : schema
   if (!isObject(shape)) return value
   if (Array.isArray(value)) {
-    const items = (value as readonly Json[]).map((each) => withoutOptionalNulls(each, shape['items'], root))
-    return items.some((each, i) => each !== value[i]) ? items : value
+    const before: readonly Json[] = value
+    const items = before.map((each) => withoutOptionalNulls(each, shape['items'], root))
+    return items.some((each, i) => each !== before[i]) ? items : before
   }
   if (!isObject(value) || !isObject(shape['properties'])) return value
   const required = Array.isArray(shape['required']) ? (shape['required'] as readonly Json[]) : []

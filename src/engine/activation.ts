@@ -146,7 +146,9 @@ export class Activation implements Owner, Verbs {
   #deliverLive(live: Live): boolean {
     const at = Math.max(this.host.now(), this.clock)
     if (live.row !== undefined) this.taken.push(live.row)
-    const recorded = JSON.parse(this.host.append(this, live.event, at, live.text)) as ArrivalEvent
+    const text = this.host.append(this, live.event, at, live.text)
+    // a worker's outcome is what was decoded when the worker recorded it
+    const recorded = live.event.type === 'worker.settled' ? live.event : (JSON.parse(text) as ArrivalEvent)
     if (recorded.type === 'step.settled') {
       const reserved = this.operations.get(recorded.address)?.reserved
       if (reserved !== undefined) this.host.settle(this, reserved, recorded.charge)

@@ -48,7 +48,7 @@ export interface StepOptions<T = Json> {
   /** Former names of this step. `[]` says: new, replaces nothing (K4). */
   readonly aliases?: readonly string[]
   /** The event that opens it in the journal. Default `step.begun`. */
-  readonly as?: Without<StepBegun | ModelRequested | ToolCalled, 'op' | 'address' | 'effect' | 'reserve'>
+  readonly as?: Without<StepBegun | ModelRequested | ToolCalled, 'op' | 'address' | 'effect' | 'reserve' | 'refused'>
   readonly retry?: RetryPolicy
   /** Milliseconds for one attempt. Default: no limit. */
   readonly timeoutMs?: number

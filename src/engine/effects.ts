@@ -57,32 +57,20 @@ export function backoff(policy: RetryPolicy, attempt: number, retryAfterMs: numb
 interface Flight {
   op: Operation
   readonly key: string
+  /** The attempt that counts; an earlier one that comes to an end after all does not. */
+  attempt: number
+  abort: AbortController | undefined
   /** Its end, once known, as long as nobody has recorded it. */
   event: StepSettled | undefined
-  cancelTimer: (() => void) | undefined
+  /** It waits for its next attempt. */
+  backingOff: (() => void) | undefined
+  /** It was told to stop and has this long to listen. */
+  grace: (() => void) | undefined
   requeue: boolean
 }
 
-/** What one attempt gets. The signal is made when it is asked for: most effects never do. */
-class AttemptIO implements StepIO {
-  readonly key: string
-  readonly epoch: number
-  readonly attempt: number
-  readonly emit: StepIO['emit']
-  readonly #op: Operation
-
-  constructor(host: EffectsHost, flight: Flight, attempt: number) {
-    this.#op = flight.op
-    this.key = flight.key
-    this.epoch = host.epochOf(flight.op)
-    this.attempt = attempt
-    this.emit = (part) => host.part(flight.op, attempt, part)
-  }
-
-  get signal(): AbortSignal {
-    return (this.#op.abort ??= new AbortController()).signal
-  }
-}
+type Used = { charge?: Charge; usage?: Usage }
+type Told = { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
 
 export class Effects {
   readonly #host: EffectsHost
@@ -111,7 +99,7 @@ export class Effects {
     const key = Effects.key(op)
     const flight = this.#flights.get(key)
     if (flight === undefined) {
-      const started: Flight = { op, key, event: undefined, cancelTimer: undefined, requeue: false }
+      const started: Flight = { op, key, attempt: 0, abort: undefined, event: undefined, backingOff: undefined, grace: undefined, requeue: false }
       this.#flights.set(key, started)
       this.#attempt(started, op.attempts + 1)
       return
@@ -130,8 +118,9 @@ export class Effects {
     for (const [key, flight] of this.#flights) {
       if (runOf(flight.op.owner.id) !== run) continue
       this.#flights.delete(key)
-      flight.cancelTimer?.()
-      flight.op.abort?.abort(new Cancelled('another process has taken this run over'))
+      flight.backingOff?.()
+      flight.grace?.()
+      flight.abort?.abort(new Cancelled('another process has taken this run over'))
     }
   }
 
@@ -139,26 +128,35 @@ export class Effects {
   abort(op: Operation, reason: string, requeue = false): boolean {
     const flight = this.#flights.get(Effects.key(op))
     if (flight === undefined || flight.event !== undefined) return false
-    flight.requeue = requeue
-    if (flight.cancelTimer !== undefined) {
-      flight.cancelTimer()
-      this.#end(flight, cancelled(reason), op.attempts)
+    if (flight.backingOff !== undefined) {
+      if (requeue) this.#callBack(flight)
+      else this.#end(flight, cancelled(reason), flight.attempt)
       return true
     }
-    ;(op.abort ??= new AbortController()).abort(new Cancelled(reason))
-    if (!requeue)
-      flight.cancelTimer = this.#host.clock.timer(this.#host.clock.now() + abortGraceMs, () =>
-        this.#end(flight, cancelled(reason), op.attempts),
-      )
+    flight.requeue = requeue
+    ;(flight.abort ??= new AbortController()).abort(new Cancelled(reason))
+    if (!requeue) flight.grace ??= this.#after(abortGraceMs, () => this.#end(flight, cancelled(reason), flight.attempt))
     return true
   }
 
-  /** Aborts everything that may be run again; resolves when all `once` effects have ended. */
+  #after(ms: number, callback: () => void): () => void {
+    return this.#host.clock.timer(this.#host.clock.now() + ms, callback)
+  }
+
+  /** It is not out any more, and has not ended either. */
+  #callBack(flight: Flight): void {
+    flight.backingOff?.()
+    this.#flights.delete(flight.key)
+    this.#host.calledBack(flight.op)
+  }
+
+  /** Aborts everything that may be run again, without an end; resolves when all `once` effects have ended. */
   async drain(): Promise<void> {
     for (const flight of this.#flights.values()) {
-      if (flight.event !== undefined) continue
-      flight.cancelTimer?.()
-      if (flight.op.effect !== 'once') flight.op.abort?.abort(new Cancelled('the engine is closing'))
+      if (flight.event !== undefined || flight.op.effect === 'once') continue
+      flight.backingOff?.()
+      flight.grace?.()
+      flight.abort?.abort(new Cancelled('the engine is closing'))
     }
     await new Promise<void>((resolve) => {
       this.#drained = resolve
@@ -172,12 +170,21 @@ export class Effects {
   }
 
   #attempt(flight: Flight, attempt: number): void {
-    const op = flight.op
-    flight.cancelTimer = undefined
+    const { op } = flight
     const host = this.#host
-    const io = new AttemptIO(host, flight, attempt)
+    flight.attempt = attempt
+    flight.abort = undefined
+    const io: StepIO = {
+      key: flight.key,
+      epoch: host.epochOf(op),
+      attempt,
+      get signal() {
+        return (flight.abort ??= new AbortController()).signal
+      },
+      emit: (part) => host.part(flight.op, attempt, part),
+    }
     const timeoutMs = op.options?.timeoutMs
-    const callOff = timeoutMs === undefined ? undefined : this.#armTimeout(op, timeoutMs)
+    const callOff = timeoutMs === undefined ? undefined : this.#armTimeout(flight, attempt, timeoutMs)
     let result: unknown
     try {
       result = op.run!(io)
@@ -198,71 +205,71 @@ export class Effects {
     )
   }
 
-  #armTimeout(op: Operation, timeoutMs: number): () => void {
-    const controller = (op.abort ??= new AbortController())
-    return this.#host.clock.timer(this.#host.clock.now() + timeoutMs, () => {
+  /** Aborts an attempt that takes too long. One that does not listen is given up after a grace. */
+  #armTimeout(flight: Flight, attempt: number, timeoutMs: number): () => void {
+    let callOff = this.#after(timeoutMs, () => {
       const late = new Error(`no answer within ${timeoutMs} ms`)
       late.name = 'TimeoutError'
-      controller.abort(late)
+      if (!this.#counts(flight, attempt)) return
+      callOff = this.#after(abortGraceMs, () => this.#failed(flight, attempt, late))
+      ;(flight.abort ??= new AbortController()).abort(late)
     })
+    return () => callOff()
+  }
+
+  /** Somebody still waits for this attempt. */
+  #counts(flight: Flight, attempt: number): boolean {
+    return flight.event === undefined && flight.attempt === attempt && this.#flights.get(flight.key) === flight
   }
 
   #completed(flight: Flight, attempt: number, value: unknown): void {
-    let used: { charge?: Charge; usage?: Usage } = {}
+    if (!this.#counts(flight, attempt)) return
+    let told: Told
     try {
-      const settle = flight.op.options?.settle as
-        | ((result: unknown) => { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } })
-        | undefined
-      const told = settle?.(value)
-      if (told !== undefined) {
-        used = {
-          ...(told.charge === undefined ? {} : { charge: told.charge }),
-          ...(told.usage === undefined ? {} : { usage: [usageRow(told.usage.agent, told.usage.model, told.usage.used)] }),
-        }
-      }
+      const settle = flight.op.options?.settle as ((result: unknown) => Told) | undefined
+      told = settle?.(value)
     } catch (thrown) {
       return this.#failed(flight, attempt, thrown)
+    }
+    const used: Used = {
+      ...(told?.charge === undefined ? {} : { charge: told.charge }),
+      ...(told?.usage === undefined ? {} : { usage: [usageRow(told.usage.agent, told.usage.model, told.usage.used)] }),
     }
     this.#end(flight, completed((value ?? null) as Json), attempt, used)
   }
 
   #failed(flight: Flight, attempt: number, thrown: unknown): void {
-    if (flight.event !== undefined) return
-    const op = flight.op
-    const host = this.#host
-    if (flight.requeue) {
-      flight.requeue = false
-      op.abort = undefined
-      this.#flights.delete(flight.key)
-      host.calledBack(op)
-      return
-    }
-    if (op.stopped !== undefined || thrown instanceof Cancelled)
-      return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
-    const reason: unknown = op.abort?.signal.aborted === true ? op.abort.signal.reason : thrown
+    if (!this.#counts(flight, attempt)) return
+    const { op } = flight
+    // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
+    if (this.#drained !== undefined && op.effect !== 'once') return
+    if (flight.requeue) return this.#callBack(flight)
+    if (op.stopped !== undefined || thrown instanceof Cancelled) return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
+    const reason: unknown = flight.abort?.signal.aborted === true ? flight.abort.signal.reason : thrown
     const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
     const policy = op.options?.retry ?? {}
     const limit = op.effect === 'once' ? 1 : (policy.attempts ?? defaults.attempts)
-    if (!what.retryable || attempt >= limit)
-      return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
-    const delayMs = backoff(policy, attempt, what.retryAfterMs)
-    op.abort = undefined
-    op.attempts = attempt
-    host.attemptFailed(op, attempt, what, delayMs)
-    flight.cancelTimer = host.clock.timer(host.clock.now() + delayMs, () => {
-      flight.cancelTimer = undefined
+    if (!what.retryable || attempt >= limit) return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
+    this.#again(flight, attempt, what, backoff(policy, attempt, what.retryAfterMs))
+  }
+
+  #again(flight: Flight, attempt: number, what: Failure, delayMs: number): void {
+    const host = this.#host
+    flight.op.attempts = attempt
+    host.attemptFailed(flight.op, attempt, what, delayMs)
+    flight.backingOff = this.#after(delayMs, () => {
+      flight.backingOff = undefined
+      flight.op.attempts = attempt
       if (host.mayRetry(flight.op)) this.#attempt(flight, attempt + 1)
-      else {
-        this.#flights.delete(flight.key)
-        host.calledBack(flight.op)
-      }
+      else this.#callBack(flight)
     })
   }
 
-  #end(flight: Flight, outcome: Outcome, attempts: number, used: { charge?: Charge; usage?: Usage } = {}): void {
+  #end(flight: Flight, outcome: Outcome, attempts: number, used: Used = {}): void {
     if (flight.event !== undefined) return
-    flight.cancelTimer?.()
-    flight.cancelTimer = undefined
+    flight.backingOff?.()
+    flight.backingOff = undefined
+    flight.grace?.()
     const event: StepSettled = { type: 'step.settled', address: flight.op.address, outcome, ...(attempts > 1 ? { attempts } : {}), ...used }
     flight.event = event
     this.#host.ended(flight.op, event)

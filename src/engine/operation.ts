@@ -58,7 +58,8 @@ export interface Operation {
   run: ((io: StepIO) => unknown) | undefined
   options: StepOptions<never> | undefined
   reserved: Charge | undefined
-  abort: AbortController | undefined
+  /** Why it may not run: it did not fit into an account when it was begun. */
+  readonly refused: Failure | undefined
   /** Attempts that failed before, also in other processes. */
   attempts: number
   /** An unanswered "did this happen?" of a `once` effect: its round. */

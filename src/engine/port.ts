@@ -35,6 +35,8 @@ export interface RunSummary {
   readonly caller: Caller
   readonly createdAt: number
   readonly endedAt?: number
+  /** Why it is stuck. */
+  readonly reason?: string
 }
 
 /** An open question of a run, as those who may answer it see it. */

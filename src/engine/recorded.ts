@@ -110,6 +110,7 @@ export class RecordedLog {
 
   /** The code asks for what stands at this address, or under a former name of it. */
   claim(address: string, scopePath: string, aliases: readonly string[] | undefined): { known: Known; address: string } | undefined {
+    if (this.#known.size === 0) return undefined
     const names = [address]
     const mapped = this.#resolutions.get(address)
     if (mapped?.action === 'map' && mapped.to !== undefined) names.push(mapped.to)

@@ -49,7 +49,7 @@ export interface Verbs extends Owner {
   /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
   open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined
   /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
-  letOut(operation: Operation, charge: Charge | undefined): void
+  letOut(operation: Operation): void
   ask(operation: Operation, event: AskOpened): void
   /** Records a command that has no end (a fact, a message), unless the journal has it. True if it is new. */
   once(address: string, command: Command): boolean
@@ -148,7 +148,7 @@ export class Scope implements Context {
     const operation = this.#open(name, command, options)
     if (typeof operation === 'string') return operation
     operation.run = effect
-    this.#activation.letOut(operation, reserve)
+    this.#activation.letOut(operation)
     return operation.address
   }
 

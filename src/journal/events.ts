@@ -64,6 +64,8 @@ interface StepCommand {
   readonly effect: EffectClass
   /** What the account of the tree sets aside for it until its end is known. */
   readonly reserve?: Charge
+  /** It did not fit: nothing was set aside, and it is never run. */
+  readonly refused?: Failure
 }
 /** An effect of code agents, hooks and the runtime itself. */
 export interface StepBegun extends StepCommand {

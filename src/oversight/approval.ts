@@ -39,8 +39,20 @@ export interface ApprovalRequest {
 
 /** How an approval came out. `approved` with the arguments that hold now: a human may have edited them. */
 export type Verdict =
-  | { readonly approved: true; readonly input: Json; readonly edited: boolean; readonly by: 'human' | 'deadline'; readonly approver?: string; readonly comment?: string }
-  | { readonly approved: false; readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'; readonly approver?: string; readonly comment?: string }
+  | {
+      readonly approved: true
+      readonly input: Json
+      readonly edited: boolean
+      readonly by: 'human' | 'deadline'
+      readonly approver?: string
+      readonly comment?: string
+    }
+  | {
+      readonly approved: false
+      readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'
+      readonly approver?: string
+      readonly comment?: string
+    }
 
 /** A decision, as it arrives. */
 export type Decided =
@@ -61,11 +73,17 @@ export const mayApproveOnTimeout = (request: { readonly risk?: Risk; readonly se
   request.sensitive !== true && request.risk !== 'high' && request.risk !== 'critical'
 
 /** What is wrong with how an approval is configured, one sentence each; empty if nothing. */
-export function approvalProblems(request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive'>, where: string): string[] {
+export function approvalProblems(
+  request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive'>,
+  where: string,
+): string[] {
   const problems: string[] = []
-  if (request.onTimeout === 'approve' && !mayApproveOnTimeout(request)) problems.push(`${where}: a deadline may not approve a sensitive action or one of high or critical risk (onTimeout: 'approve')`)
-  if (request.timeoutMs === 'never' && request.risk !== 'critical') problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
-  if (typeof request.timeoutMs === 'number' && !Number.isFinite(request.timeoutMs)) problems.push(`${where}: timeoutMs is ${String(request.timeoutMs)}, expected milliseconds`)
+  if (request.onTimeout === 'approve' && !mayApproveOnTimeout(request))
+    problems.push(`${where}: a deadline may not approve a sensitive action or one of high or critical risk (onTimeout: 'approve')`)
+  if (request.timeoutMs === 'never' && request.risk !== 'critical')
+    problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
+  if (typeof request.timeoutMs === 'number' && !Number.isFinite(request.timeoutMs))
+    problems.push(`${where}: timeoutMs is ${String(request.timeoutMs)}, expected milliseconds`)
   return problems
 }
 
@@ -80,14 +98,25 @@ export async function approve(ctx: Context, request: ApprovalRequest): Promise<V
   const question = ctx.ask('approval', {
     ...(timeoutMs === 'never' ? undefined : { until: new Date(ctx.now().getTime() + Math.max(0, timeoutMs)) }),
     as: {
-      type: 'approval.requested', id, path: ctx.place.path, tool, toolVersion, input, inputHash: digestJson(input), reason, risk, onTimeout,
+      type: 'approval.requested',
+      id,
+      path: ctx.place.path,
+      tool,
+      toolVersion,
+      input,
+      inputHash: digestJson(input),
+      reason,
+      risk,
+      onTimeout,
       ...(request.callId === undefined ? undefined : { callId: request.callId }),
     },
   })
   const { outcome } = await ctx.next(question)
   const verdict = verdictOf(outcome, input, onTimeout)
   ctx.emit({
-    type: 'approval.resolved', id, resolution: resolutionOf(verdict),
+    type: 'approval.resolved',
+    id,
+    resolution: resolutionOf(verdict),
     ...(verdict.approver === undefined ? undefined : { approver: verdict.approver }),
     ...(verdict.comment === undefined ? undefined : { comment: verdict.comment }),
     ...(verdict.approved && verdict.edited ? { inputHash: digestJson(verdict.input) } : undefined),
@@ -97,12 +126,16 @@ export async function approve(ctx: Context, request: ApprovalRequest): Promise<V
 
 /** What the end of the question means. Pure. */
 export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | 'approve'): Verdict {
-  if (outcome.status === 'timed-out') return onTimeout === 'approve' ? { approved: true, input, edited: false, by: 'deadline' } : { approved: false, how: 'timed-out' }
+  if (outcome.status === 'timed-out')
+    return onTimeout === 'approve' ? { approved: true, input, edited: false, by: 'deadline' } : { approved: false, how: 'timed-out' }
   if (outcome.status !== 'completed') return { approved: false, how: 'cancelled' }
   const decided = readDecision(outcome.output)
   if (decided === undefined) return { approved: false, how: 'unreadable' }
   const { decision, ...rest } = decided
-  const by = { ...(rest.approver === undefined ? undefined : { approver: rest.approver }), ...(rest.comment === undefined ? undefined : { comment: rest.comment }) }
+  const by = {
+    ...(rest.approver === undefined ? undefined : { approver: rest.approver }),
+    ...(rest.comment === undefined ? undefined : { comment: rest.comment }),
+  }
   if (decided.decision === 'edit') return { approved: true, input: decided.input, edited: true, by: 'human', ...by }
   if (decision === 'approve') return { approved: true, input, edited: false, by: 'human', ...by }
   return { approved: false, how: decision === 'retry' ? 'retry' : 'rejected', ...by }

@@ -55,7 +55,7 @@ const decisionFields: ReadonlySet<string> = new Set(['approvalId', 'decision', '
 const decisions: ReadonlySet<unknown> = new Set(['approve', 'reject', 'edit', 'retry'])
 
 /** What is wrong with the shape of a decision; undefined if nothing. */
-export function decisionProblem(given: unknown): string | undefined {
+function decisionProblem(given: unknown): string | undefined {
   if (!isObject(given)) return 'a decision is an object { approvalId, decision, … }'
   const { approvalId, decision, input, comment, approver } = given
   const unknown = Object.keys(given).filter((name) => !decisionFields.has(name))

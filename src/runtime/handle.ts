@@ -36,6 +36,8 @@ export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly 
 /** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too). */
 export interface RunWaiting {
   readonly status: 'waiting' | 'paused' | 'stuck'
+  /** Why it is stuck. */
+  readonly reason?: string
   readonly waiting: readonly Approval[]
   readonly questions: readonly Question[]
 }
@@ -147,11 +149,11 @@ async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | un
   for (;;) {
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
-    const { status } = summary
+    const { status, reason } = summary
     if (hasEnded(status)) return undefined
     if (status === 'waiting' || status === 'paused' || status === 'stuck') {
       const questions = await engine.questions({ run })
-      if (status !== 'waiting' || questions.length > 0) return { status, waiting: approvalsAmong(questions), questions }
+      if (status !== 'waiting' || questions.length > 0) return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
     }
     await changedOrLater(engine, run, position)
     position = (await engine.read(run, position)).at(-1)?.position ?? position

@@ -12,20 +12,23 @@ import { orchestrateRoot } from './session.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
-  /** The agent that is meant, or `agent.not-registered`. An agent object must be the registered one, or one of the same name and version. */
+  /** The agent that is meant, with whoever joined its team since; or `agent.not-registered`. An agent object must be the registered one, or one of the same name and version. */
   require(agent: Agent | string): Agent
 }
 
 /** Registers the agents and everything they can reach. Throws (`team.invalid` and its like) with every problem of every agent in one message. */
 export function registerAgents(given: readonly Agent[], onMissingVersion: 'move' | 'park'): Agents {
-  checkAgents(given)
   const byName = new Map<string, Map<string, Agent>>()
-  for (const agent of reachable(given)) {
-    const versions = byName.get(agent.name) ?? new Map<string, Agent>()
-    versions.delete(agent.version)
-    versions.set(agent.version, agent)
-    byName.set(agent.name, versions)
+  const register = (agents: readonly Agent[]): void => {
+    checkAgents(agents)
+    for (const agent of reachable(agents)) {
+      const versions = byName.get(agent.name) ?? new Map<string, Agent>()
+      versions.delete(agent.version)
+      versions.set(agent.version, agent)
+      byName.set(agent.name, versions)
+    }
   }
+  register(given)
   const made = new WeakMap<Agent, Orchestration>()
   const lookUp = (name: string, version?: string): Agent | undefined => {
     const versions = byName.get(name)
@@ -42,7 +45,11 @@ export function registerAgents(given: readonly Agent[], onMissingVersion: 'move'
     },
     require(agent) {
       const found = typeof agent === 'string' ? lookUp(agent) : lookUp(agent.name, agent.version)
-      if (found !== undefined) return found
+      if (found !== undefined) {
+        // Its roster may have grown since it was registered.
+        if (found.related().some((worker) => !byName.get(worker.name)?.has(worker.version))) register([found])
+        return found
+      }
       const name = typeof agent === 'string' ? agent : agent.name
       throw new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime`, {
         hint:

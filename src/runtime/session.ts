@@ -31,7 +31,7 @@ interface Turn {
 }
 
 /** How many turns a session keeps. */
-export const keptTurns = 100
+const keptTurns = 100
 
 const lineKey = '$line'
 const turnsKey = '$turns'

@@ -64,7 +64,7 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
   }
 }
 
-/** The input, checked and with the defaults of the agent's schema. */
+/** The input as it was given, checked. The agent reads it through its schema itself, so that what is recorded is what was given. */
 function checkedInput(agent: Agent, input: unknown): Json {
   const problem = jsonProblem(input, 'input')
   if (problem !== undefined)
@@ -74,7 +74,7 @@ function checkedInput(agent: Agent, input: unknown): Json {
   if (agent.inputSchema !== undefined) {
     const checked = agent.inputSchema.check(input as Json)
     if (!checked.ok) throw new ReeveError('input.invalid', `the input does not fit the input schema of "${agent.name}": ${checked.problem}`)
-    return checked.value as Json
+    return input as Json
   }
   if (input === '') throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })
   return input as Json

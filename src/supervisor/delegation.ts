@@ -7,7 +7,18 @@
  */
 import { failure, messageOf, type ActivationId, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { refuse, startWorker, type CallResult, type Desk } from '../agent/index.ts'
-import { crossing, narrow, tighter, workerTold, type Brief, type ContextPolicy, type EdgeMessage, type Grant, type Limits, type Permissions } from '../edge/index.ts'
+import {
+  crossing,
+  narrow,
+  tighter,
+  workerTold,
+  type Brief,
+  type ContextPolicy,
+  type EdgeMessage,
+  type Grant,
+  type Limits,
+  type Permissions,
+} from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { Permits } from './permits.ts'
@@ -89,7 +100,11 @@ export class Delegations {
     if (allowed !== undefined) grant.permissions = allowed
     if (limited !== undefined) grant.limits = limited
     try {
-      const crossed = crossing(policy, this.#leader, () => ({ worker, brief: 'instructions' in brief ? brief.instructions : JSON.stringify(brief.input), messages: this.#said(desk) }))
+      const crossed = crossing(policy, this.#leader, () => ({
+        worker,
+        brief: 'instructions' in brief ? brief.instructions : JSON.stringify(brief.input),
+        messages: this.#said(desk),
+      }))
       if (crossed !== undefined) grant.context = crossed
     } catch (thrown) {
       return failure('delegation.refused', `what "${worker}" may see could not be decided: ${messageOf(thrown)}`, 'internal')
@@ -104,7 +119,9 @@ export class Delegations {
       const entry = this.list[next]
       if (!name.startsWith(verbNames.delegate) || entry?.callId !== callId) return undefined
       next++
-      return entry.outcome?.status === 'completed' ? { role: 'assistant', text: textOf(entry.outcome.output), agent: entry.worker } : undefined
+      return entry.outcome?.status === 'completed'
+        ? { role: 'assistant', text: textOf(entry.outcome.output), agent: entry.worker }
+        : undefined
     })
   }
 }

@@ -50,7 +50,8 @@ export class Roster {
   /** Adds a worker for runs that begin later. Throws `team.invalid`. */
   add(worker: Agent): void {
     const problems = workerProblems(this.#leader, [worker])
-    if (this.workers().some((other) => other.name === worker.name)) problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
+    if (this.workers().some((other) => other.name === worker.name))
+      problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
     if (problems.length > 0) throw new ReeveError('team.invalid', problems.join('\n'))
     this.#added.set(worker.name, worker)
   }
@@ -67,19 +68,24 @@ export class Roster {
   /** What is wrong with the roster as it is now, one sentence each. */
   problems(): readonly string[] {
     const workers = this.workers()
-    return [...(workers.length === 0 && this.#specialists.length === 0 ? [emptyTeam(this.#leader)] : []), ...workerProblems(this.#leader, [...workers, ...this.#specialists])]
+    return [
+      ...(workers.length === 0 && this.#specialists.length === 0 ? [emptyTeam(this.#leader)] : []),
+      ...workerProblems(this.#leader, [...workers, ...this.#specialists]),
+    ]
   }
 }
 
 /** Why a leader without workers cannot begin. */
 export const emptyRefusal = (leader: string): Failure =>
-  failure('team.empty', emptyTeam(leader), 'validation', { hint: 'Add one with add(worker), or give workers when the supervisor is defined.' })
+  failure('team.empty', emptyTeam(leader), 'validation', {
+    hint: 'Add one with add(worker), or give workers when the supervisor is defined.',
+  })
 
 const emptyTeam = (leader: string): string => `${leaderNamed(leader)} ${noWorkers}`
 const leaderNamed = (leader: string): string => `supervisor "${leader}"`
 
 /** What is wrong with workers as such: not agents, bad names, the same name twice, no description to choose by. */
-export function workerProblems(leader: string, workers: readonly Agent[]): string[] {
+function workerProblems(leader: string, workers: readonly Agent[]): string[] {
   const where = leaderNamed(leader)
   const problems: string[] = []
   const seen = new Set<string>()
@@ -88,9 +94,11 @@ export function workerProblems(leader: string, workers: readonly Agent[]): strin
       problems.push(`${where}: one of its workers is not an agent`)
       continue
     }
-    if (!isName(worker.name)) problems.push(`${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+    if (!isName(worker.name))
+      problems.push(`${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`)
     if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)
-    if (worker.description.trim() === '') problems.push(`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`)
+    if (worker.description.trim() === '')
+      problems.push(`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`)
     seen.add(worker.name)
   }
   return problems

@@ -6,8 +6,21 @@
  */
 import { ReeveError } from '../core/index.ts'
 import {
-  dataOf, defaultTurns, factProblems, MindAgent, modelOf, retryProblems, schemaOf, ToolBinding, toolProblems, toolsOf, versionOf,
-  type Agent, type AgentFacts, type MindFacts, type NameOf,
+  dataOf,
+  defaultTurns,
+  factProblems,
+  MindAgent,
+  modelOf,
+  retryProblems,
+  schemaOf,
+  ToolBinding,
+  toolProblems,
+  toolsOf,
+  versionOf,
+  type Agent,
+  type AgentFacts,
+  type MindFacts,
+  type NameOf,
 } from '../agent/index.ts'
 import { limitProblems, permissionProblems, type Infer, type SchemaLike } from '../edge/index.ts'
 import { typedVerb, verbNames, type Delegation, type WorkerDelegation } from './delegation.ts'
@@ -15,7 +28,11 @@ import { emptyRefusal, Roster } from './roster.ts'
 import { TeamDesk, type TeamPolicy } from './team-desk.ts'
 
 /** A leader of workers. */
-export interface Supervisor<Name extends string = string, I = unknown, O = unknown, Workers extends string = string> extends Agent<Name, I, O> {
+export interface Supervisor<Name extends string = string, I = unknown, O = unknown, Workers extends string = string> extends Agent<
+  Name,
+  I,
+  O
+> {
   /** The names of its workers as they are now. */
   team(): readonly Workers[]
   /** Adds a worker for runs that begin later. Throws `team.invalid`. */
@@ -25,7 +42,12 @@ export interface Supervisor<Name extends string = string, I = unknown, O = unkno
 }
 
 /** How a supervisor is defined. */
-export interface SupervisorOptions<Name extends string, Workers extends readonly Agent[], In extends SchemaLike | undefined, Out extends SchemaLike | undefined>
+export interface SupervisorOptions<
+  Name extends string,
+  Workers extends readonly Agent[],
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+>
   extends AgentFacts<Name, In, Out>, MindFacts {
   /** Who works for it. A function is asked when a run begins, and may name agents that are defined later. */
   readonly workers: Workers | (() => Workers)
@@ -55,7 +77,7 @@ export function supervisor<
   Out extends SchemaLike | undefined = undefined,
 >(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>> {
   type Made = Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
-  return new SupervisorAgent(options as unknown as AnyOptions) as unknown as Made
+  return new SupervisorAgent(options) as unknown as Made
 }
 
 type AnyOptions = SupervisorOptions<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined>
@@ -64,21 +86,48 @@ class SupervisorAgent extends MindAgent {
   readonly #roster: Roster
 
   constructor(options: AnyOptions) {
-    const { name, description = '', instructions, limits, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
+    const {
+      name,
+      description = '',
+      instructions,
+      limits,
+      delegation = {},
+      workers,
+      specialists = [],
+      maxTeamSize = 10,
+      concurrency,
+    } = options
     const roster = new Roster(name, workers, specialists)
     const model = modelOf(name, options.model, options.prices)
     const tools = toolsOf(options.tools)
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
     const output = schemaOf(options.output, `supervisor "${name}": output`)
-    const policy: TeamPolicy = { leader: name, roster, delegation, concurrency, maxTeamSize, output, tools: tools.map((tool) => new ToolBinding(tool, name)) }
+    const policy: TeamPolicy = {
+      leader: name,
+      roster,
+      delegation,
+      concurrency,
+      maxTeamSize,
+      output,
+      tools: tools.map((tool) => new ToolBinding(tool, name)),
+    }
     const guidance = options.guidance ?? defaultGuidance
     const before = instructions === undefined || instructions === '' ? guidance : `${instructions}\n\n${guidance}`
     const namesNow = (): string[] => roster.workers().map((worker) => worker.name)
     super({
       description,
-      version: () => versionOf(options.version, dataOf({ instructions: before, model: model.id, tools, input: inputSchema, output, limits, workers: namesNow() })),
+      version: () =>
+        versionOf(
+          options.version,
+          dataOf({ instructions: before, model: model.id, tools, input: inputSchema, output, limits, workers: namesNow() }),
+        ),
       mind: {
-        agent: name, model, settings: options.settings, retry: options.retry, outputSchema: output, maxTurns: limits?.turns ?? defaultTurns,
+        agent: name,
+        model,
+        settings: options.settings,
+        retry: options.retry,
+        outputSchema: output,
+        maxTurns: limits?.turns ?? defaultTurns,
         open: (desk) => {
           const team = new TeamDesk(policy, desk.edge.team ?? namesNow())
           return { system: team.names.length === 0 ? before : `${before}\n${team.lines()}`, toolbox: team }
@@ -108,7 +157,11 @@ class SupervisorAgent extends MindAgent {
 function throwProblems(problems: readonly string[], empty: boolean): void {
   if (problems.length === 0) return
   const only = problems.length === 1
-  throw new ReeveError(only && empty ? 'team.empty' : 'team.invalid', problems.join('\n'), only ? {} : { hint: `These ${problems.length} problems were found at once.` })
+  throw new ReeveError(
+    only && empty ? 'team.empty' : 'team.invalid',
+    problems.join('\n'),
+    only ? {} : { hint: `These ${problems.length} problems were found at once.` },
+  )
 }
 
 function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeof toolProblems>[1]): readonly string[] {
@@ -118,7 +171,7 @@ function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeo
   const taken = new Set<string>([...Object.values(verbNames), ...team.map((worker) => typedVerb(worker.name))])
   const known = new Set(roster.everybody().map((worker) => worker.name))
   return [
-    ...factProblems(options as never),
+    ...factProblems(options),
     ...retryProblems(options.retry, where),
     ...roster.problems(),
     ...toolProblems(name, tools, taken),
@@ -127,8 +180,12 @@ function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeo
       ...(known.has(worker) ? [] : [`${where}: delegation.workers names "${worker}", who does not work here`]),
       ...(own === undefined ? [] : delegationProblems(own, `${where}: delegation.workers.${worker}`)),
     ]),
-    ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0) ? [] : [`${where}: maxTeamSize is ${maxTeamSize}, expected a whole number of at least 1`]),
-    ...(concurrency === undefined || (Number.isInteger(concurrency) && concurrency > 0) ? [] : [`${where}: concurrency is ${concurrency}, expected a whole number of at least 1`]),
+    ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0)
+      ? []
+      : [`${where}: maxTeamSize is ${maxTeamSize}, expected a whole number of at least 1`]),
+    ...(concurrency === undefined || (Number.isInteger(concurrency) && concurrency > 0)
+      ? []
+      : [`${where}: concurrency is ${concurrency}, expected a whole number of at least 1`]),
   ]
 }
 
@@ -136,7 +193,9 @@ const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'answers', '
 
 function delegationProblems({ context, permissions, limits }: WorkerDelegation, where: string): string[] {
   return [
-    ...(policies.has(context) || typeof context === 'function' ? [] : [`${where}: context is ${JSON.stringify(context)}, expected "brief", "answers", "conversation" or a function`]),
+    ...(policies.has(context) || typeof context === 'function'
+      ? []
+      : [`${where}: context is ${JSON.stringify(context)}, expected "brief", "answers", "conversation" or a function`]),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
   ]

@@ -11,7 +11,7 @@ import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { Delegations, type Delegation } from './delegation.ts'
 import { describe, type Roster } from './roster.ts'
-import { DelegateBinding, ForwardBinding, RecruitBinding, TypedDelegateBinding } from './verbs.ts'
+import { DelegateBinding, ForwardBinding, RecruitBinding, TypedDelegateBinding, type Team } from './verbs.ts'
 
 /** What a supervisor's definition says about its team. */
 export interface TeamPolicy {
@@ -25,7 +25,7 @@ export interface TeamPolicy {
   readonly tools: readonly Binding[]
 }
 
-export class TeamDesk implements Toolbox {
+export class TeamDesk implements Toolbox, Team {
   readonly delegations: Delegations
   readonly #policy: TeamPolicy
   readonly #names: string[]
@@ -44,7 +44,6 @@ export class TeamDesk implements Toolbox {
     return this.#names
   }
 
-  /** Workers that take a typed input. */
   get typed(): readonly string[] {
     return this.#names.filter((name) => this.#policy.roster.find(name)?.inputSchema !== undefined)
   }
@@ -79,13 +78,14 @@ export class TeamDesk implements Toolbox {
     return this.delegations.run(ctx, call, desk, this.#policy.roster, worker, brief)
   }
 
-  /** Takes a specialist in, from the next turn on; a failure says why not. */
   recruit(name: string): Failure | undefined {
     const { roster, maxTeamSize } = this.#policy
     const known = roster.specialists.map((agent) => agent.name)
-    if (!known.includes(name)) return failure('delegation.unknown-worker', `there is no specialist "${name}". Specialists are: ${known.join(', ')}.`, 'validation')
+    if (!known.includes(name))
+      return failure('delegation.unknown-worker', `there is no specialist "${name}". Specialists are: ${known.join(', ')}.`, 'validation')
     if (this.#names.includes(name)) return failure('delegation.refused', `"${name}" is on the team already`, 'policy')
-    if (this.#names.length >= maxTeamSize) return failure('delegation.refused', `the team is full: ${maxTeamSize} is the most there may be`, 'policy')
+    if (this.#names.length >= maxTeamSize)
+      return failure('delegation.refused', `the team is full: ${maxTeamSize} is the most there may be`, 'policy')
     this.#names.push(name)
     this.#stale = true
     return undefined

@@ -4,32 +4,54 @@
  * Owns: their names and schemas (what models see), what is checked, what they answer. Does not own: how a worker is started (delegation.ts).
  * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
  */
-import { failure, isObject, type Json, type JsonObject } from '../core/index.ts'
+import { failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
 import { fitting, invalidInput, type Agent, type Binding, type CallResult, type Desk } from '../agent/index.ts'
-import type { Schema } from '../edge/index.ts'
+import type { Brief, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuseDelegation, refuseVerb, textOf, typedVerb, verbNames, type Delegated } from './delegation.ts'
+import { refuseDelegation, refuseVerb, textOf, typedVerb, verbNames, type Delegated, type Delegations } from './delegation.ts'
 import { describe } from './roster.ts'
-import type { TeamDesk } from './team-desk.ts'
+
+/** The team of one activation, as its verbs see it. */
+export interface Team {
+  readonly delegations: Delegations
+  /** Workers that take a typed input. */
+  readonly typed: readonly string[]
+  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief): Promise<CallResult>
+  /** Takes a specialist in, from the next turn on; a failure says why not. */
+  recruit(name: string): Failure | undefined
+  describe(name: string): string
+}
 
 const text = (description: string): JsonObject => ({ type: 'string', description })
-const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({ type: 'object', properties, required, additionalProperties: false })
+const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+  type: 'object',
+  properties,
+  required,
+  additionalProperties: false,
+})
 
 /** `delegate`: gives work to a worker that takes text. */
 export class DelegateBinding implements Binding {
   readonly verb = true
   readonly spec: ToolSpec
-  readonly #team: TeamDesk
+  readonly #team: Team
   readonly #names: readonly string[]
 
-  constructor(team: TeamDesk, names: readonly string[]) {
+  constructor(team: Team, names: readonly string[]) {
     this.#team = team
     this.#names = names
     this.spec = {
       name: verbNames.delegate,
-      description: 'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
-      parameters: object({ worker: { type: 'string', enum: names, description: 'Who is to do it.' }, instructions: text('What is to be done, complete in itself.') }, ['worker', 'instructions']),
+      description:
+        'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
+      parameters: object(
+        {
+          worker: { type: 'string', enum: names, description: 'Who is to do it.' },
+          instructions: text('What is to be done, complete in itself.'),
+        },
+        ['worker', 'instructions'],
+      ),
     }
   }
 
@@ -48,9 +70,13 @@ function briefProblem(worker: Json | undefined, instructions: Json | undefined):
   return instructions.trim() === '' ? '"instructions" is empty: say what is to be done' : undefined
 }
 
-function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: readonly string[], team: TeamDesk): CallResult {
+function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: readonly string[], team: Team): CallResult {
   const typed = team.typed.includes(worker) ? ` "${worker}" takes a typed input: call ${typedVerb(worker)}.` : ''
-  const what = failure('delegation.unknown-worker', `there is no worker "${worker}" here. Workers are: ${names.join(', ')}.${typed}`, 'validation')
+  const what = failure(
+    'delegation.unknown-worker',
+    `there is no worker "${worker}" here. Workers are: ${names.join(', ')}.${typed}`,
+    'validation',
+  )
   return refuseDelegation(ctx, call, worker, what)
 }
 
@@ -58,11 +84,11 @@ function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: read
 export class TypedDelegateBinding implements Binding {
   readonly verb = true
   readonly spec: ToolSpec
-  readonly #team: TeamDesk
+  readonly #team: Team
   readonly #worker: string
   readonly #schema: Schema | undefined
 
-  constructor(team: TeamDesk, worker: string, agent: Agent | undefined) {
+  constructor(team: Team, worker: string, agent: Agent | undefined) {
     this.#team = team
     this.#worker = worker
     this.#schema = agent?.inputSchema
@@ -91,17 +117,20 @@ export class ForwardBinding implements Binding {
   readonly verb = true
   readonly last = true
   readonly spec: ToolSpec
-  readonly #team: TeamDesk
+  readonly #team: Team
   readonly #output: Schema | undefined
 
-  constructor(team: TeamDesk, names: readonly string[], output: Schema | undefined) {
+  constructor(team: Team, names: readonly string[], output: Schema | undefined) {
     this.#team = team
     this.#output = output
     this.spec = {
       name: verbNames.forward,
       description:
         "Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for the first delegation of this conversation, d2 for the second, and so on.",
-      parameters: object({ worker: { type: 'string', enum: names }, delegation: text('d1, d2, …: which delegation; instead of worker.') }, []),
+      parameters: object(
+        { worker: { type: 'string', enum: names }, delegation: text('d1, d2, …: which delegation; instead of worker.') },
+        [],
+      ),
     }
   }
 
@@ -114,19 +143,33 @@ export class ForwardBinding implements Binding {
     const list = this.#team.delegations.list
     const named = typeof delegation === 'string' && delegation !== ''
     if (!named && typeof worker !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
-    const found = named ? list.find((each) => each.label === delegation || each.callId === delegation || each.id === delegation) : list.findLast((each) => each.worker === worker && hasOutput(each))
-    if (found === undefined || !hasOutput(found)) return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(named ? (delegation as string) : (worker as string), list), 'validation'))
+    const found = named
+      ? list.find((each) => each.label === delegation || each.callId === delegation || each.id === delegation)
+      : list.findLast((each) => each.worker === worker && hasOutput(each))
+    if (found === undefined || !hasOutput(found))
+      return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'))
     const given = this.#output === undefined ? textOf(found.outcome.output) : found.outcome.output
     const fits = fitting(given, this.#output)
     if (!fits.ok) {
-      return refuseVerb(ctx, call, failure('output.invalid', `the output of "${found.worker}" cannot be your answer: ${fits.problem}. Answer yourself in the required form.`, 'validation'))
+      return refuseVerb(
+        ctx,
+        call,
+        failure(
+          'output.invalid',
+          `the output of "${found.worker}" cannot be your answer: ${fits.problem}. Answer yourself in the required form.`,
+          'validation',
+        ),
+      )
     }
     ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
     return { content: `[the output of "${found.worker}" is your answer]`, finish: { output: fits.value } }
   }
 }
 
-type WithOutput = Delegated & { readonly id: NonNullable<Delegated['id']>; readonly outcome: { readonly status: 'completed'; readonly output: Json } }
+type WithOutput = Delegated & {
+  readonly id: NonNullable<Delegated['id']>
+  readonly outcome: { readonly status: 'completed'; readonly output: Json }
+}
 
 const hasOutput = (each: Delegated): each is WithOutput => each.id !== undefined && each.outcome?.status === 'completed'
 
@@ -139,9 +182,9 @@ function nothingToForward(what: string, list: readonly Delegated[]): string {
 export class RecruitBinding implements Binding {
   readonly verb = true
   readonly spec: ToolSpec
-  readonly #team: TeamDesk
+  readonly #team: Team
 
-  constructor(team: TeamDesk, names: readonly string[]) {
+  constructor(team: Team, names: readonly string[]) {
     this.#team = team
     this.spec = {
       name: verbNames.recruit,
@@ -153,7 +196,8 @@ export class RecruitBinding implements Binding {
   run(ctx: Context, call: ToolCall): Promise<CallResult> {
     const { worker, reason } = isObject(call.input) ? call.input : {}
     if (typeof worker !== 'string') return Promise.resolve(invalidInput(ctx, call, '"worker" must be the name of a specialist'))
-    if (typeof reason !== 'string' || reason.trim() === '') return Promise.resolve(invalidInput(ctx, call, '"reason" is missing: say why it is needed'))
+    if (typeof reason !== 'string' || reason.trim() === '')
+      return Promise.resolve(invalidInput(ctx, call, '"reason" is missing: say why it is needed'))
     const refused = this.#team.recruit(worker)
     if (refused !== undefined) return Promise.resolve(refuseVerb(ctx, call, refused))
     ctx.emit({ type: 'worker.recruited', worker, reason })

@@ -8,23 +8,27 @@ import { supervisor } from '../../src/supervisor/index.ts'
 describe('tools', () => {
   test('say nothing: idempotent; sensitive: once, with an approval of high risk', () => {
     const plain = tool({ name: 'a', execute: () => 1 })
-    expect(plain).toMatchObject({ work: { kind: 'effect', effect: 'idempotent' }, approval: undefined, spec: { parameters: { type: 'object' } } })
-    expect(tool({ name: 'a', sensitive: true, approval: false, execute: () => 1 })).toMatchObject({ work: { effect: 'once' }, approval: { risk: 'high' } })
+    expect(plain).toMatchObject({
+      work: { kind: 'effect', effect: 'idempotent' },
+      approval: undefined,
+      spec: { parameters: { type: 'object' } },
+    })
+    expect(tool({ name: 'a', sensitive: true, approval: false, execute: () => 1 })).toMatchObject({
+      work: { effect: 'once' },
+      approval: { risk: 'high' },
+    })
   })
   test('everything that is wrong with one is said at once', () => {
-    try {
-      tool({ name: 'a b', effect: 'never' as never, timeoutMs: 0, input: { type: 'string' }, execute: () => 1 })
-      expect.unreachable()
-    } catch (thrown) {
-      expect(thrown).toMatchObject({ code: 'tool.invalid' })
-      expect((thrown as Error).message.split('\n')).toHaveLength(4)
-    }
+    const define = (): unknown => tool({ name: 'a b', effect: 'never' as never, timeoutMs: 0, input: { type: 'string' }, execute: () => 1 })
+    expect(define).toThrow(expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(/^(.+\n){3}.+$/) as string }))
     expect(() => tool({ name: 'a' } as never)).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
   })
   test('in a record the key is the name; one of the AI SDK without execute is refused', () => {
     const [one] = toolsOf({ other: tool({ name: 'a', execute: () => 1 }) })
     expect([one?.name, one?.spec.name]).toEqual(['other', 'other'])
-    expect(() => toolsOf({ client: { description: 'x', inputSchema: z.object({}) } })).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
+    expect(() => toolsOf({ client: { description: 'x', inputSchema: z.object({}) } })).toThrow(
+      expect.objectContaining({ code: 'tool.invalid' }),
+    )
   })
   test('the version follows the schema and the declared version', () => {
     const of = (version: string, input: object) => tool({ name: 'a', version, input: input as never, execute: () => 1 }).version
@@ -39,7 +43,14 @@ describe('agents', () => {
   test('the version follows what is data, and nothing else', () => {
     const version = (more: object): string => agent({ name: 'a', model, ...more }).version
     expect(version({ description: 'one' })).toBe(version({ description: 'two' }))
-    for (const more of [{ instructions: 'x' }, { limits: { turns: 1 } }, { tools: [tool({ name: 't', execute: () => 1 })] }, { output: { type: 'number' } }, { version: '2' }]) expect(version(more)).not.toBe(version({}))
+    for (const more of [
+      { instructions: 'x' },
+      { limits: { turns: 1 } },
+      { tools: [tool({ name: 't', execute: () => 1 })] },
+      { output: { type: 'number' } },
+      { version: '2' },
+    ])
+      expect(version(more)).not.toBe(version({}))
   })
   test('needs a model or a run, and a model that is one', () => {
     expect(() => agent({ name: 'a' } as never)).toThrow(expect.objectContaining({ code: 'agent.invalid' }))
@@ -48,30 +59,64 @@ describe('agents', () => {
   test('all problems of all agents in one error', () => {
     const twice = [tool({ name: 't', execute: () => 1 }), tool({ name: 't', execute: () => 2 })]
     const bad = agent({ name: 'bad name', description: 'x', model, tools: twice, limits: { turns: -1 } })
-    const priceless = agent({ name: 'p', description: 'x', model: { id: 'x/y', call: () => Promise.reject(new Error()) }, limits: { usd: 1 } })
+    const priceless = agent({
+      name: 'p',
+      description: 'x',
+      model: { id: 'x/y', call: () => Promise.reject(new Error()) },
+      limits: { usd: 1 },
+    })
     const boss = supervisor({ name: 'boss', model, workers: () => [bad, priceless, agent({ name: 'p', model })] })
     expect(agentProblems([boss])).toEqual([
-      expect.stringMatching(/worker's name "bad name"/), expect.stringMatching(/two workers are called "p"/), expect.stringMatching(/"p" has no description/),
-      expect.stringMatching(/agent "bad name": a name is/), expect.stringMatching(/limits.turns is -1/), expect.stringMatching(/two tools are called "t"/),
-      expect.stringMatching(/two different agents are called "p"/), expect.stringMatching(/limits.usd cannot be kept/),
+      expect.stringMatching(/worker's name "bad name"/),
+      expect.stringMatching(/two workers are called "p"/),
+      expect.stringMatching(/"p" has no description/),
+      expect.stringMatching(/agent "bad name": a name is/),
+      expect.stringMatching(/limits.turns is -1/),
+      expect.stringMatching(/two tools are called "t"/),
+      expect.stringMatching(/two different agents are called "p"/),
+      expect.stringMatching(/limits.usd cannot be kept/),
     ])
     expect(() => checkAgents([boss])).toThrow(expect.objectContaining({ code: 'team.invalid' }))
-    expect(() => checkAgents([supervisor({ name: 'boss', model, workers: () => [] })])).toThrow(expect.objectContaining({ code: 'team.empty' }))
+    expect(() => checkAgents([supervisor({ name: 'boss', model, workers: () => [] })])).toThrow(
+      expect.objectContaining({ code: 'team.empty' }),
+    )
   })
   test('orchestration tools are registered as agents of their own', () => {
     const ask = tool({ name: 'ask', run: async () => 1 })
-    expect(agent({ name: 'a', model, tools: [ask] }).related().map((each) => each.name)).toEqual(['a.ask'])
+    expect(
+      agent({ name: 'a', model, tools: [ask] })
+        .related()
+        .map((each) => each.name),
+    ).toEqual(['a.ask'])
   })
 })
 
 describe('output from a text', () => {
   test.each<[string, unknown]>([
-    ['{"a":1}', { a: 1 }], ['```json\n{"a":1}\n```', { a: 1 }], ['```\n[1]\n```', [1]], ['Here:\n```json\n2\n```\nbye', 2], [' 3 ', 3], ['none', undefined], ['', undefined],
+    ['{"a":1}', { a: 1 }],
+    ['```json\n{"a":1}\n```', { a: 1 }],
+    ['```\n[1]\n```', [1]],
+    ['Here:\n```json\n2\n```\nbye', 2],
+    [' 3 ', 3],
+    ['none', undefined],
+    ['', undefined],
   ])('%j', (text, value) => expect(jsonIn(text)).toEqual(value))
   test('a text schema takes the text as it is, quoted or not', () => {
     const schema = compileSchema({ type: 'string', minLength: 2 }, 'x')
-    expect([outputOf('plain', schema), outputOf('"quoted"', schema)]).toEqual([{ ok: true, value: 'plain' }, { ok: true, value: 'quoted' }])
+    expect([outputOf('plain', schema), outputOf('"quoted"', schema)]).toEqual([
+      { ok: true, value: 'plain' },
+      { ok: true, value: 'quoted' },
+    ])
     expect(outputOf('', compileSchema({ type: 'object' }, 'x'))).toEqual({ ok: false, problem: 'the answer is empty' })
-    expect(outputOf('1', compileSchema(z.number().transform(() => new Date(0)), 'x', { type: 'number' }))).toMatchObject({ ok: false, problem: expect.stringMatching(/Date/) as string })
+    expect(
+      outputOf(
+        '1',
+        compileSchema(
+          z.number().transform(() => new Date(0)),
+          'x',
+          { type: 'number' },
+        ),
+      ),
+    ).toMatchObject({ ok: false, problem: expect.stringMatching(/Date/) as string })
   })
 })

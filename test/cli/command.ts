@@ -12,11 +12,16 @@ export interface Ended {
 }
 
 /** Starts it; `seen` is called with everything it has written so far, at each piece. */
-export function begin(cwd: string, args: readonly string[], seen: (out: string, child: ChildProcess) => void = () => {}): Promise<Ended> {
+export function begin(
+  cwd: string,
+  args: readonly string[],
+  seen: (out: string, child: ChildProcess) => void = () => {},
+  env: Readonly<Record<string, string>> = {},
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [entry, ...args], {
       cwd,
-      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined },
+      env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: undefined, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let out = ''

@@ -52,15 +52,20 @@ const expected = await expectations()
 const socket = join(dir, 'world.sock')
 const world = new World(seed)
 await world.listen(socket)
-while (left > 0 && Object.values(problems).every((list) => list.length === 0)) {
-  if (performance.now() - start > limitMs) {
-    problems.lost.push(`not done after ${limitMs} ms`)
-    break
+const fine = (): boolean => Object.values(problems).every((list) => list.length === 0)
+let number = 0
+
+/** One store after the other, until all kills are spent or something has gone wrong. */
+async function lane(): Promise<void> {
+  while (left > 0 && fine()) {
+    if (performance.now() - start > limitMs) return void problems.lost.push(`not done after ${limitMs} ms`)
+    const file = join(dir, `round${number}.db`)
+    await new Round({ number: number++, file, socket, world, dice, plan, expected, figures, problems, mayKill }).run()
+    if (!args.keep && fine()) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
   }
-  const file = join(dir, `round${figures.rounds}.db`)
-  await new Round({ file, socket, world, dice, plan, expected, figures, problems, mayKill }).run()
-  if (!args.keep && Object.values(problems).every((list) => list.length === 0)) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
 }
+// Two stores at a time, with two processes each: somebody is always at work while others start or stand still.
+await Promise.all([lane(), lane()])
 world.close()
 
 const seconds = ((performance.now() - start) / 1_000).toFixed(1)

@@ -3,15 +3,41 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
 import {
-  accountLimits, briefOf, briefText, crossing, limitProblems, narrow, needsApproval, permissionProblems, permits, readEdge, rootEdge, tighter, toolTold, workerEdge, workerTold,
+  accountLimits,
+  briefOf,
+  briefText,
+  crossing,
+  limitProblems,
+  narrow,
+  needsApproval,
+  permissionProblems,
+  permits,
+  readEdge,
+  rootEdge,
+  tighter,
+  toolTold,
+  workerEdge,
+  workerTold,
   type Permissions,
 } from '../../src/edge/index.ts'
 
 describe('permissions', () => {
   const name = fc.constantFrom('search', 'search_web', 'sea', 'send', 'pay', 'x')
-  const pattern = fc.oneof(name, name.map((each) => `${each}*`), fc.constant('*'), fc.constant('se*'))
+  const pattern = fc.oneof(
+    name,
+    name.map((each) => `${each}*`),
+    fc.constant('*'),
+    fc.constant('se*'),
+  )
   const permissions: fc.Arbitrary<Permissions | undefined> = fc.option(
-    fc.record({ tools: fc.array(pattern, { maxLength: 3 }), deny: fc.array(pattern, { maxLength: 2 }), approval: fc.oneof(fc.constant('all' as const), fc.array(pattern, { maxLength: 2 })) }, { requiredKeys: [] }),
+    fc.record(
+      {
+        tools: fc.array(pattern, { maxLength: 3 }),
+        deny: fc.array(pattern, { maxLength: 2 }),
+        approval: fc.oneof(fc.constant('all' as const), fc.array(pattern, { maxLength: 2 })),
+      },
+      { requiredKeys: [] },
+    ),
     { nil: undefined },
   )
   test('narrowed, they permit exactly what both permit and ask for every approval that either asks for', () => {
@@ -44,12 +70,27 @@ describe('limits', () => {
 describe('edges', () => {
   const worker = { name: 'w' }
   test('a root has its own limits and those of the caller; a worker never more than its leader', () => {
-    const root = rootEdge({ instructions: 'go' }, { limits: { usd: 1 } }, { name: 'boss', defaults: { limits: { turns: 20, depth: 2 } }, team: () => ['w'] })
+    const root = rootEdge(
+      { instructions: 'go' },
+      { limits: { usd: 1 } },
+      { name: 'boss', defaults: { limits: { turns: 20, depth: 2 } }, team: () => ['w'] },
+    )
     expect(root).toEqual({ brief: { instructions: 'go' }, depth: 0, maxDepth: 2, limits: { usd: 1, turns: 20, depth: 2 }, team: ['w'] })
-    const edge = workerEdge({ ...root, permissions: { deny: ['pay'] } }, worker, { instructions: 'x' }, { permissions: { tools: ['*'] }, limits: { usd: 5, tokens: 7 } })
-    expect(edge).toEqual({ brief: { instructions: 'x' }, depth: 1, maxDepth: 2, limits: { usd: 1, turns: 20, depth: 2, tokens: 7 }, permissions: { tools: ['*'], deny: ['pay'] } })
+    const edge = workerEdge(
+      { ...root, permissions: { deny: ['pay'] } },
+      worker,
+      { instructions: 'x' },
+      { permissions: { tools: ['*'] }, limits: { usd: 5, tokens: 7 } },
+    )
+    expect(edge).toEqual({
+      brief: { instructions: 'x' },
+      depth: 1,
+      maxDepth: 2,
+      limits: { usd: 1, turns: 20, depth: 2, tokens: 7 },
+      permissions: { tools: ['*'], deny: ['pay'] },
+    })
   })
-  test('a worker\'s own depth counts from itself', () => {
+  test("a worker's own depth counts from itself", () => {
     const root = rootEdge({ instructions: 'go' })
     expect(workerEdge(root, { name: 'w', limits: { depth: 0 } }, root.brief, undefined).maxDepth).toBe(1)
     expect(workerEdge(root, { name: 'w', limits: { depth: 9 } }, root.brief, undefined).maxDepth).toBe(4)
@@ -58,27 +99,44 @@ describe('edges', () => {
     const given = { a: [1] }
     const brief = briefOf(given)
     given.a.push(2)
-    expect([brief, briefText(brief), briefOf('x'), briefText({ input: 'text' })]).toEqual([{ input: { a: [1] } }, '{"a":[1]}', { instructions: 'x' }, 'text'])
+    expect([brief, briefText(brief), briefOf('x'), briefText({ input: 'text' })]).toEqual([
+      { input: { a: [1] } },
+      '{"a":[1]}',
+      { instructions: 'x' },
+      'text',
+    ])
     expect(() => readEdge({ brief: 'x' })).toThrow(expect.objectContaining({ code: 'input.invalid' }))
   })
-  test('a policy that needs no view does not make one, and a function\'s extras do not cross', () => {
+  test("a policy that needs no view does not make one, and a function's extras do not cross", () => {
     const view = (): never => {
       throw new Error('not needed')
     }
     expect(crossing('brief', 'boss', view)).toBeUndefined()
-    const crossed = crossing(({ messages }) => messages, 'boss', () => ({ worker: 'w', brief: 'b', messages: [{ role: 'user', text: 'x', secret: 1 } as never] }))
+    const crossed = crossing(
+      ({ messages }) => messages,
+      'boss',
+      () => ({ worker: 'w', brief: 'b', messages: [{ role: 'user', text: 'x', secret: 1 } as never] }),
+    )
     expect(crossed).toEqual([{ role: 'user', text: 'x' }])
   })
 })
 
 describe('what a model is told of an end', () => {
   const ends: Outcome[] = [
-    completed(''), completed(null), completed('  \n'), completed(0), failed(failure('tool.failed', '', 'unknown')), failed(failure('model.unavailable', 'secret', 'transport')),
-    { status: 'limited', limit: 'usd', message: 'm', partial: '' }, { status: 'timed-out', message: '' }, { status: 'cancelled', reason: '' },
+    completed(''),
+    completed(null),
+    completed('  \n'),
+    completed(0),
+    failed(failure('tool.failed', '', 'unknown')),
+    failed(failure('model.unavailable', 'secret', 'transport')),
+    { status: 'limited', limit: 'usd', message: 'm', partial: '' },
+    { status: 'timed-out', message: '' },
+    { status: 'cancelled', reason: '' },
   ]
-  test.each(ends)('%j: never empty, never a provider\'s words', (outcome) => {
+  test.each(ends)("%j: never empty, never a provider's words", (outcome) => {
     for (const told of [workerTold('w', outcome), toolTold('t', outcome)]) {
-      if (outcome.status !== 'completed') expect(told).toMatchObject({ isError: true, content: expect.stringMatching(/^\[(worker|tool) "/) as string })
+      const marked = told.isError === true && JSON.stringify(told.content).startsWith('"[')
+      expect(marked).toBe(outcome.status !== 'completed')
       expect(JSON.stringify(told)).not.toContain('secret')
     }
     expect(workerTold('w', outcome).content).not.toBe('')

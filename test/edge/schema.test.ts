@@ -16,7 +16,13 @@ describe('plain JSON Schema', () => {
     ['enum', { enum: ['a', { b: 1 }] }, { b: 1 }, 'c', /one of "a", \{"b":1\}, got "c"/],
     ['const', { const: 1 }, 1, 2, /must be 1/],
     ['required', { required: ['a'] }, { a: null }, {}, /"a" is missing/],
-    ['nested', { properties: { a: { properties: { b: { type: 'number' } } } } }, { a: { b: 1 } }, { a: { b: 'x' } }, /"a\.b" must be a number/],
+    [
+      'nested',
+      { properties: { a: { properties: { b: { type: 'number' } } } } },
+      { a: { b: 1 } },
+      { a: { b: 'x' } },
+      /"a\.b" must be a number/,
+    ],
     ['items', { items: { type: 'number' } }, [1], [1, 'x'], /"\[1\]" must be a number/],
     ['prefixItems', { prefixItems: [{ type: 'string' }], items: { type: 'number' } }, ['x', 1], [1], /"\[0\]"/],
     ['uniqueItems', { uniqueItems: true }, [{ a: 1 }, { a: 2 }], [{ a: 1 }, { a: 1 }], /twice/],
@@ -59,17 +65,42 @@ describe('compiled schemas', () => {
   test('AI SDK schemas, with and without their own check', () => {
     const plain = compileSchema(jsonSchema({ type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }), 'here')
     expect([plain.check({ n: 1 }).ok, plain.check({}).ok]).toEqual([true, false])
-    const own = compileSchema(jsonSchema<number>({ type: 'number' }, { validate: (value) => (value === 7 ? { success: true, value: 7 } : { success: false, error: new Error('not seven') }) }), 'here')
-    expect([own.check(7), own.check(8)]).toEqual([{ ok: true, value: 7 }, { ok: false, problem: 'not seven' }])
+    const own = compileSchema(
+      jsonSchema<number>(
+        { type: 'number' },
+        { validate: (value) => (value === 7 ? { success: true, value: 7 } : { success: false, error: new Error('not seven') }) },
+      ),
+      'here',
+    )
+    expect([own.check(7), own.check(8)]).toEqual([
+      { ok: true, value: 7 },
+      { ok: false, problem: 'not seven' },
+    ])
   })
   test('what validates asynchronously, and what is no schema, is refused', () => {
-    const later = compileSchema(z.string().refine(async () => true), 'here')
+    const later = compileSchema(
+      z.string().refine(async () => true),
+      'here',
+    )
     expect(() => later.check('x')).toThrow(expect.objectContaining({ code: 'input.invalid' }))
     expect(() => compileSchema(7 as never, 'here')).toThrow(expect.objectContaining({ code: 'input.invalid' }))
   })
   test.each([
-    ['zod', compileSchema(z.object({ a: z.string(), b: z.number().optional(), c: z.object({ d: z.string().optional() }).optional() }), 'z')],
-    ['JSON Schema', compileSchema({ type: 'object', properties: { a: { type: 'string' }, b: { type: 'number' }, c: { type: 'object', properties: { d: { type: 'string' } } } }, required: ['a'] }, 'j')],
+    [
+      'zod',
+      compileSchema(z.object({ a: z.string(), b: z.number().optional(), c: z.object({ d: z.string().optional() }).optional() }), 'z'),
+    ],
+    [
+      'JSON Schema',
+      compileSchema(
+        {
+          type: 'object',
+          properties: { a: { type: 'string' }, b: { type: 'number' }, c: { type: 'object', properties: { d: { type: 'string' } } } },
+          required: ['a'],
+        },
+        'j',
+      ),
+    ],
   ])('delegation 6: null for something optional counts as left out, also inside (%s)', (_name, schema) => {
     expect(checkSchema(schema, { a: 'x', b: null, c: { d: null } })).toEqual({ ok: true, value: { a: 'x', c: {} } })
     expect(checkSchema(schema, { a: null }).ok).toBe(false)

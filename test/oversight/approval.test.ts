@@ -6,8 +6,14 @@ import { approvalProblems, readDecision, verdictOf } from '../../src/oversight/i
 describe('decisions', () => {
   test.each<[Json, unknown]>([
     [{ decision: 'approve' }, { decision: 'approve' }],
-    [{ decision: 'reject', comment: 'no', approver: 'ann', more: 1 }, { decision: 'reject', comment: 'no', approver: 'ann' }],
-    [{ decision: 'edit', input: null }, { decision: 'edit', input: null }],
+    [
+      { decision: 'reject', comment: 'no', approver: 'ann', more: 1 },
+      { decision: 'reject', comment: 'no', approver: 'ann' },
+    ],
+    [
+      { decision: 'edit', input: null },
+      { decision: 'edit', input: null },
+    ],
     [{ decision: 'edit' }, undefined],
     [{ decision: 'yes' }, undefined],
     [{ approved: true }, undefined],
@@ -20,15 +26,32 @@ describe('decisions', () => {
 describe('verdicts', () => {
   test('only a decision approves; a deadline only where it may', () => {
     expect(verdictOf(completed({ decision: 'approve' }), 1, 'reject')).toEqual({ approved: true, input: 1, edited: false, by: 'human' })
-    expect(verdictOf(completed({ decision: 'edit', input: 2 }), 1, 'reject')).toEqual({ approved: true, input: 2, edited: true, by: 'human' })
-    expect(verdictOf({ status: 'timed-out', message: '' }, 1, 'approve')).toEqual({ approved: true, input: 1, edited: false, by: 'deadline' })
+    expect(verdictOf(completed({ decision: 'edit', input: 2 }), 1, 'reject')).toEqual({
+      approved: true,
+      input: 2,
+      edited: true,
+      by: 'human',
+    })
+    expect(verdictOf({ status: 'timed-out', message: '' }, 1, 'approve')).toEqual({
+      approved: true,
+      input: 1,
+      edited: false,
+      by: 'deadline',
+    })
     expect(verdictOf({ status: 'timed-out', message: '' }, 1, 'reject')).toEqual({ approved: false, how: 'timed-out' })
     expect(verdictOf({ status: 'cancelled', reason: '' }, 1, 'approve')).toEqual({ approved: false, how: 'cancelled' })
-    for (const output of [true, 'approve', { decision: 'edit' }, null]) expect(verdictOf(completed(output), 1, 'approve')).toEqual({ approved: false, how: 'unreadable' })
+    for (const output of [true, 'approve', { decision: 'edit' }, null])
+      expect(verdictOf(completed(output), 1, 'approve')).toEqual({ approved: false, how: 'unreadable' })
   })
   test('what may not be configured', () => {
     expect(approvalProblems({ onTimeout: 'approve', risk: 'low' }, 'x')).toEqual([])
-    for (const bad of [{ onTimeout: 'approve', risk: 'high' }, { onTimeout: 'approve', sensitive: true }, { timeoutMs: 'never' }, { timeoutMs: Number.NaN }] as const) expect(approvalProblems(bad, 'x')).toHaveLength(1)
+    for (const bad of [
+      { onTimeout: 'approve', risk: 'high' },
+      { onTimeout: 'approve', sensitive: true },
+      { timeoutMs: 'never' },
+      { timeoutMs: Number.NaN },
+    ] as const)
+      expect(approvalProblems(bad, 'x')).toHaveLength(1)
     expect(approvalProblems({ timeoutMs: 'never', risk: 'critical' }, 'x')).toEqual([])
   })
 })

@@ -1,17 +1,18 @@
-/** Approvals and interrupts inside workers, also over restarts: spec delegation 56 to 67, collaboration 88 to 120, team C79 to C90. */
+/** Approvals inside workers, also over restarts: spec delegation 56 to 67, collaboration 88 to 120, team C79 to C90. */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, tool } from '../../src/agent/index.ts'
+import { agent, tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
-import { interrupt } from '../../src/oversight/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+import type { Run } from '../../src/runtime/index.ts'
 import { calls, delegates, eventsOf, fastClock, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 
 /** A team of three levels whose lowest worker has a tool that needs an approval. */
 function bank(options: { readonly low?: Scripted; readonly lead?: Scripted } = {}) {
   const paid: Json[] = []
   const pay = tool({
-    name: 'pay', sensitive: true, input: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+    name: 'pay',
+    sensitive: true,
+    input: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
     execute: (input) => (paid.push(input), { ok: true }),
   })
   const low = options.low ?? scripted(calls(['pay', { amount: 10 }, 'inner']), 'paid')
@@ -35,12 +36,20 @@ describe('an approval inside a worker', () => {
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     const approval = await only(run)
-    expect(approval).toMatchObject({ path: ['boss', 'mid', 'clerk'], tool: 'pay', input: { amount: 10 }, risk: 'high', onTimeout: 'reject', reason: '"pay" is a sensitive tool' })
+    expect(approval).toMatchObject({
+      path: ['boss', 'mid', 'clerk'],
+      tool: 'pay',
+      input: { amount: 10 },
+      risk: 'high',
+      onTimeout: 'reject',
+      reason: '"pay" is a sensitive tool',
+    })
     expect(approval.activation.endsWith('>turn/call/mid>turn/call/clerk')).toBe(true)
     expect((await runtime.approvals())[0]).toEqual(approval)
     expect((await run.view()).status).toBe('waiting')
     const requested = []
-    for await (const { event } of run.events({ signal: AbortSignal.timeout(50) })) if (event.type === 'approval.requested') requested.push(event)
+    for await (const { event } of run.events({ signal: AbortSignal.timeout(50) }))
+      if (event.type === 'approval.requested') requested.push(event)
     expect(requested).toMatchObject([{ id: approval.id, callId: 'inner', path: ['boss', 'mid', 'clerk'], inputHash: approval.inputHash }])
     expect(paid).toEqual([])
   })
@@ -49,7 +58,12 @@ describe('an approval inside a worker', () => {
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     await run.decide({ approvalId: (await only(run)).id, decision: 'approve', approver: 'ann' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect([paid, low.prompts.length, told(low.prompts[1]), told(lead.prompts[1])]).toEqual([[{ amount: 10 }], 2, [{ ok: true }], ['mid is done']])
+    expect([paid, low.prompts.length, told(low.prompts[1]), told(lead.prompts[1])]).toEqual([
+      [{ amount: 10 }],
+      2,
+      [{ ok: true }],
+      ['mid is done'],
+    ])
     expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'approved', approver: 'ann' }])
   })
   test('delegation 58: rejected with a reason, the tool does not run, and the worker reads the reason', async () => {
@@ -60,7 +74,7 @@ describe('an approval inside a worker', () => {
     expect(paid).toEqual([])
     expect(told(low.prompts[1])).toEqual(['[not done: a human rejected this call of "pay": too much]'])
   })
-  test('edited arguments hold from then on, are checked again, and are recorded as the human\'s', async () => {
+  test("edited arguments hold from then on, are checked again, and are recorded as the human's", async () => {
     const { boss, paid } = bank()
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     const first = await only(run)
@@ -73,7 +87,10 @@ describe('an approval inside a worker', () => {
     expect(paid).toEqual([{ amount: 5 }])
     const events = await eventsOf(run)
     expect(events.find((event) => event.type === 'tool.called')).toMatchObject({ tool: 'pay', input: { amount: 5 } })
-    expect(events.findLast((event) => event.type === 'approval.resolved')).toMatchObject({ resolution: 'edited', inputHash: expect.not.stringMatching(first.inputHash) as string })
+    expect(events.findLast((event) => event.type === 'approval.resolved')).toMatchObject({
+      resolution: 'edited',
+      inputHash: expect.not.stringMatching(first.inputHash) as string,
+    })
   })
   test('retry sends the call back to the model with the comment; another call is another approval', async () => {
     const { boss, paid, low } = bank({ low: scripted(calls(['pay', { amount: 10 }]), calls(['pay', { amount: 9 }]), 'paid') })
@@ -81,7 +98,11 @@ describe('an approval inside a worker', () => {
     const first = await only(run)
     await run.decide({ approvalId: first.id, decision: 'retry', comment: 'less' })
     const second = await only(run)
-    expect([second.id === first.id, second.input, told(low.prompts[1])]).toEqual([false, { amount: 9 }, ['[not done: a human asks you to change this call of "pay" and try again: less]']])
+    expect([second.id === first.id, second.input, told(low.prompts[1])]).toEqual([
+      false,
+      { amount: 9 },
+      ['[not done: a human asks you to change this call of "pay" and try again: less]'],
+    ])
     await run.decide({ approvalId: second.id, decision: 'approve' })
     await run.outcome()
     expect(paid).toEqual([{ amount: 9 }])
@@ -118,11 +139,17 @@ function pair(lead: Scripted) {
   const ran: string[] = []
   const gated = (name: string) =>
     agent({
-      name, description: name, model: scripted(calls([`act_${name}`, {}]), `${name} is done`),
+      name,
+      description: name,
+      model: scripted(calls([`act_${name}`, {}]), `${name} is done`),
       tools: [tool({ name: `act_${name}`, approval: true, execute: () => (ran.push(name), name) })],
     })
   const free = scripted('free is done')
-  const boss = supervisor({ name: 'boss', model: lead, workers: [gated('w1'), gated('w2'), agent({ name: 'free', description: 'Free.', model: free })] })
+  const boss = supervisor({
+    name: 'boss',
+    model: lead,
+    workers: [gated('w1'), gated('w2'), agent({ name: 'free', description: 'Free.', model: free })],
+  })
   return { boss, ran, free }
 }
 
@@ -159,7 +186,11 @@ describe('several at once', () => {
   test('collaboration 89: two calls of one worker have approvals at different addresses; deciding one leaves the other', async () => {
     const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
     const w1 = scripted(({ messages }) => (messages.at(-1)!.role === 'tool' ? 'done' : calls(['pay', {}])))
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['w1', 'a'], ['w1', 'b']), 'final'), workers: [agent({ name: 'w1', description: 'W', model: w1, tools: [pay] })] })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['w1', 'a'], ['w1', 'b']), 'final'),
+      workers: [agent({ name: 'w1', description: 'W', model: w1, tools: [pay] })],
+    })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     await expect.poll(async () => (await runtime.approvals()).length).toBe(2)
@@ -173,7 +204,12 @@ describe('several at once', () => {
   test('collaboration 120: ours: a free tool and two approvals in one turn: ids stay, then one model call with the results in call order', async () => {
     const ran: string[] = []
     const echo = tool({ name: 'echo', execute: () => (ran.push('e1'), 'echoed') })
-    const act = tool({ name: 'act', approval: true, input: { type: 'object', properties: { n: { type: 'number' } } }, execute: (input) => (ran.push(`a${String((input as { n: number }).n)}`), 'acted') })
+    const act = tool({
+      name: 'act',
+      approval: true,
+      input: { type: 'object', properties: { n: { type: 'number' } } },
+      execute: (input) => (ran.push(`a${String((input as { n: number }).n)}`), 'acted'),
+    })
     const model = scripted(calls(['echo', {}, 'e1'], ['act', { n: 1 }, 'a1'], ['act', { n: 2 }, 'a2']), 'final')
     const solo = agent({ name: 'solo', model, tools: [echo, act] })
     const first = await runtimeOf([solo], { store: store() })
@@ -217,8 +253,14 @@ describe('several at once', () => {
 
 describe('who may approve', () => {
   test('delegation 64: nothing that a model writes approves anything', async () => {
-    const lead = scripted(calls(['delegate', { worker: 'mid', instructions: 'x', resumeData: { approved: true }, approved: true, approval: 'approve' }]), 'final')
-    const { boss, paid } = bank({ lead, low: scripted(calls(['pay', { amount: 10, approved: true, decision: 'approve', approvalId: 'x' }]), 'paid') })
+    const lead = scripted(
+      calls(['delegate', { worker: 'mid', instructions: 'x', resumeData: { approved: true }, approved: true, approval: 'approve' }]),
+      'final',
+    )
+    const { boss, paid } = bank({
+      lead,
+      low: scripted(calls(['pay', { amount: 10, approved: true, decision: 'approve', approvalId: 'x' }]), 'paid'),
+    })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     const approval = await only(run)
     expect(paid).toEqual([])
@@ -239,7 +281,11 @@ describe('who may approve', () => {
     expect(await run.outcome()).toMatchObject({ output: 'final' })
   })
   test('delegation 65: delegations themselves are approved where they are named', async () => {
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['w1', 'x']), 'final'), workers: [agent({ name: 'w1', description: 'W', model: scripted('done') })] })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['w1', 'x']), 'final'),
+      workers: [agent({ name: 'w1', description: 'W', model: scripted('done') })],
+    })
     const run = await (await runtimeOf([boss])).start(boss, 'go', { permissions: { approval: ['delegate'] } })
     const approval = await only(run)
     expect([approval.tool, approval.input]).toEqual(['delegate', { worker: 'w1', instructions: 'x' }])
@@ -252,7 +298,9 @@ describe('who may approve', () => {
     const approval = await only(run)
     await run.cancel('stop')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
-    await expect(run.decide({ approvalId: approval.id, decision: 'approve' })).rejects.toMatchObject({ code: expect.stringMatching(/^approval\./) as string })
+    await expect(run.decide({ approvalId: approval.id, decision: 'approve' })).rejects.toMatchObject({
+      code: expect.stringMatching(/^approval\./) as string,
+    })
     await expect(run.decide({ approvalId: 'apr_stale', decision: 'approve' })).rejects.toMatchObject({ code: 'approval.unknown' })
     expect(paid).toEqual([])
   })
@@ -266,7 +314,11 @@ describe('who may approve', () => {
     const [approval] = (await run.view()).approvals
     expect(approval).toMatchObject({ resolution: 'timed-out-approved' })
     expect(approval?.approver).toBeUndefined()
-    for (const refused of [{ sensitive: true, approval: { onTimeout: 'approve' } }, { approval: { risk: 'critical', onTimeout: 'approve' } }, { approval: { timeoutMs: 'never' } }] as const) {
+    for (const refused of [
+      { sensitive: true, approval: { onTimeout: 'approve' } },
+      { approval: { risk: 'critical', onTimeout: 'approve' } },
+      { approval: { timeoutMs: 'never' } },
+    ] as const) {
       expect(() => tool({ name: 'act', ...refused, execute: () => 1 })).toThrow(expect.objectContaining({ code: 'tool.invalid' }))
     }
   })
@@ -278,66 +330,5 @@ describe('who may approve', () => {
     const [approval] = (await run.view()).approvals
     expect(approval).toMatchObject({ resolution: 'timed-out-rejected', open: false })
     expect(approval!.until! - approval!.askedAt).toBeGreaterThanOrEqual(30 * 60_000 - 1_000)
-  })
-})
-
-describe('asking for a value', () => {
-  const asking = (ask: (ctx: Parameters<typeof interrupt>[0]) => Promise<Json>) => {
-    const ran: Json[] = []
-    const lookUp = tool({ name: 'ask_human', run: async (ctx) => (ran.push(await ask(ctx)), ran.at(-1)!) })
-    const low = scripted(calls(['ask_human', {}]), 'done')
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['w1', 'x']), 'final'), workers: [agent({ name: 'w1', description: 'W', model: low, tools: [lookUp] })] })
-    return { boss, low }
-  }
-  const question = async (runtime: Runtime, run: string) => {
-    await runtime.handle(run).until('waiting')
-    return (await runtime.questions({ run }))[0]!
-  }
-  test.each<[string, Json]>([['false', false], ['0', 0], ["''", ''], ['null', null], ['an object', { a: [1] }]])('delegation 66: a worker\'s tool that asks gets %s as it is', async (_what, value) => {
-    const { boss, low } = asking((ctx) => interrupt(ctx, { please: 'say' }))
-    const runtime = await runtimeOf([boss])
-    const run = await runtime.start(boss, 'go')
-    const { id, body } = await question(runtime, run.id)
-    expect(body).toMatchObject({ question: { please: 'say' }, path: ['boss', 'w1', 'w1.ask_human'] })
-    await run.answer({ interruptId: id, value })
-    await run.outcome()
-    expect(told(low.prompts[1])).toEqual([value])
-  })
-  test('collaboration 47, 48: a second interrupt has an id of its own, and an answer reaches only its own', async () => {
-    const { boss, low } = asking(async (ctx) => [await interrupt(ctx, 'first'), await interrupt(ctx, 'second')])
-    const runtime = await runtimeOf([boss])
-    const run = await runtime.start(boss, 'go')
-    const first = await question(runtime, run.id)
-    await run.answer({ interruptId: first.id, value: 1 })
-    const second = await question(runtime, run.id)
-    expect(second.id).not.toBe(first.id)
-    await expect(run.answer({ interruptId: first.id, value: 3 })).rejects.toMatchObject({ code: 'interrupt.already-answered' })
-    await run.answer({ interruptId: second.id, value: 2 })
-    await run.outcome()
-    expect(told(low.prompts[1])).toEqual([[1, 2]])
-  })
-  test('collaboration 94: an unknown id is refused before anything happens', async () => {
-    const { boss } = asking((ctx) => interrupt(ctx, 'first'))
-    const runtime = await runtimeOf([boss])
-    const run = await runtime.start(boss, 'go')
-    await question(runtime, run.id)
-    await expect(run.answer({ interruptId: 'int_unknown', value: 1 })).rejects.toMatchObject({ code: 'interrupt.unknown' })
-    expect((await run.view()).status).toBe('waiting')
-  })
-  test('an answer that does not fit is asked for again; a deadline has a value in its place', async () => {
-    const { boss, low } = asking(async (ctx) => {
-      const n = await interrupt(ctx, 'how many?', { schema: { type: 'integer' } })
-      const late = await interrupt(ctx, 'now?', { until: new Date(ctx.now().getTime() + 10), otherwise: 'nobody' })
-      await sleep(ctx, 5)
-      return [n, late]
-    })
-    const runtime = await runtimeOf([boss])
-    const run = await runtime.start(boss, 'go')
-    await run.answer({ interruptId: (await question(runtime, run.id)).id, value: 'many' })
-    const again = await question(runtime, run.id)
-    expect(again.body).toMatchObject({ question: { question: 'how many?', problem: expect.stringMatching(/must be an integer/) as string } })
-    await run.answer({ interruptId: again.id, value: 7 })
-    await run.outcome()
-    expect(told(low.prompts[1])).toEqual([[7, 'nobody']])
   })
 })

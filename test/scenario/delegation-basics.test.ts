@@ -8,14 +8,17 @@ import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told } from './
 const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
 
 describe('delegating', () => {
-  test('delegation 1: one delegation, and the answer is the leader\'s', async () => {
+  test("delegation 1: one delegation, and the answer is the leader's", async () => {
     const w1 = scripted('out-1')
     const lead = scripted(delegates(['w1', 'do it', 'c1']), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
     const runtime = await runtimeOf([boss])
     expect(await runtime.run(boss, 'please')).toMatchObject({ status: 'completed', output: 'final' })
     expect(w1.prompts).toEqual([[{ role: 'user', content: 'do it' }]])
-    expect(lead.prompts[1]!.slice(-2)).toMatchObject([{ role: 'assistant', calls: [{ id: 'c1' }] }, { role: 'tool', callId: 'c1', name: 'delegate', content: 'out-1' }])
+    expect(lead.prompts[1]!.slice(-2)).toMatchObject([
+      { role: 'assistant', calls: [{ id: 'c1' }] },
+      { role: 'tool', callId: 'c1', name: 'delegate', content: 'out-1' },
+    ])
   })
   test('delegation 2: two in one turn overlap, and the results are in call order', async () => {
     const log: string[] = []
@@ -39,7 +42,13 @@ describe('delegating', () => {
     const boss = supervisor({
       name: 'boss',
       model: scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final'),
-      workers: [worker('w1', scripted(async () => (await gate, 'one'))), worker('w2', scripted('two'))],
+      workers: [
+        worker(
+          'w1',
+          scripted(async () => (await gate, 'one')),
+        ),
+        worker('w2', scripted('two')),
+      ],
     })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
@@ -58,7 +67,13 @@ describe('delegating', () => {
     const run = await runtime.start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/no worker "ghost".*w1, w2/), 'w1 is done'])
-    expect(await eventsOf(run)).toContainEqual(expect.objectContaining({ type: 'delegation.refused', worker: 'ghost', failure: expect.objectContaining({ code: 'delegation.unknown-worker' }) as unknown }))
+    expect(await eventsOf(run)).toContainEqual(
+      expect.objectContaining({
+        type: 'delegation.refused',
+        worker: 'ghost',
+        failure: expect.objectContaining({ code: 'delegation.unknown-worker' }) as unknown,
+      }),
+    )
   })
   test.each<[string, Json, RegExp]>([
     ['a wrong type', { worker: 'w1', instructions: 7 }, /"instructions" must be a string/],
@@ -76,7 +91,12 @@ describe('delegating', () => {
   })
   test('delegation 5: a typed input is checked: below the minimum', async () => {
     const w1 = scripted('never')
-    const counter = agent({ name: 'counter', description: 'Counts.', model: w1, input: { type: 'object', properties: { steps: { type: 'integer', minimum: 3 } }, required: ['steps'] } })
+    const counter = agent({
+      name: 'counter',
+      description: 'Counts.',
+      model: w1,
+      input: { type: 'object', properties: { steps: { type: 'integer', minimum: 3 } }, required: ['steps'] },
+    })
     const lead = scripted(calls(['delegate_counter', { steps: 1 }]), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [counter] })
     const runtime = await runtimeOf([boss])
@@ -86,20 +106,27 @@ describe('delegating', () => {
   })
   test('delegation 6: null for what is optional is accepted', async () => {
     const w1 = scripted('done')
-    const input = { type: 'object', properties: { topic: { type: 'string' }, depth: { type: 'integer' } }, required: ['topic'], additionalProperties: false }
+    const input = {
+      type: 'object',
+      properties: { topic: { type: 'string' }, depth: { type: 'integer' } },
+      required: ['topic'],
+      additionalProperties: false,
+    }
     const lead = scripted(calls(['delegate_finder', { topic: 'x', depth: null }]), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [agent({ name: 'finder', description: 'Finds.', model: w1, input })] })
     const runtime = await runtimeOf([boss])
     await runtime.run(boss, 'go')
     expect(told(lead.prompts[1])).toEqual(['done'])
   })
-  test("delegation 7: a tool that is called like one of ours is refused when the team is defined", () => {
+  test('delegation 7: a tool that is called like one of ours is refused when the team is defined', () => {
     for (const name of ['delegate', 'forward_message', 'delegate_w1']) {
       const mine = tool({ name, execute: () => 1 })
-      expect(() => supervisor({ name: 'boss', model: () => '', workers: [worker('w1')], tools: [mine] })).toThrow(expect.objectContaining({ code: 'team.invalid', message: expect.stringContaining(name) as string }))
+      expect(() => supervisor({ name: 'boss', model: () => '', workers: [worker('w1')], tools: [mine] })).toThrow(
+        expect.objectContaining({ code: 'team.invalid', message: expect.stringContaining(name) as string }),
+      )
     }
   })
-  test("delegation 7: other tools of the leader stay, beside ours, each name once", async () => {
+  test('delegation 7: other tools of the leader stay, beside ours, each name once', async () => {
     const lead = scripted('final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')], tools: [tool({ name: 'note', execute: () => 1 })] })
     const runtime = await runtimeOf([boss])
@@ -108,20 +135,21 @@ describe('delegating', () => {
   })
   test('delegation 8: ours: a worker without a description is refused, by name (DESIGN §6)', () => {
     const nobody = agent({ name: 'w1', model: () => 'x' })
-    expect(() => supervisor({ name: 'boss', model: () => '', workers: [nobody] })).toThrow(expect.objectContaining({ code: 'team.invalid', message: expect.stringMatching(/"w1" has no description/) as string }))
+    expect(() => supervisor({ name: 'boss', model: () => '', workers: [nobody] })).toThrow(
+      expect.objectContaining({ code: 'team.invalid', message: expect.stringMatching(/"w1" has no description/) as string }),
+    )
   })
   test('delegation 9: no workers, a bad name and a name twice are refused at once, all problems together', () => {
     expect(() => supervisor({ name: 'boss', model: () => '', workers: [] })).toThrow(expect.objectContaining({ code: 'team.empty' }))
     const bad = agent({ name: 'not a name', description: 'x', model: () => '' })
-    try {
+    const define = (): unknown =>
       supervisor({ name: 'boss', model: () => '', workers: [bad, worker('w1'), worker('w1')], limits: { turns: -1 } })
-      expect.unreachable()
-    } catch (thrown) {
-      expect(thrown).toMatchObject({ code: 'team.invalid' })
-      expect((thrown as Error).message.split('\n')).toEqual([
-        expect.stringContaining('limits.turns is -1'), expect.stringContaining('"not a name"'), expect.stringContaining('two workers are called "w1"'),
-      ])
-    }
+    expect(define).toThrow(
+      expect.objectContaining({
+        code: 'team.invalid',
+        message: expect.stringMatching(/limits.turns is -1.*\n.*"not a name".*\n.*two workers are called "w1"/) as string,
+      }),
+    )
   })
   test('delegation 10: a removed worker is not offered any more; without any, the next run fails and says so', async () => {
     const lead = scripted(delegates(['w2', 'x']), 'final', 'again')
@@ -131,7 +159,9 @@ describe('delegating', () => {
     expect(boss.remove('w1')?.name).toBe('w1')
     expect(boss.remove('w1')).toBeUndefined()
     await runtime.run(boss, 'go on')
-    const parameters = lead.tools.at(-1)!.find((spec) => spec.name === 'delegate')!.parameters as { properties: { worker: { enum: string[] } } }
+    const parameters = lead.tools.at(-1)!.find((spec) => spec.name === 'delegate')!.parameters as {
+      properties: { worker: { enum: string[] } }
+    }
     expect(parameters.properties.worker.enum).toEqual(['w2'])
     expect(boss.team()).toEqual(['w2'])
     boss.remove('w2')
@@ -143,11 +173,19 @@ describe('delegating', () => {
   test('delegation 11, 12: guidance with braces and dollars survives, and nothing is written to a definition', async () => {
     const lead = scripted('final')
     const guidance = 'Answer as {"a": {x}} or ${y} or {{z}} $& $1. Team:'
-    const boss = supervisor({ name: 'boss', instructions: 'Be {brief}.', guidance, model: lead, workers: [agent({ name: 'w1', description: 'Makes {json} for $1.', model: () => 'x' })] })
+    const boss = supervisor({
+      name: 'boss',
+      instructions: 'Be {brief}.',
+      guidance,
+      model: lead,
+      workers: [agent({ name: 'w1', description: 'Makes {json} for $1.', model: () => 'x' })],
+    })
     const before = boss.version
     const runtime = await runtimeOf([boss])
     for (let i = 0; i < 2; i++) await runtime.run(boss, 'go')
-    expect(lead.prompts.map((prompt) => prompt[0])).toEqual([0, 1].map(() => ({ role: 'system', content: `Be {brief}.\n\n${guidance}\n- w1: Makes {json} for $1.` })))
+    expect(lead.prompts.map((prompt) => prompt[0])).toEqual(
+      [0, 1].map(() => ({ role: 'system', content: `Be {brief}.\n\n${guidance}\n- w1: Makes {json} for $1.` })),
+    )
     expect(boss.version).toBe(before)
   })
   test('delegation 84: the same arguments in two turns are two delegations', async () => {
@@ -170,7 +208,12 @@ describe('delegating', () => {
         return name
       })
     const lead = scripted(delegates(...['w1', 'w2', 'w3', 'w4'].map((name) => [name, 'x'] as const)), 'final')
-    const boss = supervisor({ name: 'boss', model: lead, concurrency: 2, workers: ['w1', 'w2', 'w3', 'w4'].map((name) => worker(name, busy(name))) })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      concurrency: 2,
+      workers: ['w1', 'w2', 'w3', 'w4'].map((name) => worker(name, busy(name))),
+    })
     const runtime = await runtimeOf([boss])
     await runtime.run(boss, 'go')
     expect(most).toBe(2)
@@ -182,8 +225,20 @@ describe('what crosses', () => {
   const setting = (context?: 'brief' | 'answers' | 'conversation') => {
     const w1 = scripted('first answer', 'second answer')
     const note = tool({ name: 'note', execute: () => 'tool-secret' })
-    const lead = scripted({ ...calls(['note', {}]), text: 'I take a note.' }, delegates(['w1', 'one']), { ...delegates(['w1', 'two']), text: 'Once more.' }, 'final')
-    const boss = supervisor({ name: 'boss', instructions: 'system-secret', model: lead, tools: [note], workers: [worker('w1', w1)], delegation: context === undefined ? {} : { context } })
+    const lead = scripted(
+      { ...calls(['note', {}]), text: 'I take a note.' },
+      delegates(['w1', 'one']),
+      { ...delegates(['w1', 'two']), text: 'Once more.' },
+      'final',
+    )
+    const boss = supervisor({
+      name: 'boss',
+      instructions: 'system-secret',
+      model: lead,
+      tools: [note],
+      workers: [worker('w1', w1)],
+      delegation: context === undefined ? {} : { context },
+    })
     return { w1, boss }
   }
   test('delegation 13: by default a worker sees its brief, and nothing of its leader', async () => {
@@ -196,18 +251,26 @@ describe('what crosses', () => {
     await (await runtimeOf([boss])).run(boss, 'please')
     expect(w1.prompts[1]!.map((message) => message.content)).toEqual(['please', 'first answer', 'two']) // its own words are its own
   })
-  test('delegation 13: conversation: the leader\'s words too, but no system text, calls or results of tools', async () => {
+  test("delegation 13: conversation: the leader's words too, but no system text, calls or results of tools", async () => {
     const { w1, boss } = setting('conversation')
     await (await runtimeOf([boss])).run(boss, 'please')
     const contents = w1.prompts[1]!.map((message) => message.content)
-    expect(contents).toEqual(['please', 'For context: [boss] said: I take a note.', 'first answer', 'For context: [boss] said: Once more.', 'two'])
+    expect(contents).toEqual([
+      'please',
+      'For context: [boss] said: I take a note.',
+      'first answer',
+      'For context: [boss] said: Once more.',
+      'two',
+    ])
     expect(JSON.stringify(w1.prompts)).not.toMatch(/secret/)
   })
   test('a function decides; if it throws, nobody works and the leader is told', async () => {
     const w1 = scripted('done')
     const lead = scripted(delegates(['w1', 'x']), delegates(['w1', 'boom']), 'final')
     const boss = supervisor({
-      name: 'boss', model: lead, workers: [worker('w1', w1)],
+      name: 'boss',
+      model: lead,
+      workers: [worker('w1', w1)],
       delegation: {
         context: ({ brief, messages }) => {
           if (brief === 'boom') throw new Error('cannot say')
@@ -216,7 +279,12 @@ describe('what crosses', () => {
       },
     })
     await (await runtimeOf([boss])).run(boss, 'please')
-    expect(w1.prompts).toEqual([[{ role: 'user', content: 'please' }, { role: 'user', content: 'x' }]])
+    expect(w1.prompts).toEqual([
+      [
+        { role: 'user', content: 'please' },
+        { role: 'user', content: 'x' },
+      ],
+    ])
     expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/not delegated: .*cannot say/)])
   })
 })
@@ -224,10 +292,17 @@ describe('what crosses', () => {
 describe('who works', () => {
   test('code, rules and whole teams work alike; typed inputs and outputs cross as they are', async () => {
     const adder = agent({
-      name: 'adder', description: 'Adds.', input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+      name: 'adder',
+      description: 'Adds.',
+      input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
       run: (_ctx, brief) => ({ sum: (brief as { a: number; b: number }).a + (brief as { a: number; b: number }).b }),
     })
-    const inner = supervisor({ name: 'inner', description: 'Leads.', model: scripted(delegates(['w1', 'deep']), 'inner is done'), workers: [worker('w1')] })
+    const inner = supervisor({
+      name: 'inner',
+      description: 'Leads.',
+      model: scripted(delegates(['w1', 'deep']), 'inner is done'),
+      workers: [worker('w1')],
+    })
     const lead = scripted(calls(['delegate_adder', { a: 1, b: 2 }], ['delegate', { worker: 'inner', instructions: 'x' }]), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [adder, inner] })
     const runtime = await runtimeOf([boss])
@@ -237,11 +312,19 @@ describe('who works', () => {
   })
   test('two different agents under one name are refused when the runtime is made', async () => {
     const inner = supervisor({ name: 'inner', description: 'Leads.', model: () => 'x', workers: [worker('w1')] })
-    await expect(runtimeOf([supervisor({ name: 'boss', model: () => 'x', workers: [inner, worker('w1')] })])).rejects.toMatchObject({ code: 'team.invalid', message: 'two different agents are called "w1"' })
+    await expect(runtimeOf([supervisor({ name: 'boss', model: () => 'x', workers: [inner, worker('w1')] })])).rejects.toMatchObject({
+      code: 'team.invalid',
+      message: 'two different agents are called "w1"',
+    })
   })
   test('the same agent may work under several leaders', async () => {
     const w1 = worker('w1')
-    const inner = supervisor({ name: 'inner', description: 'Leads.', model: scripted(delegates(['w1', 'deep']), 'inner is done'), workers: [w1] })
+    const inner = supervisor({
+      name: 'inner',
+      description: 'Leads.',
+      model: scripted(delegates(['w1', 'deep']), 'inner is done'),
+      workers: [w1],
+    })
     const lead = scripted(delegates(['inner', 'x'], ['w1', 'y']), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [inner, w1] })
     const runtime = await runtimeOf([boss])

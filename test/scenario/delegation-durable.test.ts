@@ -8,7 +8,8 @@ import { failure, FailureError, type Json } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, fastClock, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 
-const worker = (name: string, model: Scripted = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model: Scripted = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 const gate = tool({ name: 'gate', approval: true, execute: () => 'through' })
 
 describe('one mind', () => {
@@ -16,18 +17,38 @@ describe('one mind', () => {
     const solo = agent({ name: 'A', model: scripted('hello') })
     const run = await (await runtimeOf([solo])).start(solo, 'hi')
     expect(await run.outcome()).toMatchObject({ output: 'hello' })
-    expect((await eventsOf(run)).map((event) => event.type)).toEqual(['activation.started', 'model.requested', 'step.settled', 'activation.settled'])
+    expect((await eventsOf(run)).map((event) => event.type)).toEqual([
+      'activation.started',
+      'model.requested',
+      'step.settled',
+      'activation.settled',
+    ])
     expect((await run.view()).activations).toMatchObject([{ agent: 'A', path: ['A'], modelCalls: 1, toolCalls: 0 }])
   })
   test('collaboration 2: after a tool the model sees its call and the result under the same id', async () => {
     const model = scripted(calls(['echo', { text: 'x' }, 'k1']), 'final')
-    const echo = tool({ name: 'echo', input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] }, effect: 'read', execute: (input) => input })
+    const echo = tool({
+      name: 'echo',
+      input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+      effect: 'read',
+      execute: (input) => input,
+    })
     const solo = agent({ name: 'A', model, tools: [echo] })
     const run = await (await runtimeOf([solo])).start(solo, 'hi')
     await run.outcome()
-    expect(model.prompts[1]!.slice(-2)).toMatchObject([{ role: 'assistant', calls: [{ id: 'k1' }] }, { role: 'tool', callId: 'k1', name: 'echo', content: { text: 'x' } }])
+    expect(model.prompts[1]!.slice(-2)).toMatchObject([
+      { role: 'assistant', calls: [{ id: 'k1' }] },
+      { role: 'tool', callId: 'k1', name: 'echo', content: { text: 'x' } },
+    ])
     expect((await eventsOf(run)).map((event) => event.type)).toEqual([
-      'activation.started', 'model.requested', 'step.settled', 'tool.called', 'step.settled', 'model.requested', 'step.settled', 'activation.settled',
+      'activation.started',
+      'model.requested',
+      'step.settled',
+      'tool.called',
+      'step.settled',
+      'model.requested',
+      'step.settled',
+      'activation.settled',
     ])
   })
   test('collaboration 107: text first and calls after it: the calls are made', async () => {
@@ -42,7 +63,13 @@ describe('one mind', () => {
   })
   test('collaboration 108, team C45: three attempts in all, then one failure that says how many', async () => {
     let tries = 0
-    const solo = agent({ name: 'A', model: scripted(() => { tries++; throw new Error('down') }) })
+    const solo = agent({
+      name: 'A',
+      model: scripted(() => {
+        tries++
+        throw new Error('down')
+      }),
+    })
     const run = await (await runtimeOf([solo], { clock: fastClock() })).start(solo, 'hi')
     expect(await run.outcome()).toMatchObject({ status: 'failed', failure: { code: 'model.failed', details: { attempts: 3 } } })
     expect(tries).toBe(3)
@@ -50,7 +77,13 @@ describe('one mind', () => {
   test('team C45: a tool that fails twice and then works was run three times, and the model sees only the result', async () => {
     let tries = 0
     const model = scripted(calls(['flaky', {}]), 'final')
-    const flaky = tool({ name: 'flaky', execute: () => { if (++tries < 3) throw new Error('not yet'); return 'ok' } })
+    const flaky = tool({
+      name: 'flaky',
+      execute: () => {
+        if (++tries < 3) throw new Error('not yet')
+        return 'ok'
+      },
+    })
     const run = await (await runtimeOf([agent({ name: 'A', model, tools: [flaky] })], { clock: fastClock() })).start('A', 'hi')
     await run.outcome()
     expect([tries, told(model.prompts[1])]).toEqual([3, ['ok']])
@@ -59,24 +92,41 @@ describe('one mind', () => {
   test('team C54: the other side says when to try again', async () => {
     const at: number[] = []
     const clock = fastClock()
-    const solo = agent({ name: 'A', model: scripted(() => {
-      at.push(clock.now())
-      if (at.length === 1) throw new FailureError(failure('model.rate-limited', 'slow down', 'rate-limit', { retryAfterMs: 70_000 }))
-      return 'ok'
-    }) })
+    const solo = agent({
+      name: 'A',
+      model: scripted(() => {
+        at.push(clock.now())
+        if (at.length === 1) throw new FailureError(failure('model.rate-limited', 'slow down', 'rate-limit', { retryAfterMs: 70_000 }))
+        return 'ok'
+      }),
+    })
     expect(await (await runtimeOf([solo], { clock })).run(solo, 'hi')).toMatchObject({ output: 'ok' })
     expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(70_000)
   })
   test('unknown tools, arguments that are not JSON and tools that throw are content, never an end', async () => {
-    const note = tool({ name: 'note', input: z.object({ n: z.number().min(3) }), retry: { attempts: 1 }, execute: () => { throw new Error('disk full') } })
+    const note = tool({
+      name: 'note',
+      input: z.object({ n: z.number().min(3) }),
+      retry: { attempts: 1 },
+      execute: () => {
+        throw new Error('disk full')
+      },
+    })
     const model = scripted(calls(['nope', {}], ['note', { n: 1 }], ['note', { n: 3 }]), 'final')
     const solo = agent({ name: 'A', model, tools: [note] })
     const run = await (await runtimeOf([solo])).start(solo, 'hi')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/no tool "nope". Tools are: note/), expect.stringMatching(/arguments of "note" do not fit: "n": .*3/), '[tool "note" failed: disk full]'])
-    expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused').map((event) => event.failure.code)).toEqual(['tool.unknown', 'tool.invalid-input'])
+    expect(told(model.prompts[1])).toEqual([
+      expect.stringMatching(/no tool "nope". Tools are: note/),
+      expect.stringMatching(/arguments of "note" do not fit: "n": .*3/),
+      '[tool "note" failed: disk full]',
+    ])
+    expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused').map((event) => event.failure.code)).toEqual([
+      'tool.unknown',
+      'tool.invalid-input',
+    ])
   })
-  test('a typed answer is corrected at most twice, by a note of the user\'s role', async () => {
+  test("a typed answer is corrected at most twice, by a note of the user's role", async () => {
     const model = scripted('not json', '```json\n{"n": "one"}\n```', 'Here:\n```json\n{"n": 1}\n```\nDone.')
     const solo = agent({ name: 'A', model, output: z.object({ n: z.number() }) })
     expect(await (await runtimeOf([solo])).run(solo, 'hi')).toMatchObject({ output: { n: 1 } })
@@ -89,10 +139,16 @@ describe('one mind', () => {
   })
   test('tools of the AI SDK work as they are; zod and valibot too; the key travels', async () => {
     const seen: unknown[] = []
-    const weather = aiTool({ description: 'Weather.', inputSchema: z.object({ city: z.string() }), execute: ({ city }, { toolCallId }) => (seen.push(toolCallId), `${city}: sun`) })
+    const weather = aiTool({
+      description: 'Weather.',
+      inputSchema: z.object({ city: z.string() }),
+      execute: ({ city }, { toolCallId }) => (seen.push(toolCallId), `${city}: sun`),
+    })
     const keys: string[] = []
     const add = tool({
-      name: 'add', input: v.object({ a: v.number() }), parameters: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
+      name: 'add',
+      input: v.object({ a: v.number() }),
+      parameters: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] },
       execute: ({ a }, io) => (keys.push(io.key, String(io.caller.user)), a + 1),
     })
     const model = scripted(calls(['weather', { city: 'Oslo' }, 'k1'], ['add', { a: 1 }], ['add', { a: 'x' }]), 'final')
@@ -148,7 +204,7 @@ describe('over restarts', () => {
     expect(await resumed.outcome()).toMatchObject({ output: 'final' })
     expect([tries, told(lead.prompts[1])]).toEqual([2, ['up again']])
   })
-  test('delegation 86: a crash between a worker\'s work and its record repeats it at most once, under the same key', async () => {
+  test("delegation 86: a crash between a worker's work and its record repeats it at most once, under the same key", async () => {
     const keys: string[] = []
     let armed = false
     const w1 = scripted(({ key }) => {
@@ -172,11 +228,22 @@ describe('over restarts', () => {
 
 describe('recruiting', () => {
   const setting = (lead: Scripted, maxTeamSize?: number) =>
-    supervisor({ name: 'boss', model: lead, workers: [worker('w1')], specialists: [worker('lawyer'), worker('chemist')], ...(maxTeamSize === undefined ? {} : { maxTeamSize }) })
+    supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [worker('w1')],
+      specialists: [worker('lawyer'), worker('chemist')],
+      ...(maxTeamSize === undefined ? {} : { maxTeamSize }),
+    })
   const enumOf = (lead: Scripted, turn: number, verb: string): unknown =>
-    (lead.tools[turn]!.find((spec) => spec.name === verb)?.parameters as { properties?: { worker?: { enum?: Json } } } | undefined)?.properties?.worker?.enum
+    (lead.tools[turn]!.find((spec) => spec.name === verb)?.parameters as { properties?: { worker?: { enum?: Json } } } | undefined)
+      ?.properties?.worker?.enum
   test('L10: a specialist joins, is offered from the next turn on, and works', async () => {
-    const lead = scripted(calls(['recruit', { worker: 'lawyer', reason: 'a contract' }], ['delegate', { worker: 'lawyer', instructions: 'too early' }]), delegates(['lawyer', 'x']), 'final')
+    const lead = scripted(
+      calls(['recruit', { worker: 'lawyer', reason: 'a contract' }], ['delegate', { worker: 'lawyer', instructions: 'too early' }]),
+      delegates(['lawyer', 'x']),
+      'final',
+    )
     const boss = setting(lead)
     const run = await (await runtimeOf([boss])).start(boss, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
@@ -192,8 +259,11 @@ describe('recruiting', () => {
     const boss = setting(lead, 2)
     await (await runtimeOf([boss])).run(boss, 'go')
     expect(lead.prompts.slice(1).map((prompt) => told(prompt)[0])).toEqual([
-      expect.stringMatching(/no specialist "ghost"/), expect.stringMatching(/"reason" is missing/), expect.stringMatching(/has joined/),
-      expect.stringMatching(/on the team already/), expect.stringMatching(/team is full: 2/),
+      expect.stringMatching(/no specialist "ghost"/),
+      expect.stringMatching(/"reason" is missing/),
+      expect.stringMatching(/has joined/),
+      expect.stringMatching(/on the team already/),
+      expect.stringMatching(/team is full: 2/),
     ])
   })
 })

@@ -6,9 +6,12 @@ import { supervisor } from '../../src/supervisor/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
-const worker = (name: string, model: Scripted = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const worker = (name: string, model: Scripted = scripted(`${name} is done`)) =>
+  agent({ name, description: `Does what ${name} does.`, model })
 const running = async (runtime: Runtime, id: string, agents: number): Promise<void> => {
-  await expect.poll(async () => (await runtime.handle(id).view()).activations.filter((each) => each.open.some((op) => op.kind !== 'worker')).length).toBe(agents)
+  await expect
+    .poll(async () => (await runtime.handle(id).view()).activations.filter((each) => each.open.some((op) => op.kind !== 'worker')).length)
+    .toBe(agents)
 }
 
 describe('usage', () => {
@@ -21,24 +24,32 @@ describe('usage', () => {
     })
     const { usage } = await (await runtimeOf([boss])).run(boss, 'go')
     expect(totalUsage(usage)).toMatchObject({ calls: 3, input: 12, output: 5, unknown: 0 })
-    expect(usage.map(({ agent: name, input, output }) => [name, input, output])).toEqual([['boss', 5, 2], ['w1', 7, 3]])
+    expect(usage.map(({ agent: name, input, output }) => [name, input, output])).toEqual([
+      ['boss', 5, 2],
+      ['w1', 7, 3],
+    ])
   })
   test('delegation 32: what a provider does not say stays unknown', async () => {
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['w1', 'x']), 'final'), workers: [worker('w1', scripted({ text: 'out', usage: 'unknown' }))] })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['w1', 'x']), 'final'),
+      workers: [worker('w1', scripted({ text: 'out', usage: 'unknown' }))],
+    })
     const { usage } = await (await runtimeOf([boss])).run(boss, 'go')
     expect(usage.find((row) => row.agent === 'w1')).toMatchObject({ calls: 1, unknown: 1 })
   })
 })
 
 describe('failures', () => {
-  test('delegation 44: a worker whose model fails is content without the provider\'s words; the sibling is untouched; same when streamed', async () => {
+  test("delegation 44: a worker whose model fails is content without the provider's words; the sibling is untouched; same when streamed", async () => {
     const told44: Json[][] = []
     for (const streamed of [false, true]) {
       const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), 'final')
       const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', scripted(fatal('boom-secret'))), worker('w2')] })
       const runtime = await runtimeOf([boss])
-      if (streamed) for await (const item of runtime.stream(boss, 'go')) expect(item).toBeDefined()
-      else expect(await runtime.run(boss, 'go')).toMatchObject({ output: 'final' })
+      const stream = streamed ? runtime.stream(boss, 'go') : undefined
+      for await (const _item of stream ?? []);
+      expect(await (stream?.outcome() ?? runtime.run(boss, 'go'))).toMatchObject({ output: 'final' })
       told44.push(told(lead.prompts[1]))
       expect(JSON.stringify(lead.prompts)).not.toContain('boom-secret')
       const run = runtime.handle((await runtime.runs())[0]!.run)
@@ -54,9 +65,12 @@ describe('failures', () => {
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
     expect(told(lead.prompts[1])).toEqual(['[worker "coder" failed: no such file]'])
   })
-  test("a leader whose own model fails has failed, with the failure", async () => {
+  test('a leader whose own model fails has failed, with the failure', async () => {
     const boss = supervisor({ name: 'boss', model: scripted(fatal('quota')), workers: [worker('w1')] })
-    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'failed', failure: { code: 'model.bad-request', message: 'quota' } })
+    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model.bad-request', message: 'quota' },
+    })
   })
   test('an empty answer of a worker has a marker', async () => {
     const lead = scripted(delegates(['w1', 'x']), 'final')
@@ -94,12 +108,18 @@ describe('limits', () => {
     expect(lead.prompts).toHaveLength(2)
   })
   test('delegation 47: who delegate to each other end at the depth, with the path, and the tree has a budget', async () => {
-    const model = (name: string) => scripted(({ messages }) => (messages.at(-1)!.role === 'tool' ? `${name}: ${JSON.stringify(told(messages as never))}` : delegates([name === 'a' ? 'b' : 'a', 'go on'])))
+    const model = (name: string) =>
+      scripted(({ messages }) =>
+        messages.at(-1)!.role === 'tool' ? `${name}: ${JSON.stringify(told(messages))}` : delegates([name === 'a' ? 'b' : 'a', 'go on']),
+      )
     const a: ReturnType<typeof supervisor> = supervisor({ name: 'a', description: 'A', model: model('a'), workers: () => [b] })
     const b: ReturnType<typeof supervisor> = supervisor({ name: 'b', description: 'B', model: model('b'), workers: () => [a] })
     const runtime = await runtimeOf([a])
     const run = await runtime.start(a, 'go')
-    expect(await run.outcome()).toMatchObject({ status: 'completed', output: expect.stringMatching(/nest 4 deep, and a > b > a > b > a > b would be deeper/) as string })
+    expect(await run.outcome()).toMatchObject({
+      status: 'completed',
+      output: expect.stringMatching(/nest 4 deep, and a > b > a > b > a > b would be deeper/) as string,
+    })
     const events = await eventsOf(run)
     expect(events.filter((event) => event.type === 'activation.started')).toHaveLength(5)
     expect(events.filter((event) => event.type === 'delegation.refused')).toMatchObject([{ failure: { code: 'delegation.depth' } }])
@@ -118,7 +138,10 @@ describe('limits', () => {
     const settings = { maxOutputTokens: 4_000 }
     const lead = scripted(delegates(['w1', 'a'], ['w2', 'b'], ['w3', 'c']), 'final')
     const boss = supervisor({
-      name: 'boss', model: lead, limits: { tokens: 10_000 }, settings: { maxOutputTokens: 100 },
+      name: 'boss',
+      model: lead,
+      limits: { tokens: 10_000 },
+      settings: { maxOutputTokens: 100 },
       workers: ['w1', 'w2', 'w3'].map((name) => agent({ name, description: name, model: spend, settings })),
     })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
@@ -130,18 +153,30 @@ describe('limits', () => {
   })
   test('a limit in dollars without a price is refused when the runtime is made', async () => {
     const unpriced = { id: 'x/y', call: () => Promise.reject(new Error('never')) }
-    const boss = supervisor({ name: 'boss', model: () => 'x', limits: { usd: 1 }, workers: [agent({ name: 'w1', description: 'W', model: unpriced })] })
+    const boss = supervisor({
+      name: 'boss',
+      model: () => 'x',
+      limits: { usd: 1 },
+      workers: [agent({ name: 'w1', description: 'W', model: unpriced })],
+    })
     await expect(runtimeOf([boss])).rejects.toMatchObject({ code: 'budget.no-price' })
   })
 })
 
 describe('leaving and cancelling', () => {
   const hanging = (stopped: string[], name: string) =>
-    scripted(({ signal }) => new Promise<string>((_, reject) => signal.addEventListener('abort', () => (stopped.push(name), reject(signal.reason as Error)))))
+    scripted(
+      ({ signal }) =>
+        new Promise<string>((_, reject) => signal.addEventListener('abort', () => (stopped.push(name), reject(signal.reason as Error)))),
+    )
   test('delegation 46: a cancel reaches every worker; nobody is asked again and nothing counts as success', async () => {
     const stopped: string[] = []
     const lead = scripted(delegates(['w1', 'a'], ['w2', 'b']), 'never')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', hanging(stopped, 'w1')), worker('w2', hanging(stopped, 'w2'))] })
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [worker('w1', hanging(stopped, 'w1')), worker('w2', hanging(stopped, 'w2'))],
+    })
     const runtime = await runtimeOf([boss])
     const run = await runtime.start(boss, 'go')
     await running(runtime, run.id, 2)
@@ -153,11 +188,16 @@ describe('leaving and cancelling', () => {
   })
   test('delegation 48, collaboration 12: leaving an owned run cancels its workers; another run works', async () => {
     const stopped: string[] = []
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['w1', 'a']), 'never'), workers: [worker('w1', hanging(stopped, 'w1'))] })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['w1', 'a']), 'never'),
+      workers: [worker('w1', hanging(stopped, 'w1'))],
+    })
     const other = worker('other')
     const runtime = await runtimeOf([boss, other])
     const stream = runtime.stream(boss, 'go')
-    for await (const item of stream) if (item.type === 'event' && item.event.event.type === 'model.requested' && item.event.activation.includes('>')) break
+    for await (const item of stream)
+      if (item.type === 'event' && item.event.event.type === 'model.requested' && item.event.activation.includes('>')) break
     expect(await stream.outcome()).toMatchObject({ status: 'cancelled' })
     expect(stopped).toEqual(['w1'])
     expect(await runtime.run(other, 'go')).toMatchObject({ status: 'completed' })
@@ -185,7 +225,12 @@ describe('watching', () => {
   test('delegation 50: three levels: every activation has its whole path, and its events are in order', async () => {
     const w = worker('w')
     const low = supervisor({ name: 'low', description: 'Low.', model: scripted(delegates(['w', 'x', 'c3']), 'low is done'), workers: [w] })
-    const mid = supervisor({ name: 'mid', description: 'Mid.', model: scripted(delegates(['low', 'x', 'c2']), 'mid is done'), workers: [low] })
+    const mid = supervisor({
+      name: 'mid',
+      description: 'Mid.',
+      model: scripted(delegates(['low', 'x', 'c2']), 'mid is done'),
+      workers: [low],
+    })
     const top = supervisor({ name: 'top', model: scripted(delegates(['mid', 'x', 'c1']), 'final'), workers: [mid] })
     const run = await (await runtimeOf([top])).start(top, 'go')
     await run.outcome()
@@ -203,7 +248,7 @@ describe('watching', () => {
 })
 
 describe('forwarding', () => {
-  test('delegation 79: the output is the worker\'s, byte for byte, without another model call', async () => {
+  test("delegation 79: the output is the worker's, byte for byte, without another model call", async () => {
     const text = '  ünïcode\r\n\t{"a": "$&"}  \n'
     const lead = scripted(delegates(['w1', 'x']), calls(['forward_message', { worker: 'w1' }]), 'never')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', scripted(text))] })
@@ -215,17 +260,27 @@ describe('forwarding', () => {
   test('delegation 79: in the same turn it follows the delegation, and everything of the turn settles first', async () => {
     const log: string[] = []
     const slow = scripted(async () => (await pause(20), log.push('slow'), 'slow'))
-    const lead = scripted(calls(['forward_message', { worker: 'w1' }], ['delegate', { worker: 'w1', instructions: 'x' }], ['delegate', { worker: 'w2', instructions: 'y' }]), 'never')
+    const lead = scripted(
+      calls(
+        ['forward_message', { worker: 'w1' }],
+        ['delegate', { worker: 'w1', instructions: 'x' }],
+        ['delegate', { worker: 'w2', instructions: 'y' }],
+      ),
+      'never',
+    )
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', scripted('out-1')), worker('w2', slow)] })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'out-1' })
     expect([log, lead.prompts.length]).toEqual([['slow'], 1])
   })
-  test.each([{ worker: 'w1' }, { worker: 'ghost' }, { delegation: 'd7' }])('delegation 80: with nothing to forward (%j) the leader is told and goes on', async (input) => {
-    const lead = scripted(calls(['forward_message', input]), 'final')
-    const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')] })
-    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/no output of ".*" to forward. No worker has answered yet/)])
-  })
+  test.each([{ worker: 'w1' }, { worker: 'ghost' }, { delegation: 'd7' }])(
+    'delegation 80: with nothing to forward (%j) the leader is told and goes on',
+    async (input) => {
+      const lead = scripted(calls(['forward_message', input]), 'final')
+      const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')] })
+      expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
+      expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/no output of ".*" to forward. No worker has answered yet/)])
+    },
+  )
   test('delegation 80: a failed worker has no output to forward', async () => {
     const lead = scripted(delegates(['w1', 'x']), calls(['forward_message', { worker: 'w1' }]), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', scripted(fatal('no')))] })
@@ -246,7 +301,7 @@ describe('forwarding', () => {
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1', w1)] })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output })
   })
-  test('an output that does not fit the leader\'s own form is refused as content', async () => {
+  test("an output that does not fit the leader's own form is refused as content", async () => {
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
     const lead = scripted(delegates(['w1', 'x']), calls(['forward_message', { worker: 'w1' }]), '```json\n{"n": 1}\n```')
     const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w1')], output })
@@ -254,8 +309,17 @@ describe('forwarding', () => {
     expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/cannot be your answer/)])
   })
   test('it works at every level on its own', async () => {
-    const inner = supervisor({ name: 'inner', description: 'I', model: scripted(delegates(['w1', 'x']), calls(['forward_message', { worker: 'w1' }])), workers: [worker('w1', scripted('leaf'))] })
-    const boss = supervisor({ name: 'boss', model: scripted(delegates(['inner', 'x']), calls(['forward_message', { worker: 'inner' }])), workers: [inner] })
+    const inner = supervisor({
+      name: 'inner',
+      description: 'I',
+      model: scripted(delegates(['w1', 'x']), calls(['forward_message', { worker: 'w1' }])),
+      workers: [worker('w1', scripted('leaf'))],
+    })
+    const boss = supervisor({
+      name: 'boss',
+      model: scripted(delegates(['inner', 'x']), calls(['forward_message', { worker: 'inner' }])),
+      workers: [inner],
+    })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'leaf' })
   })
 })
@@ -265,7 +329,8 @@ describe('code that leads', () => {
     const w1 = worker('w1', scripted('one', 'two'))
     const w2 = worker('w2', scripted(fatal('no')))
     const chief = agent({
-      name: 'chief', workers: [w1, w2],
+      name: 'chief',
+      workers: [w1, w2],
       run: async (ctx, brief) => {
         const all = await Promise.all([delegate(ctx, w1, `${brief} 1`), delegate(ctx, w1, `${brief} 2`), delegate(ctx, w2, 'x')])
         return all.map((outcome) => (outcome.status === 'completed' ? outcome.output : outcome.status))
@@ -275,13 +340,23 @@ describe('code that leads', () => {
   })
   test('what it throws is its failure, exactly', async () => {
     const chief = agent({ name: 'chief', run: () => Promise.reject(new FailureError(failure('work.rejected', 'not today', 'rejected'))) })
-    expect(await (await runtimeOf([chief])).run(chief, 'go')).toMatchObject({ status: 'failed', failure: { code: 'work.rejected', message: 'not today', class: 'rejected' } })
+    expect(await (await runtimeOf([chief])).run(chief, 'go')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'work.rejected', message: 'not today', class: 'rejected' },
+    })
   })
   test('it cannot give more than it has', async () => {
-    const w1 = agent({ name: 'w1', description: 'W', model: scripted(calls(['note', {}]), 'done'), tools: [tool({ name: 'note', execute: () => 'noted' })] })
+    const w1 = agent({
+      name: 'w1',
+      description: 'W',
+      model: scripted(calls(['note', {}]), 'done'),
+      tools: [tool({ name: 'note', execute: () => 'noted' })],
+    })
     const chief = agent({ name: 'chief', workers: [w1], run: (ctx) => delegate(ctx, w1, 'go', { permissions: { tools: ['*'] } }) })
     const run = await (await runtimeOf([chief])).start(chief, 'go', { permissions: { deny: ['note'] } })
     await run.outcome()
-    expect(await eventsOf(run)).toContainEqual(expect.objectContaining({ type: 'tool.refused', failure: expect.objectContaining({ code: 'permission.denied' }) as unknown }))
+    expect(await eventsOf(run)).toContainEqual(
+      expect.objectContaining({ type: 'tool.refused', failure: expect.objectContaining({ code: 'permission.denied' }) as unknown }),
+    )
   })
 })

@@ -36,7 +36,12 @@ export const calls = (...list: (readonly [name: string, input: Json, id?: string
 })
 /** A turn that delegates. */
 export const delegates = (...list: (readonly [worker: string, instructions: string, id?: string])[]): ModelAnswerInput =>
-  calls(...list.map(([worker, instructions, id]) => ['delegate', { worker, instructions }, ...(id === undefined ? [] : [id])] as unknown as readonly [string, Json]))
+  calls(
+    ...list.map(
+      ([worker, instructions, id]) =>
+        ['delegate', { worker, instructions }, ...(id === undefined ? [] : [id])] as unknown as readonly [string, Json],
+    ),
+  )
 
 /** A failure that is not tried again. */
 export const fatal = (message: string): Error => new FailureError(failure('model.bad-request', message, 'validation'))
@@ -80,7 +85,10 @@ afterEach(async () => {
 export const store = (): string => join(folder, 'reeve.db')
 
 /** A strict runtime that is closed after the test. */
-export async function runtimeOf(agents: NonNullable<RuntimeOptions['agents']>, options: Omit<RuntimeOptions, 'agents'> = {}): Promise<Runtime> {
+export async function runtimeOf(
+  agents: NonNullable<RuntimeOptions['agents']>,
+  options: Omit<RuntimeOptions, 'agents'> = {},
+): Promise<Runtime> {
   const runtime = await createRuntime({ strict: true, agents, ...options })
   open.push(runtime)
   return runtime

@@ -106,7 +106,7 @@ describe.each(wires)('$name', (wire) => {
       if (end === 'died') deaths++
       else output = end
       expect(committed.length).toBeGreaterThanOrEqual(kept.length)
-      if (output !== undefined) expect(output).toBe('The report on ravens.')
+      expect([undefined, 'The report on ravens.']).toContain(output)
       expect(deaths).toBeLessThan(30)
     }
     expect(deaths).toBeGreaterThan(2)

@@ -10,9 +10,20 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 const same = <A, B>(_: Same<A, B>): void => {}
 
 const text = agent({ name: 'researcher', description: 'Finds.', model: 'openai/gpt-5' })
-const typed = agent({ name: 'writer', description: 'Writes.', model: () => 'x', input: z.object({ topic: z.string() }), output: z.object({ words: z.number() }) })
+const typed = agent({
+  name: 'writer',
+  description: 'Writes.',
+  model: () => 'x',
+  input: z.object({ topic: z.string() }),
+  output: z.object({ words: z.number() }),
+})
 const coded = agent({ name: 'counter', description: 'Counts.', run: async (_ctx, brief) => ({ length: brief.length }) })
-const codedTyped = agent({ name: 'adder', description: 'Adds.', input: z.object({ a: z.number().default(1) }), run: (_ctx, { a }) => a + 1 })
+const codedTyped = agent({
+  name: 'adder',
+  description: 'Adds.',
+  input: z.object({ a: z.number().default(1) }),
+  run: (_ctx, { a }) => a + 1,
+})
 
 export const inferred = (): void => {
   same<NameOf<typeof text>, 'researcher'>(true)
@@ -28,7 +39,9 @@ export const inferred = (): void => {
 }
 
 const team = supervisor({
-  name: 'newsroom', model: () => 'x', workers: [text, typed],
+  name: 'newsroom',
+  model: () => 'x',
+  workers: [text, typed],
   delegation: { context: 'answers', workers: { writer: { limits: { turns: 3 } } } },
   output: z.array(z.string()),
 })
@@ -44,10 +57,15 @@ tool({ name: 'x', effect: 'sometimes', execute: () => 1 })
 export const named = (): void => {
   same<ReturnType<typeof team.team>[number], 'researcher' | 'writer'>(true)
   same<OutputOf<typeof team>, string[]>(true)
-  const search = tool({ name: 'search', input: z.object({ query: z.string() }), approval: ({ query }) => query.length > 3, execute: ({ query }, io) => `${query} ${io.key}` })
+  const search = tool({
+    name: 'search',
+    input: z.object({ query: z.string() }),
+    approval: ({ query }) => query.length > 3,
+    execute: ({ query }, io) => `${query} ${io.key}`,
+  })
   same<(typeof search)['name'], 'search'>(true)
   // @ts-expect-error the input has no such member
-  tool({ name: 'search', input: z.object({ query: z.string() }), execute: ({ topic }) => topic })
+  tool({ name: 'search', input: z.object({ query: z.string() }), execute: ({ topic }) => typeof topic })
 }
 
 export async function used(ctx: Context, runtime: Runtime): Promise<void> {

@@ -20,7 +20,7 @@ import {
 } from '../survey/index.ts'
 
 /** What looks at a folder and returns what it found. */
-export type Survey = (folder: string, options: SurveyOptions) => Promise<SurveyFindings>
+type Survey = (folder: string, options: SurveyOptions) => Promise<SurveyFindings>
 
 /** The surveys by area. Tests put others in their place. */
 export type Surveys = Readonly<Record<SurveyArea, Survey>>

@@ -23,7 +23,8 @@ export interface LogEntry {
   readonly seq: number
   readonly at: number
   readonly body: string
-  readonly blobs: readonly string[] | undefined
+  /** Long strings that were taken out of the body, by their hash. */
+  readonly blobs: ReadonlyMap<string, string> | undefined
 }
 /** Whom a row is for: an open question, an activation at work, or a run that has not ended. */
 export type Target = 'question' | 'activation' | 'run'
@@ -65,7 +66,6 @@ export interface Batch {
   readonly runs: NewRun[]
   readonly acts: ActivationId[]
   readonly log: LogEntry[]
-  readonly blobs: Map<string, string>
   readonly rows: NewRow[]
   readonly taken: { act: ActivationId; key: string }[]
   readonly questions: NewQuestion[]
@@ -96,7 +96,6 @@ export const emptyBatch = (owner: string): Batch => ({
   runs: [],
   acts: [],
   log: [],
-  blobs: new Map(),
   rows: [],
   taken: [],
   questions: [],
@@ -132,8 +131,11 @@ export class BatchWriter {
   /** Grows whenever somebody else has written; a run is checked again before the first write after that. */
   #generation = 0
   readonly #checked = new Map<RunId, number>()
+  /** Whether other connections can reach this database at all. */
+  readonly #shared: boolean
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, shared: boolean) {
+    this.#shared = shared
     this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
       keyof typeof statements,
       StatementSync
@@ -148,6 +150,7 @@ export class BatchWriter {
 
   /** True if another connection has committed since this was last asked. */
   moved(): boolean {
+    if (!this.#shared) return false
     const now = this.#dataVersion()
     const moved = now !== this.#version
     this.#version = now
@@ -162,7 +165,7 @@ export class BatchWriter {
       const moved = this.moved()
       const fenced = this.#fenced(batch)
       const existed = this.#insertRuns(batch)
-      const lost: ReadonlySet<RunId> = new Set([...fenced, ...existed])
+      const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
       const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
       this.#writeLog(batch, keep)
       const posts = batch.rows.map((row) => this.#post(row))
@@ -185,10 +188,11 @@ export class BatchWriter {
   /** Nobody else has written since a run was last checked: then nobody can have taken it over, and no query is needed. */
   #fenced(batch: Batch): RunId[] {
     const fenced: RunId[] = []
+    const created = batch.runs.length === 0 ? none : new Set(batch.runs.map((run) => run.id))
     for (const [run, epoch] of batch.epochs) {
       if (this.#checked.get(run) === this.#generation) continue
       this.#checked.set(run, this.#generation)
-      if (batch.runs.some((created) => created.id === run)) continue
+      if (created.has(run)) continue
       const row = this.#sql.epoch.get(run) as { epoch: number; owner: string | null } | undefined
       if (row?.epoch === epoch && row.owner === batch.owner) continue
       fenced.push(run)
@@ -218,8 +222,8 @@ export class BatchWriter {
       }
       s.log.run(num, entry.seq, entry.at, entry.body, entry.blobs === undefined ? null : 1)
       if (entry.blobs !== undefined) {
-        for (const hash of entry.blobs) {
-          s.blob.run(hash, batch.blobs.get(hash)!)
+        for (const [hash, body] of entry.blobs) {
+          s.blob.run(hash, body)
           s.blobUse.run(entry.run, hash)
         }
       }
@@ -301,6 +305,7 @@ export class BatchWriter {
   }
 }
 
+const none: ReadonlySet<RunId> = new Set()
 const mine = '(act = ? OR (act > ? AND act < ?))'
 const statements = {
   begin: 'BEGIN IMMEDIATE',

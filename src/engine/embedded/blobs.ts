@@ -11,24 +11,23 @@ const entryLimit = 16_384
 const stringLimit = 4_096
 const mark = '$reeve.blob'
 
-/** An entry without its long strings, and those strings by their SHA-256. Undefined if the entry is small. */
-export function pack(text: string, keep: (hash: string, body: string) => void): { body: string; hashes: string[] } | undefined {
+/** An entry without its long strings, and those strings (as JSON) by their SHA-256. Undefined if the entry is small. */
+export function pack(text: string): { readonly body: string; readonly blobs: ReadonlyMap<string, string> } | undefined {
   if (text.length <= entryLimit) return undefined
-  const hashes: string[] = []
+  const blobs = new Map<string, string>()
   const aside = (body: string): Record<string, string> => {
     const hash = createHash('sha256').update(body).digest('hex')
-    hashes.push(hash)
-    keep(hash, body)
+    blobs.set(hash, body)
     return { [mark]: hash }
   }
   const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
     if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
     // Somebody's own object with our mark is put aside whole, so that it comes back as it was.
-    if (typeof value === 'object' && value !== null && mark in value && !hashes.includes(String((value as Record<string, unknown>)[mark])))
+    if (typeof value === 'object' && value !== null && mark in value && !blobs.has(String((value as Record<string, unknown>)[mark])))
       return aside(JSON.stringify(value))
     return value
   })
-  return hashes.length === 0 ? undefined : { body, hashes }
+  return blobs.size === 0 ? undefined : { body, blobs }
 }
 
 /** The entry as it was. */

@@ -45,7 +45,10 @@ export interface Desk {
   readonly lease: Lease
   readonly effects: Effects
   readonly keeper: Keeping
-  readonly residents: { load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined }
+  readonly residents: {
+    load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined
+    unreadable(run: Run, thrown: unknown): void
+  }
   /** Runs in memory. */
   readonly runs: Map<RunId, Run>
   /** Activations that have something to deliver. */
@@ -67,6 +70,8 @@ export interface Desk {
   /** Something of this run is written with the next commit. */
   touch(run: Run): void
   schedule(): void
+  /** The store has failed for these runs: they are read again after a while. */
+  owe(runs: readonly RunId[]): void
   post(row: NewRow): Promise<PostResult>
   writeValue(write: ValueWrite): Promise<ValueResult>
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */

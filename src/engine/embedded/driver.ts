@@ -12,6 +12,7 @@ import type { Registry } from '../context.ts'
 import { Effects } from '../effects.ts'
 import type { Operation } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
+import { Alarm } from './alarm.ts'
 import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from './batch.ts'
 import type { CrashPoint, Desk, DeskOptions } from './desk.ts'
 import { Keeper } from './keeper.ts'
@@ -39,11 +40,14 @@ export class Driver implements Desk {
   readonly effects: Effects
   readonly keeper: Keeper
   readonly residents: Residents
+  readonly alarm: Alarm
   readonly runs = new Map<RunId, Run>()
   readonly ready = new Set<Activation>()
   registry: Registry | undefined
   batch: Batch
-  outbox: Operation[] = []
+  readonly outbox: Operation[] = []
+  /** Effects whose log is in the commit that is under way: they leave when it is through. */
+  #sealed: Operation[] = []
   dead = false
   /** Called after every commit and whenever the store has changed. */
   onChange: (runs: ReadonlySet<RunId> | 'all') => void = () => {}
@@ -64,8 +68,11 @@ export class Driver implements Desk {
   #scheduled = false
   #seen: number
   #failures = 0
-  #callOffTimer: (() => void) | undefined
-  #timerAt = Infinity
+  /** Runs that could not be written or read: they are tried again by and by. */
+  readonly #owed = new Set<RunId>()
+  #resting = false
+  /** The store could not say what is still this process's own: until it can, nothing is let out. */
+  #blind = false
 
   constructor(options: DeskOptions, reader: Reader, writer: Writer, lease: Lease) {
     this.options = options
@@ -75,6 +82,7 @@ export class Driver implements Desk {
     this.batch = emptyBatch(lease.id)
     this.keeper = new Keeper(this)
     this.residents = new Residents(this)
+    this.alarm = new Alarm(this)
     this.effects = new Effects(this.keeper)
     this.#seen = reader.lastInboxPosition()
   }
@@ -96,7 +104,7 @@ export class Driver implements Desk {
 
   /** True while something is left to do without the outside. */
   get busy(): boolean {
-    return this.ready.size > 0 || !isEmpty(this.batch) || this.outbox.length > 0
+    return this.ready.size > 0 || !isEmpty(this.batch) || this.outbox.length + this.#sealed.length > 0
   }
 
   async #pump(): Promise<void> {
@@ -109,10 +117,10 @@ export class Driver implements Desk {
         if (!(await this.#commit())) return
         this.#release()
         if (this.outbox.length === 0 && this.ready.size === 0) await drained()
-      } while (this.busy && performance.now() < until && !this.dead)
+      } while (this.busy && !this.#blind && performance.now() < until && !this.dead)
     } finally {
       this.#pumping = false
-      if (this.busy) this.schedule()
+      if (this.#blind ? this.ready.size > 0 || !isEmpty(this.batch) : this.busy) this.schedule()
     }
   }
 
@@ -137,6 +145,8 @@ export class Driver implements Desk {
     this.#prepare()
     const batch = this.batch
     const touched = this.#touched
+    // What comes into the outbox while the writer thread is at work depends on the next commit, not on this one.
+    this.#sealed.push(...this.outbox.splice(0))
     if (isEmpty(batch)) {
       if (this.writer.moved()) this.storeChanged()
       return true
@@ -161,17 +171,19 @@ export class Driver implements Desk {
     this.commits++
     for (const key of recordedSteps) this.effects.forget(key)
     if (this.#crash('commit.after')) return false
-    const existed = new Set(result.existed)
-    for (const run of [...result.fenced, ...result.existed]) {
-      this.residents.drop(run)
-      this.effects.forgetRun(run)
-    }
+    for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
     posts.forEach(({ resolve }, i) => resolve(result.posts[i]!))
     values.forEach(({ resolve }, i) => resolve(result.values[i]!))
-    for (const { run, resolve } of durable) resolve(existed.has(run))
+    for (const { run, resolve } of durable) resolve(result.existed.includes(run))
     for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
     this.#afterCommit(batch, touched, result)
     return true
+  }
+
+  /** It is somebody else's now. */
+  #lose(run: RunId): void {
+    this.residents.drop(run)
+    this.effects.forgetRun(run)
   }
 
   #prepare(): void {
@@ -228,7 +240,11 @@ export class Driver implements Desk {
   }
 
   #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: BatchResult): void {
-    for (const run of batch.parked) this.residents.drop(run)
+    for (const run of batch.parked) {
+      this.residents.drop(run)
+      // What came in while the writer thread was at work was given to a memory that is gone now.
+      if (this.writer.mode === 'thread' && this.reader.unreadOf(run).length > 0) this.residents.tryWake(run)
+    }
     for (const { run } of batch.ended) {
       this.residents.drop(run)
       const end = this.ends.get(run)
@@ -239,11 +255,11 @@ export class Driver implements Desk {
       const run = this.runs.get(id)
       if (run?.reload === true) {
         this.residents.drop(id)
-        this.residents.wake(id)
+        this.residents.tryWake(id)
       }
     }
     if (result.moved || batch.rows.length > 0) this.storeChanged()
-    for (const question of batch.questions) if (question.until !== null) this.armTimer(question.until)
+    for (const question of batch.questions) if (question.until !== null) this.alarm.arm(question.until)
     this.onChange(touched)
     if (batch.ended.length + batch.parked.length > 0) this.residents.adoptOrphans()
   }
@@ -254,11 +270,22 @@ export class Driver implements Desk {
     for (const { reject } of waiting) reject(error)
     for (const run of runs) this.residents.drop(run)
     this.onStoreFailure(error, runs)
+    this.owe(runs)
+  }
+
+  /** The store has failed: these runs are read again after a while, and after a longer one if it fails again. */
+  owe(runs: readonly RunId[]): void {
+    for (const run of runs) this.#owed.add(run)
+    if (this.#resting) return
+    this.#resting = true
     const delay = retryCommitMs[Math.min(this.#failures++, retryCommitMs.length - 1)]!
-    const again = setTimeout(() => {
-      for (const run of runs) this.residents.tryWake(run)
-    }, delay)
-    again.unref()
+    setTimeout(() => {
+      this.#resting = this.#blind = false
+      const owed = [...this.#owed]
+      this.#owed.clear()
+      for (const run of owed) this.residents.tryWake(run)
+      this.schedule()
+    }, delay).unref()
   }
 
   #crash(point: CrashPoint): boolean {
@@ -273,11 +300,9 @@ export class Driver implements Desk {
   }
 
   #release(): void {
-    if (this.outbox.length === 0) return
-    if (!this.lease.fresh && !this.#lookAgain()) return
-    const outbox = this.outbox
-    this.outbox = []
-    for (const op of outbox) {
+    if (this.#sealed.length === 0) return
+    if (this.#blind || (!this.lease.fresh && !this.#lookAgain())) return
+    for (const op of this.#sealed.splice(0)) {
       if (op.owner.discarded) continue
       if (op.owner.replaying) this.outbox.push(op)
       else if (this.#crash('release')) return
@@ -288,12 +313,13 @@ export class Driver implements Desk {
   /** This process stood still for longer than its lease: it finds out what is still its own before anything leaves. */
   #lookAgain(): boolean {
     try {
-      const owned = this.lease.owned([...this.runs.values()].map((run) => [run.id, run.epoch]))
-      for (const run of this.runs.keys()) if (!owned.has(run)) this.residents.drop(run)
-      this.lease.beat()
+      const owned = this.lease.lookAgain([...this.runs.values()].map((run) => [run.id, run.epoch]))
+      for (const run of this.runs.keys()) if (!owned.has(run)) this.#lose(run)
       return true
     } catch (thrown) {
       this.onStoreFailure(storeError(thrown, this.options.file), [])
+      this.#blind = true
+      this.owe([])
       return false
     }
   }
@@ -343,41 +369,20 @@ export class Driver implements Desk {
     this.onChange('all')
   }
 
-  /** One timer for the whole process. */
-  armTimer(at: number | undefined): void {
-    if (at === undefined || at >= this.#timerAt || this.registry === undefined || this.dead) return
-    this.#callOffTimer?.()
-    this.#timerAt = at
-    this.#callOffTimer = this.clock.timer(at, () => void this.#timesUp())
-  }
-
-  async #timesUp(): Promise<void> {
-    this.#timerAt = Infinity
-    if (this.dead) return
-    const due = this.reader.due(this.clock.now())
-    const posts = due.map(({ act, address }) =>
-      this.post({ act, target: 'question', key: address, kinds: undefined, body: JSON.stringify({ type: 'deadline', address }) }),
-    )
-    await Promise.allSettled(posts)
-    // A timer may fire a millisecond early: then nothing was due, and the same moment is armed again.
-    if (!this.dead) this.armTimer(this.reader.nextDeadline())
-  }
-
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
   async finish(): Promise<void> {
     this.registry = undefined
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
-    const keep = this.outbox
-    this.outbox = []
+    const keep = [...this.#sealed.splice(0), ...this.outbox.splice(0)]
     await this.effects.drain()
     for (const op of keep) op.owner.discarded = true
     while (this.ready.size > 0 && !this.dead) await this.#deliver()
-    this.outbox = []
+    this.outbox.length = 0
     if (!this.dead) await this.#commit()
   }
 
   stop(): void {
     this.dead = true
-    this.#callOffTimer?.()
+    this.alarm.stop()
   }
 }

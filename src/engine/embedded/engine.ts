@@ -135,7 +135,7 @@ export class EmbeddedEngine implements Engine {
   #sweep(): void {
     for (const run of new Set(this.#reader.unread(0).map((row) => runOf(row.act)))) this.driver.residents.tryWake(run)
     this.driver.residents.adoptOrphans()
-    this.driver.armTimer(this.#reader.nextDeadline())
+    this.driver.alarm.arm(this.#reader.nextDeadline())
   }
 
   async start(request: StartRun): Promise<{ readonly created: boolean }> {
@@ -182,9 +182,9 @@ export class EmbeddedEngine implements Engine {
     const event: JournalEvent = { type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }
     const batch = this.driver.batch
     const text = this.driver.options.redact(encode(event))
-    const packed = pack(text, (hash, body) => batch.blobs.set(hash, body))
+    const packed = pack(text)
     batch.acts.push(act)
-    batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: packed?.body ?? text, blobs: packed?.hashes })
+    batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: packed?.body ?? text, blobs: packed?.blobs })
     if (limits !== undefined)
       batch.accounts.push({ act, run: request.run, body: JSON.stringify({ limits, spent: {}, reserved: {}, ms: 0, unknown: 0 }) })
   }

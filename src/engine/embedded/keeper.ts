@@ -65,8 +65,8 @@ export class Keeper implements Keeping, EffectsHost {
     const text = desk.options.redact(encoded ?? encode(event))
     const run = this.#run(activation.id)
     if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
-    const packed = pack(text, (hash, body) => desk.batch.blobs.set(hash, body))
-    desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: packed?.body ?? text, blobs: packed?.hashes })
+    const packed = pack(text)
+    desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: packed?.body ?? text, blobs: packed?.blobs })
     if (event.type === 'step.settled') desk.recordedSteps.push(`${activation.id}:${event.address}`)
     desk.touch(run)
     desk.schedule()
@@ -218,7 +218,13 @@ export class Keeper implements Keeping, EffectsHost {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
     const id = op.id as ActivationId
-    const known = op.fresh ? undefined : (run.activations.get(id) ?? this.#settledOrLoaded(run, op))
+    let known: Activation | 'settled' | undefined
+    try {
+      known = op.fresh ? undefined : (run.activations.get(id) ?? this.#settledOrLoaded(run, op))
+    } catch (thrown) {
+      // Not the leader's failure: the run stops where it is until its journal can be read.
+      return this.#desk.residents.unreadable(run, thrown)
+    }
     if (known === 'settled') return
     if (known !== undefined) {
       if (known.outcome !== undefined) this.#workerEnded(op, known.outcome, known.usage)
@@ -315,7 +321,7 @@ export class Keeper implements Keeping, EffectsHost {
       run.out.delete(op)
       leave(this.#desk, activation)
     }
-    run.held = run.held.filter((op) => op.owner !== activation)
+    if (run.held.length > 0) run.held = run.held.filter((op) => op.owner !== activation)
     if (activation.asked && !recorded) this.#desk.batch.closedActs.push(activation.id)
     if (activation.id === rootActivation(run.id)) {
       run.ended = true

@@ -3,7 +3,7 @@
  *
  * Owns: the process's identity, its heartbeat, finding owners that are dead, claiming runs. Does not own: fencing of writes (batch.ts).
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { newId, type Clock, type RunId } from '../../core/index.ts'
@@ -16,15 +16,28 @@ function read(path: string): string | undefined {
   }
 }
 
-/** This boot of this machine, so that a pid of another machine or of before a restart is not taken for ours. */
-function bootId(): string {
-  return `${hostname()}:${read('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown-boot'}`
+/** Where pids mean the same processes: two containers of one machine share its boot and may share its name, but not their pids. */
+function pidSpace(): string {
+  try {
+    return readlinkSync('/proc/self/ns/pid')
+  } catch {
+    return ''
+  }
 }
 
-/** When a process started (clock ticks since boot, proc(5) field 22); undefined if there is no such process or no way to know. */
+/** This boot of this machine, so that a pid of another machine or of before a restart is not taken for ours. */
+function bootId(): string {
+  return `${hostname()}:${pidSpace()}:${read('/proc/sys/kernel/random/boot_id')?.trim() ?? 'unknown-boot'}`
+}
+
+/**
+ * When a process started (clock ticks since boot, proc(5) field 22); undefined if there is no such process or no way to know.
+ * One that has died and that its parent has not asked about yet (a zombie) is none.
+ */
 function startOf(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`)
-  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return fields?.[0] === 'Z' || fields?.[0] === 'X' ? undefined : fields?.[19]
 }
 
 interface ProcessRow {
@@ -44,6 +57,8 @@ export class Lease {
   readonly #sql: Record<keyof typeof statements, StatementSync>
   readonly #db: DatabaseSync
   #until = 0
+  /** It stood still for longer than its lease and has not looked since what is left to it. A heartbeat alone does not change that. */
+  #suspect = false
 
   constructor(db: DatabaseSync, clock: Clock, leaseMs: number) {
     this.#db = db
@@ -57,13 +72,23 @@ export class Lease {
 
   /** Whether this process may believe that its runs are its own. False after it stood still for longer than the lease: then it must look first. */
   get fresh(): boolean {
-    return this.#clock.now() < this.#until
+    return !this.#suspect && this.#clock.now() < this.#until
   }
 
-  /** Tells the others that this process lives. */
+  /** Tells the others that this process lives. The lease counts from before the row is written: that may take its time. */
   beat(): void {
-    this.#until = this.#clock.now() + this.#leaseMs
-    this.#sql.beat.run(this.id, this.#host, process.pid, this.#started, this.#until)
+    const now = this.#clock.now()
+    if (this.#until !== 0 && now >= this.#until) this.#suspect = true
+    this.#sql.beat.run(this.id, this.#host, process.pid, this.#started, now + this.#leaseMs)
+    this.#until = now + this.#leaseMs
+  }
+
+  /** After standing still: takes the lease again, and only then looks which of these runs are still this process's own. */
+  lookAgain(runs: Iterable<[RunId, number]>): Set<RunId> {
+    this.beat()
+    const owned = this.#owned(runs)
+    this.#suspect = false
+    return owned
   }
 
   /** Due for another heartbeat. */
@@ -89,13 +114,12 @@ export class Lease {
 
   /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
   claim(run: RunId): number | undefined {
-    if (!this.fresh) this.beat()
+    if (this.#clock.now() >= this.#until) this.beat()
     const row = this.#sql.claim.get(this.id, run, this.id) as { epoch: number } | undefined
     return row?.epoch
   }
 
-  /** Which of these runs are still this process's own. */
-  owned(runs: Iterable<[RunId, number]>): Set<RunId> {
+  #owned(runs: Iterable<[RunId, number]>): Set<RunId> {
     const owned = new Set<RunId>()
     for (const [run, epoch] of runs) {
       const row = this.#sql.held.get(run) as { owner: string | null; epoch: number } | undefined

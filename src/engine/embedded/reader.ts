@@ -139,7 +139,8 @@ export class Reader {
   #summary(row: RunRow): RunSummary {
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
     const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: this.#status(row), caller, createdAt: row.created }
-    return row.ended === null ? base : { ...base, endedAt: row.ended }
+    if (row.ended !== null) return { ...base, endedAt: row.ended }
+    return row.stuck === null ? base : { ...base, reason: row.stuck }
   }
 
   #status(row: RunRow): RunStatus {

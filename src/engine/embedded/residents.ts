@@ -55,7 +55,9 @@ export class Residents {
     try {
       this.wake(id)
     } catch (thrown) {
-      this.#desk.onStoreFailure(storeError(thrown, this.#desk.options.file), [id])
+      const error = storeError(thrown, this.#desk.options.file)
+      this.#desk.onStoreFailure(error, [id])
+      if (error.retryable) this.#desk.owe([id])
     }
   }
 
@@ -77,7 +79,7 @@ export class Residents {
     try {
       this.load(run, rootActivation(id), [])
     } catch (thrown) {
-      this.#unreadable(run, thrown)
+      this.unreadable(run, thrown)
       return undefined
     }
     if (row.stuck !== null) this.#desk.batch.stuck.push({ run: id, reason: null })
@@ -90,10 +92,14 @@ export class Residents {
     return run
   }
 
-  /** A journal that cannot be read stops this run only. It says why and waits for somebody. */
-  #unreadable(run: Run, thrown: unknown): void {
+  /** A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in a moment. */
+  unreadable(run: Run, thrown: unknown): void {
     const error = storeError(thrown, this.#desk.options.file)
     this.drop(run.id)
+    if (error.retryable) {
+      this.#desk.onStoreFailure(error, [run.id])
+      return this.#desk.owe([run.id])
+    }
     this.#desk.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
     this.#desk.batch.parked.push(run.id)
     this.#desk.batch.epochs.set(run.id, run.epoch)

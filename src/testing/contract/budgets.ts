@@ -1,7 +1,7 @@
 /** Contract: accounts. Reserved before an effect, settled when its end is known, over the whole tree, never above the limit (DESIGN §3.3). */
 import assert from 'node:assert/strict'
 import { completed, type Json, type Outcome } from '../../core/index.ts'
-import type { Context, StepOptions } from '../../engine/index.ts'
+import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import { ended, gate, question, step, until, type Play } from './stage.ts'
 
 /** Reserves `tokens`; says that it used `used`, or nothing at all. */
@@ -14,7 +14,7 @@ const spend = (tokens: number, used?: number): StepOptions => ({
 
 const word = (outcome: Outcome): Json => (outcome.status === 'failed' ? outcome.failure.code : outcome.status)
 
-async function spends(ctx: Context, name: string, effect: () => Json | Promise<Json>, options: StepOptions): Promise<Json> {
+async function spends(ctx: Context, name: string, effect: (io: StepIO) => Json | Promise<Json>, options: StepOptions): Promise<Json> {
   return word(await ended(ctx, ctx.begin(name, effect, options)))
 }
 
@@ -41,7 +41,7 @@ export const budgetCases: readonly Play[] = [
     name: 'what is in flight counts: the tree never reserves more than the limit',
     async play(stage) {
       const wait = gate()
-      stage.agent('worker', async (ctx) => spends(ctx, 's', wait.effect as never, spend(40, 10)))
+      stage.agent('worker', async (ctx) => spends(ctx, 's', wait.effect, spend(40, 10)))
       stage.agent('lead', async (ctx) => {
         const workers = Array.from({ length: 5 }, () => ctx.scope('w').start('worker', null))
         const words: Json[] = []

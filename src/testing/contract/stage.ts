@@ -38,7 +38,7 @@ export interface Play {
 
 export type Body = (ctx: Context, input: Json) => Promise<Json | Outcome>
 
-const patienceMs = 5_000
+const patienceMs = 2_000
 
 /** Waits until a condition holds. Rejects with `what` if it does not within five seconds of real time. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -86,7 +86,7 @@ class Journal {
   /** A step's recorded value names the call it came from: an older epoch must not record after a newer one of another process. */
   #step(id: string, entry: Entry): void {
     this.settled++
-    const nonce = /~(\d+)$/.exec(String(entry.outcome?.output ?? ''))?.[1]
+    const nonce = /~(\d+)"$/.exec(JSON.stringify(entry.outcome?.output ?? null))?.[1]
     if (nonce === undefined) return
     const call = this.#done[Number(nonce)]
     const run = /^act_([^>]+)/.exec(id)?.[1] ?? ''

@@ -20,7 +20,7 @@ export async function expectations(): Promise<Expected> {
     await engine.start({ run, agent, version: '1', input: null })
     const end = engine.outcome(run)
     let ended = false
-    void end.finally(() => (ended = true))
+    const noted = end.finally(() => (ended = true))
     const answered = new Set<string>()
     while (!ended) {
       for (const question of await engine.questions()) {
@@ -31,7 +31,7 @@ export async function expectations(): Promise<Expected> {
       }
       await new Promise((resolve) => setImmediate(resolve))
     }
-    found.set(agent, { outcome: plain(JSON.stringify((await end).outcome)), once: once.sort() })
+    found.set(agent, { outcome: plain(JSON.stringify((await noted).outcome)), once: once.sort() })
     await engine.close()
   }
   return found

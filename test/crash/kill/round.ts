@@ -4,7 +4,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { RunId } from '../../../src/core/index.ts'
+import type { ActivationId, RunId } from '../../../src/core/index.ts'
 import { audit } from './audit.ts'
 import { Operator, patiently } from './operator.ts'
 import type { Dice } from './random.ts'
@@ -45,6 +45,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 export type Expected = ReadonlyMap<string, { readonly outcome: string; readonly once: readonly string[] }>
 
 export interface RoundOptions {
+  readonly number: number
   readonly file: string
   readonly socket: string
   readonly world: World
@@ -63,25 +64,27 @@ export class Round {
   readonly #agents = new Map<string, string>()
   readonly #open = new Set<string>()
   readonly #ups = new Map<number, () => void>()
+  readonly #leave: () => void
   #over = false
 
   constructor(options: RoundOptions) {
     this.#o = options
     this.#operator = new Operator(options.file, options.world, options.plan.durability)
     const { reader } = this.#operator.engine.driver
-    options.world.recorded = (key) => {
+    const recorded = (key: string): boolean | undefined => {
+      if (!this.#agents.has(runOfKey(key))) return undefined
       const { activation, address } = partsOfKey(key)
-      for (const { event } of reader.activation(activation as Parameters<typeof reader.activation>[0])) if (event.type === 'step.settled' && event.address === address) return true
+      for (const { event } of reader.activation(activation as ActivationId)) if (event.type === 'step.settled' && event.address === address) return true
       return false
     }
-    options.world.onUp = (pid) => this.#ups.get(pid)?.()
+    this.#leave = options.world.join({ recorded, onUp: (pid) => this.#ups.get(pid)?.() })
   }
 
   async run(): Promise<void> {
     const { figures, plan } = this.#o
     for (let k = 0; k < plan.runs; k++) {
       const agent = k % 3 === 2 ? 'traveller' : 'leader'
-      const run = `r${figures.rounds}x${k}`
+      const run = `r${this.#o.number}x${k}`
       this.#agents.set(run, agent)
       this.#open.add(run)
       await this.#operator.start(run, agent)
@@ -90,6 +93,7 @@ export class Round {
     await this.#untilEnded()
     this.#over = true
     await Promise.all(slots)
+    this.#leave()
     await this.#operator.engine.close()
     this.#audit()
     figures.rounds++

@@ -100,7 +100,7 @@ const agents = { leader, researcher, listener, writer, cashier, traveller, guide
 
 /** All agents, reaching the outside by `reach`. */
 export function scenario(reach: Reach): Registry {
-  const list = Object.entries(agents).map(([name, run]): Orchestration => ({ name, version: '1', run: async (ctx, input) => completed(await (run as (c: Context, r: Reach, i: Json) => Promise<Json>)(ctx, reach, input)) }))
+  const list = Object.entries(agents).map(([name, run]): Orchestration => ({ name, version: '1', run: async (ctx, input) => completed(await run(ctx, reach, input)) }))
   const byName = new Map(list.map((one) => [one.name, one]))
   return { find: (name, version) => (version === undefined || version === '1' ? byName.get(name) : undefined), onMissingVersion: 'move' }
 }

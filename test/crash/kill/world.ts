@@ -22,6 +22,13 @@ export interface Done extends Call {
   readonly nonce: number
 }
 
+/** A store whose runs reach this world. */
+export interface Store {
+  /** Says whether the end of a step is in the journal; undefined for a step of another store's run. */
+  recorded(key: string): boolean | undefined
+  onUp(pid: number): void
+}
+
 export class World {
   /** Everything that was done, by nonce. */
   readonly done: Done[] = []
@@ -36,9 +43,7 @@ export class World {
   readonly #sockets = new Set<Socket>()
   readonly #dice: Dice
   readonly #server: Server
-  /** Says whether the end of a step is in the journal. */
-  recorded: (key: string) => boolean = () => false
-  onUp: (pid: number) => void = () => {}
+  readonly #stores = new Set<Store>()
 
   constructor(seed: number) {
     this.#dice = new Dice(seed)
@@ -47,6 +52,20 @@ export class World {
 
   listen(path: string): Promise<void> {
     return new Promise((resolve) => this.#server.listen(path, resolve))
+  }
+
+  /** Takes a store in; returns how to let it go. */
+  join(store: Store): () => void {
+    this.#stores.add(store)
+    return () => this.#stores.delete(store)
+  }
+
+  #recorded(key: string): boolean {
+    for (const store of this.#stores) {
+      const recorded = store.recorded(key)
+      if (recorded !== undefined) return recorded
+    }
+    return false
   }
 
   close(): void {
@@ -78,7 +97,10 @@ export class World {
   }
 
   #hear(socket: Socket, said: Said): void {
-    if ('up' in said) return this.onUp(said.pid)
+    if ('up' in said) {
+      for (const store of this.#stores) store.onUp(said.pid)
+      return
+    }
     const answer = this.#do(said)
     // Half of the answers take a while, so that processes die between the deed and its record.
     const delay = this.#dice.next() < 0.5 ? 0 : this.#dice.between(1, 25)
@@ -92,14 +114,14 @@ export class World {
     const newest = this.#epochs.get(run) ?? 0
     if (call.epoch < newest) {
       this.refused++
-      if (this.recorded(call.key)) this.refusedRecorded++
+      if (this.#recorded(call.key)) this.refusedRecorded++
       return { refused: `epoch ${call.epoch} is over, ${newest} was seen` }
     }
     this.#epochs.set(run, call.epoch)
     const holder = this.#holders.get(`${run} ${call.epoch}`)
     if (holder !== undefined && holder !== call.pid) this.violations.push(`two processes held ${run} in epoch ${call.epoch}`)
     this.#holders.set(`${run} ${call.epoch}`, call.pid)
-    if (this.recorded(call.key)) this.violations.push(`begun again though its end is recorded: ${call.key}`)
+    if (this.#recorded(call.key)) this.violations.push(`begun again though its end is recorded: ${call.key}`)
     const done: Done = { ...call, nonce: this.done.length }
     this.done.push(done)
     if (call.kind === 'once') {

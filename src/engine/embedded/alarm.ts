@@ -1,0 +1,46 @@
+/**
+ * The alarm: one timer for the whole process, set to the nearest deadline of the store.
+ *
+ * Owns: when the process looks at deadlines. Does not own: what a deadline does; it competes as an inbox row with the answer (K2).
+ */
+import type { Desk } from './desk.ts'
+
+/** After deadlines could not be posted, because the store did not take them. Milliseconds. */
+const againMs = 1_000
+
+export class Alarm {
+  readonly #desk: Desk
+  #callOff: (() => void) | undefined
+  #at = Infinity
+
+  constructor(desk: Desk) {
+    this.#desk = desk
+  }
+
+  /** Rings at this moment, unless it is to ring before. */
+  arm(at: number | undefined): void {
+    if (at === undefined || at >= this.#at || this.#desk.registry === undefined || this.#desk.dead) return
+    this.#callOff?.()
+    this.#at = at
+    this.#callOff = this.#desk.clock.timer(at, () => {
+      this.#at = Infinity
+      this.#ring().catch(() => this.arm(this.#desk.clock.now() + againMs))
+    })
+  }
+
+  async #ring(): Promise<void> {
+    if (this.#desk.dead) return
+    const due = this.#desk.reader.due(this.#desk.clock.now())
+    await Promise.all(
+      due.map(({ act, address }) =>
+        this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: JSON.stringify({ type: 'deadline', address }) }),
+      ),
+    )
+    // A timer may fire a millisecond early: then nothing was due, and the same moment is armed again.
+    if (!this.#desk.dead) this.arm(this.#desk.reader.nextDeadline())
+  }
+
+  stop(): void {
+    this.#callOff?.()
+  }
+}

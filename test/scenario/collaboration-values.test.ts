@@ -1,0 +1,104 @@
+/** Values that agents of a run share: spec collaboration 77 to 82, through `ctx.values`. */
+import { expect, test } from 'vitest'
+import { agent, delegate, tool } from '../../src/agent/index.ts'
+import type { Json, JsonObject } from '../../src/core/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
+import { calls, delegates, runtimeOf, scripted, store, told } from './team.ts'
+
+const count = (value: Json): Json => ((value as number | null) ?? 0) + 1
+
+/** Reads some values. */
+const reader = agent({
+  name: 'reader',
+  description: 'Reads values.',
+  run: async (ctx) => {
+    const values: Record<string, Json> = {}
+    for (const key of ['a', 'b', 'k', 'k2']) values[key] = await ctx.values.get(key)
+    return values
+  },
+})
+
+test('collaboration 77: a leader, its workers side by side, and a tool that is orchestration share values both ways', async () => {
+  const writer = agent({ name: 'writer', description: 'Writes k2.', run: async (ctx) => ctx.values.update('k2', () => 'from the writer') })
+  const note = tool({
+    name: 'note',
+    input: { type: 'object', properties: {} },
+    run: (ctx) => ctx.values.update('k', () => 'from the tool'),
+  })
+  const lead = scripted(calls(['note', {}]), delegates(['writer', 'x']), delegates(['reader', 'x'], ['reader', 'y']), 'final')
+  const boss = supervisor({ name: 'boss', model: lead, workers: [reader, writer], tools: [note] })
+  const runtime = await runtimeOf([boss])
+  await runtime.run(boss, 'go', { values: { a: 1 } })
+  const seen = { a: 1, b: null, k: 'from the tool', k2: 'from the writer' }
+  expect(told(lead.prompts[3])).toEqual([seen, seen])
+})
+
+test('collaboration 78: whoever changes what was read changes no value', async () => {
+  const root = agent({
+    name: 'root',
+    run: async (ctx) => {
+      const list = (await ctx.values.update('list', () => [{ n: 1 }])) as JsonObject[]
+      const read = (await ctx.values.get('list')) as { n: number }[]
+      for (const each of [list as unknown as { n: number }[], read]) {
+        each[0]!.n = 99
+        each.push({ n: 2 })
+      }
+      return ctx.values.get('list')
+    },
+  })
+  const runtime = await runtimeOf([root])
+  expect(await runtime.run(root, 'go')).toMatchObject({ status: 'completed', output: [{ n: 1 }] })
+})
+
+test('collaboration 79: values of one run are not those of another', async () => {
+  const runtime = await runtimeOf([reader])
+  expect(await runtime.run(reader, 'go', { values: { a: 1 } })).toMatchObject({ output: { a: 1, b: null } })
+  expect(await runtime.run(reader, 'go')).toMatchObject({ output: { a: null, b: null } })
+})
+
+test('collaboration 80: values given for the next run of a session go over those that were kept, also after a restart', async () => {
+  const first = await runtimeOf([reader], { store: store() })
+  await first.run(reader, 'go', { session: 'ses_1', values: { a: 1, b: 1 } })
+  await first.close()
+  const second = await runtimeOf([reader], { store: store() })
+  expect(await second.run(reader, 'go', { session: 'ses_1', values: { a: 2 } })).toMatchObject({ output: { a: 2, b: 1 } })
+})
+
+test('collaboration 81: a hundred workers side by side, each with a key of its own and one they share: nothing is lost', async () => {
+  const names = Array.from({ length: 100 }, (_, i) => `own${i}`)
+  const one = agent({
+    name: 'one',
+    description: 'Counts.',
+    run: async (ctx, key) => {
+      await ctx.values.update(key, () => key)
+      return ctx.values.update('shared', count)
+    },
+  })
+  const root = agent({
+    name: 'root',
+    workers: [one],
+    run: async (ctx) => {
+      const outcomes = await Promise.all(names.map((name) => delegate(ctx, one, name)))
+      const kept = await Promise.all(names.map((name) => ctx.scope(name).values.get(name)))
+      return {
+        shared: await ctx.values.get('shared'),
+        kept,
+        returned: outcomes.map((outcome) => (outcome.status === 'completed' ? outcome.output : -1)),
+      }
+    },
+  })
+  const runtime = await runtimeOf([root])
+  const outcome = await runtime.run(root, 'go')
+  expect(outcome).toMatchObject({ status: 'completed', output: { shared: 100, kept: names } })
+  const { returned } = (outcome as unknown as { output: { returned: number[] } }).output
+  expect(returned.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i + 1))
+})
+
+test('collaboration 82: braces and dollars in instructions are only text, whatever values there are', async () => {
+  const instructions = 'Answer as {"a": {a}, "b": ${b}} and \\frac{1}{2}. {{a}}'
+  const model = scripted('{}')
+  const root = agent({ name: 'root', model, instructions })
+  const runtime = await runtimeOf([root])
+  await runtime.run(root, 'go', { values: { a: 1, b: 2 } })
+  expect(model.prompts[0]![0]).toEqual({ role: 'system', content: instructions })
+})
