@@ -7,7 +7,7 @@
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
  */
 import { addUsage, cancelled, failed, failure, failureFrom, type ActivationId, type Json, type Outcome, type Usage } from '../core/index.ts'
-import type { ArrivalEvent, AskOpened, CancelReceived, Charge, JournalEvent } from '../journal/index.ts'
+import type { ArrivalEvent, AskOpened, CancelReceived, CommandEvent, JournalEvent } from '../journal/index.ts'
 import { Cancelled, type Arrival, type Context, type Matcher, type StepOptions } from './context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import type { Command, Host } from './host.ts'
@@ -25,7 +25,10 @@ export class Activation implements Owner, Verbs {
   clock: number
   stuck: string | undefined
   discarded = false
+  /** How it ended, as soon as that is certain. */
   outcome: Outcome | undefined
+  /** Its last word is in the log. */
+  over = false
   usage: Usage = []
   readonly operations = new Map<string, Operation>()
   /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
@@ -38,6 +41,9 @@ export class Activation implements Owner, Verbs {
   #started = false
   #bodyless = false
   #restarting: { state: Json } | undefined
+  /** What was open when it ended, and the workers among it that have not ended yet. */
+  #open: readonly string[] = []
+  readonly #leaving = new Set<string>()
 
   constructor(host: Host, birth: Birth) {
     this.host = host
@@ -53,6 +59,7 @@ export class Activation implements Owner, Verbs {
   restore(seq: number, at: number, event: JournalEvent): void {
     this.#log.fold(seq, at, event)
     if (event.type === 'agent.moved') this.version = event.to
+    if (event.type === 'activation.restarted') this.usage = this.#log.spent
   }
 
   get seq(): number {
@@ -88,8 +95,10 @@ export class Activation implements Owner, Verbs {
   }
 
   arrive(event: ArrivalEvent, text?: string, row?: string): void {
-    if (this.discarded || this.outcome !== undefined) return
+    if (this.discarded) return
+    if (this.outcome !== undefined) return this.#afterEnd(event, row)
     if (event.type === 'cancel.received') {
+      this.stuck = undefined
       if (this.#log.cancelled) {
         if (row !== undefined) this.taken.push(row)
         return
@@ -211,31 +220,33 @@ export class Activation implements Owner, Verbs {
     if (claimed === undefined && command.op === 'step' && claimable(command.effect) && options?.aliases === undefined)
       this.#checkDivergence(address)
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? { ...command, address }
+    const event = claimed?.known.event ?? this.#admit({ ...command, address } as CommandEvent)
     const operation = openOperation(this, event, claimed?.known, options)
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
   }
 
+  /** Sets aside what the command needs. If that does not fit, the intent itself says so, and no process will ever run it. */
+  #admit(event: CommandEvent): CommandEvent {
+    if (event.op !== 'step' || event.reserve === undefined) return event
+    const refused = this.host.reserve(this, event.reserve)
+    return refused === undefined ? event : { ...event, refused }
+  }
+
   #checkDivergence(address: string): void {
+    // What it asks for will be stopped before it is let out: nobody needs to say what became of the rest.
+    if (this.#log.cancelled) return
     const obstacles = this.#log.obstacles(address)
     if (obstacles.length === 0) return
     this.stuck = `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which nobody has asked for`
     this.host.openDivergence(this, address, obstacles)
   }
 
-  letOut(operation: Operation, charge: Charge | undefined): void {
+  letOut(operation: Operation): void {
     if (operation.endRecorded) return
-    if (operation.fresh && charge !== undefined) {
-      const refusal = this.host.reserve(this, charge)
-      if (refusal !== undefined) {
-        operation.reserved = undefined
-        this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(refusal) })
-        return
-      }
-    }
-    if (operation.effect === 'once' && !operation.fresh && !this.host.inFlight(operation)) {
+    if (operation.refused !== undefined) this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
+    else if (operation.effect === 'once' && !operation.fresh && !this.host.inFlight(operation)) {
       const isNew = operation.doubt === undefined
       if (isNew) operation.doubt = ++operation.rounds
       this.host.openDoubt(operation, isNew)
@@ -282,6 +293,8 @@ export class Activation implements Owner, Verbs {
     const orchestration = this.host.orchestration(this)
     if (orchestration === undefined) {
       this.#bodyless = true
+      // A cancel needs no code; there is nothing it could undo.
+      if (this.#log.cancelled) this.stuck = undefined
       return
     }
     for (const known of this.#log.open.splice(0)) this.#carryOver(known)
@@ -309,8 +322,8 @@ export class Activation implements Owner, Verbs {
     this.#restarting = undefined
     const open: Carried[] = []
     for (const operation of this.operations.values()) {
-      if (operation.ended) this.operations.delete(operation.address)
-      else if (operation.kind !== 'step') open.push({ address: operation.address, op: operation.kind })
+      if (operation.ended) continue
+      if (operation.kind !== 'step') open.push({ address: operation.address, op: operation.kind })
       else {
         operation.stopped = 'its activation restarts'
         this.host.abort(operation)
@@ -356,26 +369,43 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
+  /** Nothing of what it does counts any more. What is open is stopped. */
   #finish(outcome: Outcome): void {
-    if (this.discarded) return
+    if (this.discarded || this.outcome !== undefined) return
     this.outcome = outcome
     const open: string[] = []
     for (const operation of this.operations.values()) {
       if (operation.ended || operation.type === 'timer.set') continue
       open.push(operation.address)
-      if (operation.stopped === undefined && operation.kind !== 'ask') this.stop(operation.id, 'its leader has ended')
+      if (operation.kind === 'worker' && !operation.endRecorded) this.#leaving.add(operation.address)
       if (operation.reserved !== undefined) this.host.settle(this, operation.reserved, undefined)
     }
+    this.#open = open
+    if (this.#log.outcome !== undefined) this.#leaving.clear()
+    for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#afterEnd(live.event, live.row)
+    for (const address of open) if (this.operations.get(address)?.kind !== 'ask') this.stop(this.operations.get(address)!.id, 'its leader has ended')
+    this.#lastWord()
+  }
+
+  /** After its end only the ends of workers count: they are not recorded here, but an activation's last word comes after theirs (K7). */
+  #afterEnd(event: ArrivalEvent, row: string | undefined): void {
+    if (row !== undefined) this.taken.push(row)
+    if (this.over || event.type !== 'worker.settled' || !this.#leaving.delete(event.address)) return
+    if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
+    this.#lastWord()
+  }
+
+  #lastWord(): void {
+    if (this.#leaving.size > 0 || this.over) return
+    this.over = true
     const recorded = this.#log.outcome
     if (recorded === undefined) {
       const usage = this.usage.length === 0 ? {} : { usage: this.usage }
-      const text = this.host.append(
-        this,
-        { type: 'activation.settled', outcome, ...usage, ...(open.length === 0 ? {} : { open }) },
-        Math.max(this.clock, this.host.now()),
-      )
+      const open = this.#open.length === 0 ? {} : { open: this.#open }
+      const at = Math.max(this.clock, this.host.now())
+      const text = this.host.append(this, { type: 'activation.settled', outcome: this.outcome!, ...usage, ...open }, at)
       this.outcome = (JSON.parse(text) as { outcome: Outcome }).outcome
     }
-    this.host.settled(this, recorded ?? this.outcome, this.usage, recorded !== undefined)
+    this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)
   }
 }

@@ -39,8 +39,17 @@ export class Cancellation {
     return true
   }
 
+  /** Undoes everything. One that fails does not keep the others from running; the first failure is thrown at the end. */
   async undo(context: Context): Promise<void> {
-    for (const { name, undo } of this.#compensations.reverse()) await undo(context.scope(name))
+    const thrown: unknown[] = []
+    for (const { name, undo } of this.#compensations.reverse()) {
+      try {
+        await undo(context.scope(name))
+      } catch (error) {
+        thrown.push(error)
+      }
+    }
+    if (thrown.length > 0) throw thrown[0]
   }
 
   /** A cancel by a limit ends as `limited`, any other as `cancelled`. */

@@ -3,7 +3,7 @@
  *
  * Owns: the record of one operation in memory and how its address is built (persistent format, K4).
  */
-import { childActivation, type ActivationId, type Json, type OpId, type Outcome } from '../core/index.ts'
+import { childActivation, type ActivationId, type Failure, type Json, type OpId, type Outcome } from '../core/index.ts'
 import type { ArrivalEvent, Charge, CommandEvent, EffectClass } from '../journal/index.ts'
 import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from './context.ts'
@@ -100,8 +100,8 @@ export function openOperation(
     stopped: undefined,
     run: undefined,
     options,
-    reserved: step?.reserve,
-    abort: undefined,
+    reserved: step?.refused === undefined ? step?.reserve : undefined,
+    refused: step?.refused,
     attempts: known?.attempts ?? 0,
     doubt: known?.doubt,
     rounds: known?.rounds ?? 0,

@@ -15,7 +15,7 @@ import {
   type MessageId,
   type OpId,
 } from '../core/index.ts'
-import type { AskOpened, Charge } from '../journal/index.ts'
+import type { AskOpened } from '../journal/index.ts'
 import type {
   Arrival,
   AskOptions,

@@ -42,7 +42,7 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
 export class Waits {
   #byId = new Map<string, Waiter>()
   #any: Waiter[] = []
-  readonly #kept = new Map<string, Arrival>()
+  #kept: Map<string, Arrival> | undefined
 
   /** How many verbs are pending. */
   get pending(): number {
@@ -50,7 +50,7 @@ export class Waits {
   }
   /** What arrived and was not read. */
   get unread(): readonly Arrival[] {
-    return [...this.#kept.values()]
+    return [...(this.#kept?.values() ?? [])]
   }
 
   /** Gives an arrival to who waits for it, or keeps it. `offered`: predicates may have it, too. True: somebody was resumed. */
@@ -66,12 +66,13 @@ export class Waits {
       this.#any.splice(i, 1)[0]!.resolve(arrival)
       return true
     }
-    this.#kept.set(arrival.id, arrival)
+    ;(this.#kept ??= new Map()).set(arrival.id, arrival)
     return false
   }
 
   /** Takes what has arrived already, if it matches. `begun`: the code has begun the operation that this belongs to. */
   take(match: Matcher | undefined, begun: (arrival: Arrival) => boolean): Arrival | undefined {
+    if (this.#kept === undefined) return undefined
     let found: Arrival | undefined
     if (typeof match === 'string') found = this.#kept.get(match)
     else {
@@ -105,6 +106,6 @@ export class Waits {
   clear(): void {
     this.#byId.clear()
     this.#any = []
-    this.#kept.clear()
+    this.#kept = undefined
   }
 }

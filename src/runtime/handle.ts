@@ -153,7 +153,8 @@ async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | un
     if (hasEnded(status)) return undefined
     if (status === 'waiting' || status === 'paused' || status === 'stuck') {
       const questions = await engine.questions({ run })
-      if (status !== 'waiting' || questions.length > 0) return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
+      if (status !== 'waiting' || questions.length > 0)
+        return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
     }
     await changedOrLater(engine, run, position)
     position = (await engine.read(run, position)).at(-1)?.position ?? position

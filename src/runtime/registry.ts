@@ -16,8 +16,11 @@ export interface Agents extends Registry {
   require(agent: Agent | string): Agent
 }
 
-/** Registers the agents and everything they can reach. Throws (`team.invalid` and its like) with every problem of every agent in one message. */
-export function registerAgents(given: readonly Agent[], onMissingVersion: 'move' | 'park'): Agents {
+/**
+ * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them. Throws (`team.invalid` and its like) with every problem of every agent
+ * in one message.
+ */
+export function registerAgents(given: readonly Agent[], earlier: readonly Agent[], onMissingVersion: 'move' | 'park'): Agents {
   const byName = new Map<string, Map<string, Agent>>()
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents)
@@ -28,6 +31,7 @@ export function registerAgents(given: readonly Agent[], onMissingVersion: 'move'
       byName.set(agent.name, versions)
     }
   }
+  for (const agent of earlier) register([agent])
   register(given)
   const made = new WeakMap<Agent, Orchestration>()
   const lookUp = (name: string, version?: string): Agent | undefined => {

@@ -32,6 +32,8 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly engine?: Engine
   /** Agents to register; everything they can reach is registered with them. */
   readonly agents?: readonly Agent[]
+  /** Earlier versions of agents, for runs that began with them and are to end with them. Oldest first. Default: none. */
+  readonly earlier?: readonly Agent[]
   /** False: read, decide and control, without running anything. Default true. */
   readonly drive?: boolean
   /** What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default `move`. */
@@ -69,8 +71,8 @@ export interface Runtime extends AsyncDisposable {
 
 /** Opens a store and begins to run what is in it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const { store = ':memory:', engine: given, agents = [], drive = true, onMissingVersion = 'move', ...embedded } = options
-  const registry = registerAgents(agents, onMissingVersion)
+  const { store = ':memory:', engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
+  const registry = registerAgents(agents, earlier, onMissingVersion)
   const engine = given ?? (await openEmbedded({ file: store, ...embedded }))
   if (drive) engine.drive(registry)
   return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)

@@ -27,7 +27,7 @@ const { values: args } = parseArgs({
 
 const budget = Number(args.kills)
 const seed = Number(args.seed)
-const plan: Plan = { runs: Number(args.runs), leaseMs: 400, durability: args.durability as Plan['durability'], writer: args.writer as Plan['writer'], patienceMs: 30_000 }
+const plan: Plan = { runs: Number(args.runs), leaseMs: 400, durability: args.durability as Plan['durability'], writer: args.writer as Plan['writer'], tortureMs: 6_000, patienceMs: 20_000 }
 const figures: Figures = { kills: 0, killsAtStart: 0, freezes: 0, rounds: 0, runs: 0, entries: 0, steps: 0, done: 0, repeated: 0, doubts: 0, decided: 0, refused: 0, refusedRecorded: 0 }
 const problems: Problems = { lost: [], journal: [], once: [], epoch: [], outcome: [], operator: [] }
 const promises: Record<keyof Problems, string> = {

@@ -1,25 +1,69 @@
-/** delegation 10 on a live runtime: the roster changes between runs. */
+/** Who works for a leader, and in which version: spec team C38, C39, collaboration 24, delegation 88. */
 import { expect, test } from 'vitest'
-import { agent, createRuntime, supervisor } from '../../src/index.ts'
+import { agent, tool } from '../../src/agent/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
+import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
-test('delegation 10: a worker added while the runtime is open works in the next run, one that was removed does not', async () => {
-  const worker = (name: string) => agent({ name, description: `Is ${name}.`, model: () => `${name} was here` })
-  let wanted = 'b'
-  const lead = supervisor({
-    name: 'lead',
-    workers: [worker('a')],
-    model: ({ messages }) => {
-      const last = messages.at(-1)!
-      return last.role === 'tool' ? String(last.content) : { calls: [{ name: 'delegate', input: { worker: wanted, instructions: 'go' } }] }
-    },
+const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
+const recruits = (...names: string[]) => calls(...names.map((name) => ['recruit', { worker: name, reason: 'needed' }] as const))
+
+test('team C38: the team grows to its bound, and who comes after that is refused, also when others have ended', async () => {
+  const lead = scripted(recruits('s1'), delegates(['s1', 'work'], ['w1', 'work']), recruits('s2', 's3'), 'final')
+  const boss = supervisor({
+    name: 'boss',
+    model: lead,
+    workers: [worker('w1')],
+    specialists: ['s1', 's2', 's3'].map((name) => worker(name)),
+    maxTeamSize: 3,
   })
-  await using runtime = await createRuntime({ agents: [lead], strict: true })
-  lead.add(worker('b'))
-  expect(await runtime.run(lead, 'one')).toMatchObject({ status: 'completed', output: 'b was here' })
-  lead.remove('b')
-  const refused = await runtime.run(lead, 'two')
-  expect(refused).toMatchObject({ status: 'completed' })
-  expect(refused.status === 'completed' && String(refused.output)).toContain('there is no worker "b"')
-  wanted = 'a'
-  expect(await runtime.run(lead, 'three')).toMatchObject({ output: 'a was here' })
+  const runtime = await runtimeOf([boss])
+  const run = await runtime.start(boss, 'go')
+  expect(await run.outcome()).toMatchObject({ output: 'final' })
+  expect(told(lead.prompts[2])).toEqual(['s1 is done', 'w1 is done'])
+  expect(told(lead.prompts[3])).toEqual([expect.stringContaining('"s2" has joined'), expect.stringMatching(/the team is full: 3/)])
+  expect((await run.view()).recruits.map((each) => each.worker)).toEqual(['s1', 's2'])
+  expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused')).toMatchObject([
+    { tool: 'recruit', failure: { class: 'policy' } },
+  ])
+})
+
+test('team C39: a team that begins larger than its bound works whole, and nobody is recruited', async () => {
+  const names = Array.from({ length: 12 }, (_, i) => `w${i}`)
+  const lead = scripted(delegates(...names.map((name) => [name, 'work'] as const)), recruits('s1'), 'final')
+  const boss = supervisor({
+    name: 'boss',
+    model: lead,
+    workers: names.map((name) => worker(name)),
+    specialists: [worker('s1')],
+    maxTeamSize: 10,
+  })
+  const runtime = await runtimeOf([boss])
+  expect(await runtime.run(boss, 'go')).toMatchObject({ output: 'final' })
+  expect(told(lead.prompts[1])).toEqual(names.map((name) => `${name} is done`))
+  expect(told(lead.prompts[2])).toEqual([expect.stringContaining('the team is full')])
+})
+
+test('collaboration 24: two different agents of one name are refused before anything runs, however deep the second one is', async () => {
+  const deep = supervisor({ name: 'mid', description: 'Leads.', model: scripted('x'), workers: [worker('same', scripted('another'))] })
+  const boss = supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), deep] })
+  await expect(runtimeOf([boss])).rejects.toMatchObject({ code: 'team.invalid', message: expect.stringContaining('"same"') as string })
+  expect(() => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), worker('same')] })).toThrow(/"same"/)
+})
+
+test('delegation 88: a run that waits was begun with version 1 and goes on with it, though there is a version 2', async () => {
+  const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
+  const version = (number: string) =>
+    agent({ name: 'payer', version: number, model: scripted(calls(['pay', {}]), `from version ${number}`), tools: [pay] })
+  const [one, two] = [version('1'), version('2')]
+  const before = await runtimeOf([one], { store: store() })
+  const [open] = (await waiting(await before.start(one, 'go', { runId: 'r1' }))).waiting
+  await before.close()
+  // both are registered: a leader of each brings them in, because one list may not hold two agents of one name
+  const after = await runtimeOf([two], { store: store(), onMissingVersion: 'park' })
+  await after.decide({ approvalId: open!.id, decision: 'approve' })
+  await expect.poll(async () => (await after.runs())[0]!.status).toBe('stuck')
+  await after.close()
+  const back = await runtimeOf([one], { store: store() })
+  expect(await back.handle('r1').outcome()).toMatchObject({ output: 'from version 1' })
+  expect((await eventsOf(back.handle('r1'))).some((event) => event.type === 'agent.moved')).toBe(false)
 })

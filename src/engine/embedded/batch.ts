@@ -35,6 +35,10 @@ export interface NewRow {
   readonly key: string
   readonly kinds: readonly string[] | undefined
   readonly body: string
+  /** When it was posted: an answer at or after the deadline has lost against it. */
+  readonly at: number
+  /** A message's sender, who hears of it if nobody takes it. */
+  readonly refusalTo?: ActivationId
 }
 export interface NewQuestion {
   readonly id: string
@@ -55,6 +59,12 @@ export interface ValueWrite {
   readonly once: string
   readonly event: string
   readonly at: number
+}
+interface Asked {
+  readonly id: string
+  readonly key: string
+  readonly kind: string
+  readonly until: number | null
 }
 export type ValueResult = { readonly status: 'written' | 'moved' } | { readonly status: 'repeated'; readonly body: string }
 
@@ -250,21 +260,21 @@ export class BatchWriter {
     }
     if (row.target === 'activation') {
       const last = s.lastEvent.get(row.act) as { body: string } | undefined
-      if (last === undefined) return 'unknown'
-      if (last.body.startsWith('{"type":"activation.settled"')) return 'closed'
-      s.row.run(row.act, row.key, row.body)
-      return 'accepted'
+      const reason = last === undefined ? 'unknown' : last.body.startsWith('{"type":"activation.settled"') ? 'closed' : undefined
+      if (reason === undefined) s.row.run(row.act, row.key, row.body)
+      // The refusal is in the sender's inbox in the same transaction: a crash does not lose it.
+      else if (row.refusalTo !== undefined) s.row.run(row.refusalTo, `refused:${row.key}`, JSON.stringify({ type: 'refused', id: row.key, reason }))
+      return reason ?? 'accepted'
     }
-    const asked = (s.questions.all(row.act, row.key) as { id: string; key: string; kind: string }[]).find(
-      (q) => row.kinds?.includes(q.kind) ?? true,
-    )
+    const asked = (s.questions.all(row.act, row.key) as unknown as Asked[]).find((q) => row.kinds?.includes(q.kind) ?? true)
     if (asked === undefined) {
       if (s.rowExists.get(row.act, row.key) !== undefined) return 'lost'
       return s.num.get(row.act) === undefined ? 'unknown' : 'closed'
     }
-    if (s.row.run(row.act, asked.key, row.body).changes === 0) return 'lost'
+    const late = asked.until !== null && asked.until <= row.at
+    if (s.row.run(row.act, asked.key, late ? deadlineBody(row.key) : row.body).changes === 0) return 'lost'
     s.answered.run(asked.id)
-    return 'accepted'
+    return late && row.kinds !== undefined ? 'lost' : 'accepted'
   }
 
   #writeValue(write: ValueWrite): ValueResult {
@@ -305,6 +315,11 @@ export class BatchWriter {
   }
 }
 
+/** Under which key a question about a divergence at an address is answered. */
+export const divergedKey = '!diverged:'
+/** What the clock answers. */
+export const deadlineBody = (address: string): string => JSON.stringify({ type: 'deadline', address })
+
 const none: ReadonlySet<RunId> = new Set()
 const mine = '(act = ? OR (act > ? AND act < ?))'
 const statements = {
@@ -326,7 +341,7 @@ const statements = {
   doneRow: 'INSERT INTO inbox(act, key, body, taken) VALUES(?, ?, ?, 1)',
   rowExists: 'SELECT 1 FROM inbox WHERE act = ? AND key = ?',
   rowBody: 'SELECT body FROM inbox WHERE act = ? AND key = ?',
-  questions: 'SELECT id, key, kind FROM question WHERE act = ? AND address = ?',
+  questions: 'SELECT id, key, kind, until FROM question WHERE act = ? AND address = ?',
   answered: 'UPDATE question SET until = NULL WHERE id = ?',
   question: 'INSERT OR IGNORE INTO question VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
   closeQuestion: 'DELETE FROM question WHERE act = ? AND address = ?',

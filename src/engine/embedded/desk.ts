@@ -36,6 +36,7 @@ export interface DeskOptions {
 export interface Keeping extends Host {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string
   accountsOf(run: Run, id: ActivationId): Account[]
+  unstick(run: Run): void
 }
 
 export interface Desk {

@@ -99,6 +99,12 @@ export class Keeper implements Keeping, EffectsHost {
     return undefined
   }
 
+  /** Whatever it was stuck at does not matter any more. */
+  unstick(run: Run): void {
+    run.stuck = undefined
+    this.#desk.batch.stuck.push({ run: run.id, reason: null })
+  }
+
   #stick(activation: Owner, reason: string): void {
     const run = this.#run(activation.id)
     if (run === undefined) return
@@ -227,7 +233,7 @@ export class Keeper implements Keeping, EffectsHost {
     }
     if (known === 'settled') return
     if (known !== undefined) {
-      if (known.outcome !== undefined) this.#workerEnded(op, known.outcome, known.usage)
+      if (known.over) this.#workerEnded(op, known.outcome!, known.usage)
       return
     }
     const found = this.#desk.registry?.find(agent, options.version)
@@ -307,8 +313,11 @@ export class Keeper implements Keeping, EffectsHost {
   }
 
   stopWorker(op: Operation, reason: string): void {
-    const worker = this.#run(op.owner.id)?.activations.get(op.id as ActivationId)
-    if (worker !== undefined && !worker.cancelKnown) worker.arrive({ type: 'cancel.received', reason })
+    const run = this.#run(op.owner.id)
+    const worker = run?.activations.get(op.id as ActivationId)
+    if (run === undefined || worker === undefined || worker.cancelKnown) return
+    if (worker.stuck !== undefined) this.unstick(run)
+    worker.arrive({ type: 'cancel.received', reason })
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {

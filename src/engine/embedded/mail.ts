@@ -8,6 +8,7 @@ import { completed, type Json, type MessageId, type Outcome } from '../../core/i
 import type { Activation } from '../activation.ts'
 import type { Desk } from './desk.ts'
 import type { InboxRow } from './reader.ts'
+import { divergedKey } from './batch.ts'
 import type { PausePoint, Run } from './run.ts'
 
 /** What a row's body can be. */
@@ -15,6 +16,7 @@ type Mail =
   | { readonly type: 'answer'; readonly address: string; readonly outcome: Outcome }
   | { readonly type: 'deadline'; readonly address: string }
   | { readonly type: 'message'; readonly id: string; readonly from?: Activation['id']; readonly body: Json }
+  | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
   | { readonly type: 'cancel'; readonly reason: string; readonly by?: string }
   | { readonly type: 'pause'; readonly at: PausePoint; readonly withinMs?: number; readonly reason?: string; readonly by?: string }
   | { readonly type: 'resume'; readonly by?: string }
@@ -45,6 +47,8 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
       const from = mail.from === undefined ? {} : { from: mail.from }
       return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, row.key)
     }
+    case 'refused':
+      return activation.arrive({ type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }, undefined, row.key)
     case 'cancel':
       return cancel(desk, run, activation, row.key, mail)
     case 'pause':
@@ -57,7 +61,7 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
       return settleDoubt(desk, run, activation, row.key, mail)
     case 'settle-divergence':
       use(desk, run, activation, row.key)
-      return settleDivergence(desk, run, activation, mail)
+      return settleDivergence(desk, run, activation, row.key, mail)
   }
 }
 
@@ -79,11 +83,7 @@ const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === und
 function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
   if (run.pause !== undefined) letGo(desk, run)
-  if (activation.stuck !== undefined) {
-    activation.stuck = undefined
-    run.stuck = undefined
-    desk.batch.stuck.push({ run: run.id, reason: null })
-  }
+  if (run.stuck !== undefined) desk.keeper.unstick(run)
   activation.arrive({ type: 'cancel.received', reason: mail.reason, ...by(mail) }, undefined, key)
 }
 
@@ -145,16 +145,16 @@ function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, 
   desk.keeper.letOut(op)
 }
 
-function settleDivergence(desk: Desk, run: Run, activation: Activation, mail: Extract<Mail, { type: 'settle-divergence' }>): void {
+function settleDivergence(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-divergence' }>): void {
   const { address, action, to } = mail
   desk.keeper.append(
     activation,
     { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...by(mail) },
     desk.clock.now(),
   )
-  desk.batch.closedActs.push(activation.id)
-  desk.batch.stuck.push({ run: run.id, reason: null })
-  run.stuck = undefined
+  // its other questions are still asked
+  desk.batch.closed.push({ act: activation.id, address: key.slice(divergedKey.length) })
+  desk.keeper.unstick(run)
   run.reload = true
   desk.touch(run)
 }

@@ -49,7 +49,7 @@ export interface InboxRow {
   readonly body: string
 }
 
-/** Positions that are read by scanning the tail of the log rather than by the run's activations. */
+/** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
 
 export class Reader {
@@ -87,7 +87,7 @@ export class Reader {
     const top = this.lastPosition()
     if (top <= from) return []
     const rows =
-      top - from <= tail
+      from > 0 && top - from <= tail
         ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter((row) => row.id === root || row.id.startsWith(`${root}>`))
         : (this.#sql.feed.all(root, `${root}>`, `${root}?`, from) as unknown as LogRow[])
     return rows.map((row) => ({
@@ -109,7 +109,7 @@ export class Reader {
     const root = rootActivation(run)
     const top = this.lastPosition()
     if (top <= from) return false
-    if (top - from <= tail)
+    if (from > 0 && top - from <= tail)
       return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => id === root || id.startsWith(`${root}>`))
     return this.#sql.anyAfter.get(root, `${root}>`, `${root}?`, from) !== undefined
   }

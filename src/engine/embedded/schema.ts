@@ -4,6 +4,7 @@
  * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when (batch.ts).
  * `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same transactions.
  */
+import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
 
@@ -49,6 +50,7 @@ export interface OpenOptions {
 export function openStore(options: OpenOptions): DatabaseSync {
   let db: DatabaseSync | undefined
   try {
+    mustBeWritable(options.file)
     db = new DatabaseSync(options.file)
     db.exec(`PRAGMA busy_timeout=${options.busyMs}`)
     prepareSchema(db, options.file)
@@ -59,6 +61,17 @@ export function openStore(options: OpenOptions): DatabaseSync {
   } catch (thrown) {
     db?.close()
     throw storeError(thrown, options.file)
+  }
+}
+
+/** SQLite opens a read-only file without a word and fails at the first write: too late for whoever has started a run by then. */
+function mustBeWritable(file: string): void {
+  if (file === ':memory:' || !existsSync(file)) return
+  try {
+    accessSync(file, constants.W_OK)
+  } catch (thrown) {
+    const { code, hint } = meanings[8]!
+    throw new ReeveError(code, `${file} may not be written to`, { hint, cause: thrown })
   }
 }
 

@@ -16,7 +16,9 @@ export interface Plan {
   readonly leaseMs: number
   readonly durability: 'full' | 'relaxed'
   readonly writer: 'auto' | 'inline' | 'thread'
-  /** A round that takes longer has lost something. */
+  /** For this long a round is tortured; then its processes may live. */
+  readonly tortureMs: number
+  /** A run that has not ended this long after the last kill of its round is lost. */
   readonly patienceMs: number
 }
 /** What has happened so far, over all rounds. */
@@ -66,6 +68,7 @@ export class Round {
   readonly #ups = new Map<number, () => void>()
   readonly #leave: () => void
   #over = false
+  #calm = Infinity
 
   constructor(options: RoundOptions) {
     this.#o = options
@@ -102,16 +105,17 @@ export class Round {
   async #untilEnded(): Promise<void> {
     const { plan, problems } = this.#o
     const { engine } = this.#operator
-    const until = Date.now() + plan.patienceMs
+    this.#calm = Date.now() + plan.tortureMs
+    const until = this.#calm + plan.patienceMs
     while (this.#open.size > 0 && Date.now() < until) {
       await this.#operator.look()
       for (const run of this.#open) if ((await patiently(() => engine.summary(run as RunId)))?.endedAt !== undefined) this.#open.delete(run)
       await pause(8)
     }
     for (const run of this.#open) {
-      const summary = await engine.summary(run as RunId)
+      const summary = await patiently(() => engine.summary(run as RunId))
       const last = (await engine.read(run as RunId)).slice(-4).map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
-      problems.lost.push(`${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} after ${plan.patienceMs} ms; row ${JSON.stringify(engine.driver.reader.run(run as RunId))}\n    ${last.join('\n    ')}`)
+      problems.lost.push(`${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${plan.patienceMs} ms after the last kill; row ${JSON.stringify(engine.driver.reader.run(run as RunId))}\n    ${last.join('\n    ')}`)
     }
   }
 
@@ -125,15 +129,15 @@ export class Round {
       const gone = once(child, 'exit')
       const up = new Promise<void>((resolve) => this.#ups.set(child.pid!, resolve))
       const fate = dice.next()
-      if (fate < 0.08 && this.#o.mayKill()) {
+      if (fate < 0.08 && this.#mayKill()) {
         await pause(dice.between(5, 200))
         figures.killsAtStart++
       } else {
         await Promise.race([up, gone])
         if (fate > 0.88) await this.#freeze(child)
         await this.#live(dice.between(15, 150))
-        if (!this.#over && this.#o.mayKill()) figures.kills++
-        else await this.#live(plan.patienceMs)
+        if (this.#mayKill()) figures.kills++
+        else await this.#live(Infinity)
       }
       child.kill('SIGKILL')
       const [code] = (await gone) as [number | null]
@@ -142,10 +146,14 @@ export class Round {
     }
   }
 
+  #mayKill(): boolean {
+    return !this.#over && Date.now() < this.#calm && this.#o.mayKill()
+  }
+
   async #freeze(child: ChildProcess): Promise<void> {
     const { dice, plan, figures } = this.#o
     await this.#live(dice.between(5, 80))
-    if (this.#over) return
+    if (this.#over || Date.now() > this.#calm) return
     child.kill('SIGSTOP')
     await pause(plan.leaseMs + dice.between(50, 400))
     child.kill('SIGCONT')
@@ -154,7 +162,7 @@ export class Round {
 
   /** Waits, but not beyond the end of the round. */
   async #live(ms: number): Promise<void> {
-    for (const until = Date.now() + ms; !this.#over && Date.now() < until; ) await pause(Math.min(10, Math.max(1, until - Date.now())))
+    for (const until = Date.now() + ms; !this.#over && Date.now() < until; ) await pause(10)
   }
 
   // ---- the audit ---------------------------------------------------------------------------------------------------------------------
