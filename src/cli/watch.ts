@@ -103,17 +103,29 @@ async function askFor(approval: Approval, { terminal, interrupted: signal }: Wat
   }
 }
 
-/** What is asked, for people: one line for each argument, long ones cut and measured. */
+/** What is asked, for people: each argument on a line, a text of several lines as its beginning, long ones cut and measured. */
 function approvalLines({ tool, path, reason, risk, input, id }: Approval): readonly string[] {
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
   return [
     `${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`,
-    ...fields.map(([name, value]) => `  ${name}: ${shortly(value)}`),
+    ...fields.flatMap(([name, value]) =>
+      typeof value === 'string' && value.includes('\n') ? [`  ${name}:`, ...beginning(value)] : [`  ${name}: ${shortly(value)}`],
+    ),
     `  ${id}`,
   ]
 }
 
 const shownCharacters = 120
+const shownLines = 14
+
+/** The first lines of a text. Control characters are shown as what they are: a text may not redraw the terminal that asks about it. */
+function beginning(text: string): readonly string[] {
+  const lines = text.split('\n')
+  const shown = lines.slice(0, shownLines).map((line) => `    │ ${line.replace(/\p{Cc}/gu, '�').slice(0, shownCharacters)}`)
+  return lines.length <= shownLines
+    ? shown
+    : [...shown, `    … ${lines.length} lines, ${text.length} characters; reeve show --json has them all`]
+}
 
 function shortly(value: Json): string {
   const text = JSON.stringify(value)

@@ -131,6 +131,14 @@ export class Activation implements Owner, Verbs {
     return true
   }
 
+  /** The engine closes: what has come in is recorded, and this memory is void. */
+  recordAndLeave(): void {
+    if (!this.discarded && this.outcome === undefined && this.stuck === undefined) {
+      for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#record(live, Math.max(this.host.now(), this.clock))
+    }
+    this.discarded = true
+  }
+
   /** The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back (K3). */
   get awaitsForeign(): boolean {
     return (
@@ -154,6 +162,10 @@ export class Activation implements Owner, Verbs {
 
   #deliverLive(live: Live): boolean {
     const at = Math.max(this.host.now(), this.clock)
+    return this.#deliver(this.#record(live, at), at)
+  }
+
+  #record(live: Live, at: number): ArrivalEvent {
     if (live.row !== undefined) this.taken.push(live.row)
     const text = this.host.append(this, live.event, at, live.text)
     // a worker's outcome is what was decoded when the worker recorded it
@@ -162,7 +174,7 @@ export class Activation implements Owner, Verbs {
       const reserved = this.operations.get(recorded.address)?.reserved
       if (reserved !== undefined) this.host.settle(this, reserved, recorded.charge)
     }
-    return this.#deliver(recorded, at)
+    return recorded
   }
 
   #deliver(event: ArrivalEvent, at: number): boolean {

@@ -22,7 +22,7 @@ const clerk = agent({
   model: ({ messages }) => {
     const told = messages.find((message) => message.role === 'tool')
     return told === undefined
-      ? { calls: [{ name: 'pay', input: { usd: 3, to: 'x'.repeat(200) } }] }
+      ? { calls: [{ name: 'pay', input: { usd: 3, to: 'x'.repeat(200), note: `first\n\u001b[2Jsecond` } }] }
       : { text: JSON.stringify(told.content) }
   },
 })
@@ -49,6 +49,8 @@ test('a live terminal shows the tree and asks there and then', async () => {
   expect(terminal.written).toContain('boss › clerk asks to run pay (high risk): "pay" is a sensitive tool')
   expect(terminal.written).toContain('usd: 3')
   expect(terminal.written).toContain('(202 characters; reeve show --json has them all)')
+  expect(terminal.written).toContain('    │ first')
+  expect(terminal.written).toContain('    │ �[2Jsecond')
   expect(terminal.written).toMatch(/└─ ✓ clerk {2}\d\.\ds/)
   expect(terminal.written).toContain('✓ the clerk says "\\"paid\\""')
 })

@@ -47,13 +47,20 @@ export function registry(agents: Record<string, Agent>): Registry {
   return {
     find: (name, version) => {
       const run = agents[name]
-      return run === undefined || (version !== undefined && version !== '1') ? undefined : { name, version: '1', run: async (ctx, input): Promise<Outcome> => completed(await run(ctx, input)) }
+      return run === undefined || (version !== undefined && version !== '1')
+        ? undefined
+        : { name, version: '1', run: async (ctx, input): Promise<Outcome> => completed(await run(ctx, input)) }
     },
     onMissingVersion: 'move',
   }
 }
 
-export async function step(ctx: Context, name: string, effect: (io: StepIO) => Json | Promise<Json>, options: StepOptions = {}): Promise<Json> {
+export async function step(
+  ctx: Context,
+  name: string,
+  effect: (io: StepIO) => Json | Promise<Json>,
+  options: StepOptions = {},
+): Promise<Json> {
   const { outcome } = await ctx.next(ctx.begin(name, effect, options))
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
   return outcome.output
@@ -79,7 +86,9 @@ export async function until(what: string, condition: () => boolean | Promise<boo
 }
 
 /** What a call throws or rejects with, as far as it matters here. */
-export async function errorOf(call: () => unknown): Promise<{ code: string; hint: string | undefined; retryable: boolean; message: string }> {
+export async function errorOf(
+  call: () => unknown,
+): Promise<{ code: string; hint: string | undefined; retryable: boolean; message: string }> {
   try {
     await call()
   } catch (thrown) {
@@ -103,7 +112,9 @@ export function behind<T>(file: string, work: (db: DatabaseSync) => T): T {
 
 /** Every recorded step by `activation address`, and how often its end stands in the journal. */
 export function settledSteps(file: string): Map<string, number> {
-  const rows = behind(file, (db) => db.prepare('SELECT a.id, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position').all()) as { id: string; body: string }[]
+  const rows = behind(file, (db) =>
+    db.prepare('SELECT a.id, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position').all(),
+  ) as { id: string; body: string }[]
   const steps = new Map<string, number>()
   for (const { id, body } of rows) {
     const event = JSON.parse(body) as { type: string; address: string }
@@ -113,8 +124,13 @@ export function settledSteps(file: string): Map<string, number> {
 }
 
 /** Starts `processes.ts` with a role; its lines come one by one. */
-export function launch(role: string, ...args: string[]): { child: ChildProcess; line: (text: string) => Promise<void>; lines: string[]; gone: Promise<unknown> } {
-  const child = spawn(process.execPath, ['--no-warnings', fileURLToPath(new URL('./processes.ts', import.meta.url)), role, ...args], { stdio: ['pipe', 'pipe', 'inherit'] })
+export function launch(
+  role: string,
+  ...args: string[]
+): { child: ChildProcess; line: (text: string) => Promise<void>; lines: string[]; gone: Promise<unknown> } {
+  const child = spawn(process.execPath, ['--no-warnings', fileURLToPath(new URL('./processes.ts', import.meta.url)), role, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
   children.push(child)
   const lines: string[] = []
   let rest = ''

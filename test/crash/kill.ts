@@ -27,8 +27,29 @@ const { values: args } = parseArgs({
 
 const budget = Number(args.kills)
 const seed = Number(args.seed)
-const plan: Plan = { runs: Number(args.runs), leaseMs: 400, durability: args.durability as Plan['durability'], writer: args.writer as Plan['writer'], tortureMs: 6_000, patienceMs: 20_000 }
-const figures: Figures = { kills: 0, killsAtStart: 0, freezes: 0, rounds: 0, runs: 0, entries: 0, steps: 0, done: 0, repeated: 0, doubts: 0, decided: 0, refused: 0, refusedRecorded: 0 }
+const plan: Plan = {
+  runs: Number(args.runs),
+  leaseMs: 400,
+  durability: args.durability as Plan['durability'],
+  writer: args.writer as Plan['writer'],
+  tortureMs: 6_000,
+  patienceMs: 20_000,
+}
+const figures: Figures = {
+  kills: 0,
+  killsAtStart: 0,
+  freezes: 0,
+  rounds: 0,
+  runs: 0,
+  entries: 0,
+  steps: 0,
+  done: 0,
+  repeated: 0,
+  doubts: 0,
+  decided: 0,
+  refused: 0,
+  refusedRecorded: 0,
+}
 const problems: Problems = { lost: [], journal: [], once: [], epoch: [], outcome: [], operator: [] }
 const promises: Record<keyof Problems, string> = {
   lost: 'no run is lost, no process falls over',
@@ -70,8 +91,12 @@ world.close()
 
 const seconds = ((performance.now() - start) / 1_000).toFixed(1)
 const f = figures
-console.log(`seed ${seed} · ${f.kills} kill -9 in the middle of work, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, two processes each · ${seconds} s`)
-console.log(`${f.entries} journal entries, ${f.steps} steps recorded · ${f.done} effects seen from outside, ${f.repeated} of them repeats of unrecorded ones · ${f.doubts} once in doubt, ${f.decided} decisions`)
+console.log(
+  `seed ${seed} · ${f.kills} kill -9 in the middle of work, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, two processes each · ${seconds} s`,
+)
+console.log(
+  `${f.entries} journal entries, ${f.steps} steps recorded · ${f.done} effects seen from outside, ${f.repeated} of them repeats of unrecorded ones · ${f.doubts} once in doubt, ${f.decided} decisions`,
+)
 console.log(`${f.refused} calls of frozen processes refused by their epoch, ${f.refusedRecorded} of them for recorded steps`)
 let failed = 0
 for (const [name, list] of Object.entries(problems)) {

@@ -47,7 +47,11 @@ const roles: Record<string, () => void | Promise<void>> = {
         name,
         version: '1',
         run: async (ctx) => {
-          const { outcome } = await ctx.next(ctx.begin('work', () => (say('working'), new Promise<never>(() => undefined)), { effect: args[0] === 'once' ? 'once' : 'idempotent' }))
+          const { outcome } = await ctx.next(
+            ctx.begin('work', () => (say('working'), new Promise<never>(() => undefined)), {
+              effect: args[0] === 'once' ? 'once' : 'idempotent',
+            }),
+          )
           return outcome
         },
       }),

@@ -128,7 +128,8 @@ describe('a damaged page in the middle of a store', () => {
     const { page, size } = behind(file, (db) => {
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       const size = (db.prepare('PRAGMA page_size').get() as { page_size: number }).page_size
-      const row = db.prepare(`SELECT pageno FROM dbstat WHERE name = 'log' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 10`).get() as { pageno: number } | undefined
+      const row = db.prepare(`SELECT pageno FROM dbstat WHERE name = 'log' AND pagetype = 'leaf' ORDER BY path LIMIT 1 OFFSET 10`).get() as
+        { pageno: number } | undefined
       return { page: row?.pageno ?? 0, size }
     })
     expect(page).toBeGreaterThan(0)

@@ -3,6 +3,7 @@
  *
  * Owns: when the process looks at deadlines. Does not own: what a deadline does; it competes as an inbox row with the answer (K2).
  */
+import { deadlineBody } from './batch.ts'
 import type { Desk } from './desk.ts'
 
 /** After deadlines could not be posted, because the store did not take them. Milliseconds. */
@@ -33,7 +34,7 @@ export class Alarm {
     const due = this.#desk.reader.due(this.#desk.clock.now())
     await Promise.all(
       due.map(({ act, address }) =>
-        this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: JSON.stringify({ type: 'deadline', address }) }),
+        this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: deadlineBody(address) }),
       ),
     )
     // A timer may fire a millisecond early: then nothing was due, and the same moment is armed again.

@@ -263,7 +263,8 @@ export class BatchWriter {
       const reason = last === undefined ? 'unknown' : last.body.startsWith('{"type":"activation.settled"') ? 'closed' : undefined
       if (reason === undefined) s.row.run(row.act, row.key, row.body)
       // The refusal is in the sender's inbox in the same transaction: a crash does not lose it.
-      else if (row.refusalTo !== undefined) s.row.run(row.refusalTo, `refused:${row.key}`, JSON.stringify({ type: 'refused', id: row.key, reason }))
+      else if (row.refusalTo !== undefined)
+        s.row.run(row.refusalTo, `refused:${row.key}`, JSON.stringify({ type: 'refused', id: row.key, reason }))
       return reason ?? 'accepted'
     }
     const asked = (s.questions.all(row.act, row.key) as unknown as Asked[]).find((q) => row.kinds?.includes(q.kind) ?? true)

@@ -62,6 +62,8 @@ export interface Desk {
   readonly outbox: Operation[]
   /** Nothing has any effect any more. */
   readonly dead: boolean
+  /** Nothing is woken any more. */
+  readonly closing: boolean
   /** Keys of effects whose ends are in the batch. */
   readonly recordedSteps: string[]
   /** Ends of runs that are in the batch. */
@@ -73,7 +75,7 @@ export interface Desk {
   schedule(): void
   /** The store has failed for these runs: they are read again after a while. */
   owe(runs: readonly RunId[]): void
-  post(row: NewRow): Promise<PostResult>
+  post(row: Omit<NewRow, 'at'>): Promise<PostResult>
   writeValue(write: ValueWrite): Promise<ValueResult>
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
   leaves(activation: Activation): void

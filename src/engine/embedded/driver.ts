@@ -49,6 +49,8 @@ export class Driver implements Desk {
   /** Effects whose log is in the commit that is under way: they leave when it is through. */
   #sealed: Operation[] = []
   dead = false
+  /** Nothing is delivered, let out or woken any more; what is known is still recorded. */
+  closing = false
   /** Called after every commit and whenever the store has changed. */
   onChange: (runs: ReadonlySet<RunId> | 'all') => void = () => {}
   onEnd: (run: RunId, end: RunEnd) => void = () => {}
@@ -94,17 +96,17 @@ export class Driver implements Desk {
   // ---- the tick --------------------------------------------------------------------------------------------------------------------
 
   schedule(): void {
-    if (this.#scheduled || this.#pumping || this.dead) return
+    if (this.#scheduled || this.#pumping || this.dead || this.closing) return
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      this.#pump().catch((thrown: unknown) => this.onStoreFailure(storeError(thrown, this.options.file), []))
+      if (!this.closing) this.#pump().catch((thrown: unknown) => this.onStoreFailure(storeError(thrown, this.options.file), []))
     })
   }
 
   /** True while something is left to do without the outside. */
   get busy(): boolean {
-    return this.ready.size > 0 || !isEmpty(this.batch) || this.outbox.length + this.#sealed.length > 0
+    return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || this.outbox.length + this.#sealed.length > 0
   }
 
   async #pump(): Promise<void> {
@@ -117,7 +119,7 @@ export class Driver implements Desk {
         if (!(await this.#commit())) return
         this.#release()
         if (this.outbox.length === 0 && this.ready.size === 0) await drained()
-      } while (this.busy && !this.#blind && performance.now() < until && !this.dead)
+      } while (this.busy && !this.closing && !this.#blind && performance.now() < until && !this.dead)
     } finally {
       this.#pumping = false
       if (this.#blind ? this.ready.size > 0 || !isEmpty(this.batch) : this.busy) this.schedule()
@@ -148,6 +150,7 @@ export class Driver implements Desk {
     // What comes into the outbox while the writer thread is at work depends on the next commit, not on this one.
     this.#sealed.push(...this.outbox.splice(0))
     if (isEmpty(batch)) {
+      touched.clear()
       if (this.writer.moved()) this.storeChanged()
       return true
     }
@@ -204,7 +207,7 @@ export class Driver implements Desk {
 
   /** A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock may wake it soon). */
   #mayPark(run: Run): boolean {
-    if (!run.quiet || this.#hasReady(run) || run.reload) {
+    if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
       run.quietSince = undefined
       return false
     }
@@ -300,7 +303,7 @@ export class Driver implements Desk {
   }
 
   #release(): void {
-    if (this.#sealed.length === 0) return
+    if (this.#sealed.length === 0 || this.closing) return
     if (this.#blind || (!this.lease.fresh && !this.#lookAgain())) return
     for (const op of this.#sealed.splice(0)) {
       if (op.owner.discarded) continue
@@ -326,9 +329,9 @@ export class Driver implements Desk {
 
   // ---- requests that ride in the next commit ---------------------------------------------------------------------------------------
 
-  post(row: NewRow): Promise<PostResult> {
+  post(row: Omit<NewRow, 'at'>): Promise<PostResult> {
     return new Promise((resolve, reject) => {
-      this.batch.rows.push({ ...row, body: this.options.redact(row.body) })
+      this.batch.rows.push({ ...row, at: this.clock.now(), body: this.options.redact(row.body) })
       this.#posts.push({ resolve, reject })
       this.schedule()
     })
@@ -371,14 +374,13 @@ export class Driver implements Desk {
 
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
   async finish(): Promise<void> {
-    this.registry = undefined
+    this.closing = true
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
-    const keep = [...this.#sealed.splice(0), ...this.outbox.splice(0)]
     await this.effects.drain()
-    for (const op of keep) op.owner.discarded = true
-    while (this.ready.size > 0 && !this.dead) await this.#deliver()
-    this.outbox.length = 0
-    if (!this.dead) await this.#commit()
+    if (this.dead) return
+    // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would not be let out.
+    for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordAndLeave()
+    await this.#commit()
   }
 
   stop(): void {

@@ -123,9 +123,13 @@ export class EmbeddedEngine implements Engine {
 
   drive(registry: Registry): void {
     this.#open()
+    try {
+      this.#lease.beat()
+      this.#lease.buryDead()
+    } catch (thrown) {
+      throw storeError(thrown, this.#options.file)
+    }
     this.driver.registry = registry
-    this.#lease.beat()
-    this.#lease.buryDead()
     for (const run of this.#reader.stuck()) this.driver.residents.tryWake(run)
     this.#sweep()
     this.driver.schedule()
@@ -169,7 +173,10 @@ export class EmbeddedEngine implements Engine {
     const durable = this.driver.durable(id)
     this.#starting.set(id, durable)
     try {
-      return (await durable) ? await this.#again(request) : { created: true }
+      if (await durable) return await this.#again(request)
+      // another version of its agent may be here
+      if (!driving) this.driver.residents.tryWake(id)
+      return { created: true }
     } finally {
       this.#starting.delete(id)
     }
@@ -333,7 +340,8 @@ export class EmbeddedEngine implements Engine {
     if (this.#closed) return
     this.#closed = true
     clearInterval(this.#watch)
-    if (!this.driver.dead) await this.driver.finish()
+    const died = this.driver.dead
+    if (!died) await this.driver.finish()
     this.driver.stop()
     await this.#writer.close()
     const closed = new ReeveError(
@@ -342,7 +350,7 @@ export class EmbeddedEngine implements Engine {
     )
     this.#news.close(closed)
     try {
-      if (this.#options.crash === undefined || !this.driver.dead) this.#lease.end()
+      if (!died) this.#lease.end()
     } finally {
       this.#reader.db.close()
     }

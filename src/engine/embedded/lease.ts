@@ -109,13 +109,15 @@ export class Lease {
       })
       buried++
     }
-    return buried + Number(this.#sql.releaseStray.run().changes)
+    // Asked first: an UPDATE of nothing would take the file's write lock ten times a second.
+    return this.#sql.stray.get() === undefined ? buried : buried + Number(this.#sql.releaseStray.run().changes)
   }
 
   /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
   claim(run: RunId): number | undefined {
     if (this.#clock.now() >= this.#until) this.beat()
-    const row = this.#sql.claim.get(this.id, run, this.id) as { epoch: number } | undefined
+    // All rows, not the first: SQLite commits after the last one, and only who asks for it hears that this failed (a full disk).
+    const [row] = this.#sql.claim.all(this.id, run, this.id) as { epoch: number }[]
     return row?.epoch
   }
 
@@ -152,6 +154,7 @@ const statements = {
   beat: 'INSERT INTO process VALUES(?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET until = excluded.until',
   others: 'SELECT * FROM process WHERE id <> ?',
   release: 'UPDATE run SET owner = NULL WHERE owner = ? AND ended IS NULL',
+  stray: 'SELECT 1 FROM run WHERE ended IS NULL AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process) LIMIT 1',
   releaseStray: 'UPDATE run SET owner = NULL WHERE ended IS NULL AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
   forget: 'DELETE FROM process WHERE id = ?',
   claim:

@@ -145,7 +145,13 @@ function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, 
   desk.keeper.letOut(op)
 }
 
-function settleDivergence(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-divergence' }>): void {
+function settleDivergence(
+  desk: Desk,
+  run: Run,
+  activation: Activation,
+  key: string,
+  mail: Extract<Mail, { type: 'settle-divergence' }>,
+): void {
   const { address, action, to } = mail
   desk.keeper.append(
     activation,

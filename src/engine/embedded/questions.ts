@@ -5,6 +5,7 @@ import { derivedId, runOf, type ActivationId, type Json, type MessageId } from '
 import type { AskOpened } from '../../journal/index.ts'
 import { Effects } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
+import { divergedKey } from './batch.ts'
 import type { Desk } from './desk.ts'
 
 interface Question {
@@ -49,7 +50,7 @@ export function putDivergence(desk: Desk, owner: Owner, address: string, unclaim
   const id = derivedId('int', owner.id, 'diverged', address, unclaimed.join())
   if (desk.reader.questionExists(id)) return
   desk.keeper.append(owner, { type: 'replay.diverged', address, unclaimed }, desk.clock.now())
-  putQuestion(desk, owner, { id, address, key: `!diverged:${address}`, kind: 'diverged', until: null, body: { address, unclaimed } })
+  putQuestion(desk, owner, { id, address, key: divergedKey + address, kind: 'diverged', until: null, body: { address, unclaimed } })
 }
 
 export function dropQuestion(desk: Desk, op: Operation): void {
@@ -64,10 +65,6 @@ export function dropQuestion(desk: Desk, op: Operation): void {
 /** Puts a message into another activation's inbox, with this activation's next commit. */
 export function putMessage(desk: Desk, from: Owner, to: ActivationId, id: MessageId, body: Json): void {
   const row = { type: 'message', id, from: from.id, body }
-  desk.post({ act: to, target: 'activation', key: id, kinds: undefined, body: JSON.stringify(row) }).then(
-    (result) => {
-      if (result === 'unknown' || result === 'closed') from.arrive({ type: 'message.refused', id, reason: result })
-    },
-    () => undefined,
-  )
+  const text = JSON.stringify(row)
+  desk.post({ act: to, target: 'activation', key: id, kinds: undefined, refusalTo: from.id, body: text }).catch(() => undefined)
 }

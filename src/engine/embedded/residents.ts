@@ -64,7 +64,7 @@ export class Residents {
   /** Brings a run into memory and goes on with it, if this process can drive it and nobody else does. */
   wake(id: RunId): Run | undefined {
     const here = this.#desk.runs.get(id)
-    if (here !== undefined || this.#desk.dead) return here
+    if (here !== undefined || this.#desk.dead || this.#desk.closing) return here
     const row = this.#desk.reader.run(id)
     if (row === undefined || row.ended !== null || this.#desk.registry?.find(row.agent) === undefined) return undefined
     const epoch = this.#desk.lease.claim(id)

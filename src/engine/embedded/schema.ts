@@ -133,6 +133,8 @@ const meanings: Record<number, { code: ErrorCode; retryable: boolean; hint: stri
 /** Turns what SQLite throws into a `store.*` error that says what to do. */
 export function storeError(thrown: unknown, file: string): ReeveError {
   if (ReeveError.is(thrown)) return thrown
+  if (thrown instanceof SyntaxError)
+    return new ReeveError('store.corrupt', `${file}: a row is not JSON: ${thrown.message}`, { hint: meanings[11]!.hint, cause: thrown })
   const code = (thrown as { errcode?: number } | undefined)?.errcode
   const meaning = code === undefined ? undefined : meanings[code & 0xff]
   if (meaning === undefined) return new ReeveError('store.unavailable', `${file}: ${messageOf(thrown)}`, { retryable: true, cause: thrown })

@@ -95,7 +95,7 @@ const stops: readonly Play[] = [
         const id = ctx.begin('deaf', deaf.effect)
         await step(ctx, 'wait', () => until('it is out', () => deaf.waiting === 1).then(() => null))
         ctx.stop(id, 'enough')
-        return (await ended(ctx, id)) as never
+        return [(await ended(ctx, id)) as never]
       })
       stage.drive()
       const run = await stage.start('a')
@@ -103,7 +103,7 @@ const stops: readonly Play[] = [
       await stage.fence()
       assert.equal(await stage.has(run, 'activation.settled'), false)
       stage.clock.advance(60_000)
-      assert.deepEqual(await stage.outcome(run), completed(cancelled('enough')))
+      assert.deepEqual(await stage.outcome(run), completed([cancelled('enough')]))
       deaf.open('too late')
     },
   },

@@ -167,14 +167,19 @@ const retries: readonly Play[] = [
     name: 'an attempt that takes too long is aborted and tried again, also if it does not listen',
     async play(stage) {
       const wait = gate(true)
-      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { timeoutMs: 500, retry: { attempts: 2, backoffMs: 10, jitter: false } })))
+      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { timeoutMs: 60_000, retry: { attempts: 2, backoffMs: 600_000, maxBackoffMs: 600_000, jitter: false } })))
       stage.drive()
       const run = await stage.start('a')
       await until('attempt 1', () => wait.waiting === 1)
-      stage.clock.advance(500)
-      stage.clock.advance(10_000)
-      await until('the attempt has failed', async () => stage.has(run, 'step.attempt-failed'))
-      stage.clock.advance(10)
+      stage.clock.advance(59_999)
+      assert.equal(wait.aborted, 0)
+      stage.clock.advance(1)
+      assert.equal(wait.aborted, 1)
+      await until('the attempt has failed', async () => {
+        stage.clock.advance(1_000)
+        return stage.has(run, 'step.attempt-failed')
+      })
+      stage.clock.advance(600_000)
       await until('attempt 2', () => wait.waiting === 2)
       wait.open('late but here')
       assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'late but here' })
@@ -196,9 +201,8 @@ export const stepCases: readonly Play[] = [
       })
       stage.drive()
       const run = await stage.start('a')
-      for (const how of ['kill', 'close', 'kill'] as const) {
-        const before = wait.attempts.length
-        await until('the second step is out', () => wait.attempts.length > before || wait.attempts.length === 1)
+      for (const [n, how] of (['kill', 'close', 'kill'] as const).entries()) {
+        await until('the second step is out', () => wait.attempts.length === n + 1)
         await stage.restart(how)
       }
       await until('the second step is out again', () => wait.attempts.length === 4)

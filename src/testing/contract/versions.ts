@@ -1,8 +1,8 @@
 /** Contract: code that changes under a run. Versions are pinned; what does not fit the journal stops and asks (K4). */
 import assert from 'node:assert/strict'
-import { cancelled, completed, failed, failure, type Json, type RunId } from '../../core/index.ts'
+import { cancelled, childActivation, completed, failed, failure, rootActivation, type Json, type RunId } from '../../core/index.ts'
 import type { Context, Post } from '../../engine/index.ts'
-import { ended, question, step, type Body, type Play, type Stage } from './stage.ts'
+import { ended, question, step, until, type Body, type Play, type Stage } from './stage.ts'
 
 /** Runs `a` and `b`, then waits for a word; dies; goes on with other code. */
 async function changed(stage: Stage, body: Body): Promise<RunId> {
@@ -18,7 +18,13 @@ async function changed(stage: Stage, body: Body): Promise<RunId> {
   stage.agent('x', body)
   stage.ran.length = 0
   await stage.restart('kill')
+  await wake(stage, run)
   return run
+}
+
+/** A run that waits for people is looked at when something comes in for it. */
+async function wake(stage: Stage, run: RunId, activation = rootActivation(run)): Promise<void> {
+  assert.equal(await stage.post({ type: 'message', activation, id: 'wake', body: null }), 'accepted')
 }
 
 const act = (stage: Stage, ctx: Context, name: string, options = {}): Promise<Json> => step(ctx, name, stage.does(name), options)
@@ -85,8 +91,8 @@ const divergence: readonly Play[] = [
       const body: Body = async (ctx) => [await act(stage, ctx, 'a'), await act(stage, ctx, 'new'), await act(stage, ctx, 'new2')]
       const run = await changed(stage, body)
       await resolve(stage, run, { address: 'new', action: 'execute' })
-      const second = await stage.question(run, 'diverged')
-      assert.deepEqual(second.body, { address: 'new2', unclaimed: ['b'] })
+      await until('it diverges again', async () => (await stage.all(run, 'replay.diverged')).length === 2)
+      assert.deepEqual((await stage.question(run, 'diverged')).body, { address: 'new2', unclaimed: ['b'] })
       assert.deepEqual(stage.ran, ['new'])
       await resolve(stage, run, { address: 'b', action: 'drop' })
       assert.deepEqual(await stage.outcome(run), completed(['a', 'new', 'new2']))
@@ -124,6 +130,7 @@ const divergence: readonly Play[] = [
       stage.forget('x')
       stage.agent('x', async (ctx) => [await act(stage, ctx, 'renamed'), (await ended(ctx, ctx.ask('q', question('int_1')))) as never])
       await stage.restart('kill')
+      await wake(stage, run, childActivation(rootActivation(run), 'x'))
       await stage.question(run, 'diverged')
       await stage.post({ type: 'cancel', run, reason: 'no' })
       assert.deepEqual(await stage.outcome(run), cancelled('no'))

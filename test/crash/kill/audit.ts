@@ -32,7 +32,9 @@ export function audit(file: string, runs: readonly string[], done: readonly Done
     const problems: string[] = []
     const integrity = (db.prepare('PRAGMA integrity_check').get() as { integrity_check: string }).integrity_check
     if (integrity !== 'ok') problems.push(`integrity_check: ${integrity}`)
-    const rows = db.prepare('SELECT l.position, a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position').all() as unknown as Row[]
+    const rows = db
+      .prepare('SELECT l.position, a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position')
+      .all() as unknown as Row[]
     const journal = new Journal(problems, done)
     for (const row of rows) journal.take(row)
     journal.end()
@@ -95,7 +97,8 @@ class Journal {
     // A `once` in doubt is recorded by somebody's word, whoever did it.
     if (call.kind === 'once') return
     const newest = this.#newest.get(run)
-    if (newest !== undefined && call.epoch < newest.epoch && call.pid !== newest.pid) this.#problems.push(`${id}: a stale process recorded "${entry.address}" (epoch ${call.epoch} after ${newest.epoch})`)
+    if (newest !== undefined && call.epoch < newest.epoch && call.pid !== newest.pid)
+      this.#problems.push(`${id}: a stale process recorded "${entry.address}" (epoch ${call.epoch} after ${newest.epoch})`)
     if (newest === undefined || call.epoch >= newest.epoch) this.#newest.set(run, call)
   }
 
@@ -110,13 +113,19 @@ class Journal {
 }
 
 function checkRun(db: DatabaseSync, run: string, journal: Journal, problems: string[]): void {
-  const row = db.prepare('SELECT status, ended, owner FROM run WHERE id = ?').get(run) as { status: string; ended: number | null; owner: string | null } | undefined
+  const row = db.prepare('SELECT status, ended, owner FROM run WHERE id = ?').get(run) as
+    { status: string; ended: number | null; owner: string | null } | undefined
   if (row === undefined) return void problems.push(`${run} is lost`)
   if (row.ended === null) problems.push(`${run} has not ended`)
   if (row.owner !== null) problems.push(`${run} is held though it has ended`)
   if (row.status !== journal.ended(run)) problems.push(`${run}: its row says ${row.status}, its journal ${journal.ended(run)}`)
   const root = `act_${run}`
-  const left = (sql: string): number => (db.prepare(`SELECT count(*) AS n FROM ${sql} AND (act = ? OR (act > ? AND act < ?))`).get(root, `${root}>`, `${root}?`) as { n: number }).n
+  const left = (sql: string): number =>
+    (
+      db.prepare(`SELECT count(*) AS n FROM ${sql} AND (act = ? OR (act > ? AND act < ?))`).get(root, `${root}>`, `${root}?`) as {
+        n: number
+      }
+    ).n
   const questions = left('question WHERE true')
   if (questions > 0) problems.push(`${run}: ${questions} questions left open`)
   const unread = left('inbox WHERE taken = 0')

@@ -41,7 +41,8 @@ export class Operator {
       if (first !== 'accepted') this.problems.push(`cancelling ${question.run}: ${first}`)
       return
     }
-    const answer = (by: string): Promise<PostResult> => this.#post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed({ approved: true, by }) })
+    const answer = (by: string): Promise<PostResult> =>
+      this.#post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed({ approved: true, by }) })
     const results = [await answer('ann'), await answer('bob')]
     if (results[0] !== 'accepted' || results[1] === 'accepted') this.problems.push(`deciding ${question.id} twice: ${results.join(', ')}`)
   }

@@ -27,7 +27,13 @@ export async function expectations(): Promise<Expected> {
         if (answered.has(question.id)) continue
         answered.add(question.id)
         if (question.address === 'cancel-me') await engine.post({ type: 'cancel', run, reason: 'changed my mind', by: 'operator' })
-        else await engine.post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed({ approved: true, by: 'ann' }) })
+        else
+          await engine.post({
+            type: 'answer',
+            activation: question.activation,
+            address: question.address,
+            outcome: completed({ approved: true, by: 'ann' }),
+          })
       }
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -77,7 +77,8 @@ export class Round {
     const recorded = (key: string): boolean | undefined => {
       if (!this.#agents.has(runOfKey(key))) return undefined
       const { activation, address } = partsOfKey(key)
-      for (const { event } of reader.activation(activation as ActivationId)) if (event.type === 'step.settled' && event.address === address) return true
+      for (const { event } of reader.activation(activation as ActivationId))
+        if (event.type === 'step.settled' && event.address === address) return true
       return false
     }
     this.#leave = options.world.join({ recorded, onUp: (pid) => this.#ups.get(pid)?.() })
@@ -114,8 +115,12 @@ export class Round {
     }
     for (const run of this.#open) {
       const summary = await patiently(() => engine.summary(run as RunId))
-      const last = (await engine.read(run as RunId)).slice(-4).map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
-      problems.lost.push(`${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${plan.patienceMs} ms after the last kill; row ${JSON.stringify(engine.driver.reader.run(run as RunId))}\n    ${last.join('\n    ')}`)
+      const last = (await engine.read(run as RunId))
+        .slice(-4)
+        .map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
+      problems.lost.push(
+        `${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${plan.patienceMs} ms after the last kill; row ${JSON.stringify(engine.driver.reader.run(run as RunId))}\n    ${last.join('\n    ')}`,
+      )
     }
   }
 
@@ -125,7 +130,9 @@ export class Round {
     const { dice, plan, file, socket, figures } = this.#o
     const options = { leaseMs: plan.leaseMs, durability: plan.durability, writer: plan.writer, busyMs: 1_000, pollMs: 10 }
     while (!this.#over) {
-      const child = spawn(process.execPath, ['--no-warnings', childFile, file, socket, JSON.stringify(options)], { stdio: ['ignore', 'ignore', 'inherit'] })
+      const child = spawn(process.execPath, ['--no-warnings', childFile, file, socket, JSON.stringify(options)], {
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
       const gone = once(child, 'exit')
       const up = new Promise<void>((resolve) => this.#ups.set(child.pid!, resolve))
       const fate = dice.next()
@@ -162,7 +169,7 @@ export class Round {
 
   /** Waits, but not beyond the end of the round. */
   async #live(ms: number): Promise<void> {
-    for (const until = Date.now() + ms; !this.#over && Date.now() < until; ) await pause(10)
+    for (const until = Date.now() + ms; !this.#over && Date.now() < until;) await pause(10)
   }
 
   // ---- the audit ---------------------------------------------------------------------------------------------------------------------

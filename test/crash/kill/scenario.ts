@@ -22,7 +22,18 @@ async function step(ctx: Context, reach: Reach, name: string, kind: 'model' | 't
 async function approve(ctx: Context, name: string): Promise<Json> {
   const { activation, path } = ctx.place
   const id = ctx.id('apr')
-  const as = { type: 'approval.requested', id, path, tool: name, toolVersion: '1', input: activation, inputHash: 'h', reason: 'to be sure', risk: 'low', onTimeout: 'reject' } as const
+  const as = {
+    type: 'approval.requested',
+    id,
+    path,
+    tool: name,
+    toolVersion: '1',
+    input: activation,
+    inputHash: 'h',
+    reason: 'to be sure',
+    risk: 'low',
+    onTimeout: 'reject',
+  } as const
   const { outcome } = await ctx.next(ctx.ask(name, { as }))
   return outcome as unknown as Json
 }
@@ -67,7 +78,12 @@ async function leader(ctx: Context, reach: Reach): Promise<Json> {
   const turn = ctx.scope('turn')
   const plan = await step(turn, reach, 'model', 'model')
   const hears = turn.scope('call0').start('listener', null)
-  const workers = [hears, turn.scope('call1').start('researcher', null), turn.scope('call2').start('writer', { listener: hears }), turn.scope('call3').start('cashier', null)]
+  const workers = [
+    hears,
+    turn.scope('call1').start('researcher', null),
+    turn.scope('call2').start('writer', { listener: hears }),
+    turn.scope('call3').start('cashier', null),
+  ]
   const results: Json[] = []
   const waiting = new Set<string>(workers)
   while (waiting.size > 0) {
@@ -100,7 +116,11 @@ const agents = { leader, researcher, listener, writer, cashier, traveller, guide
 
 /** All agents, reaching the outside by `reach`. */
 export function scenario(reach: Reach): Registry {
-  const list = Object.entries(agents).map(([name, run]): Orchestration => ({ name, version: '1', run: async (ctx, input) => completed(await run(ctx, reach, input)) }))
+  const list = Object.entries(agents).map(([name, run]): Orchestration => ({
+    name,
+    version: '1',
+    run: async (ctx, input) => completed(await run(ctx, reach, input)),
+  }))
   const byName = new Map(list.map((one) => [one.name, one]))
   return { find: (name, version) => (version === undefined || version === '1' ? byName.get(name) : undefined), onMissingVersion: 'move' }
 }

@@ -1,0 +1,55 @@
+/** The bottom: commits and appends per second of the writer, inline and in its thread, beside SQLite alone on the same disk. */
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { rootActivation, type RunId } from '../src/core/index.ts'
+import { emptyBatch, type Batch } from '../src/engine/embedded/batch.ts'
+import { openStore, type OpenOptions } from '../src/engine/embedded/schema.ts'
+import { Writer } from '../src/engine/embedded/writer.ts'
+import { inFolder, type Row } from './measure.ts'
+
+const run0 = 'run_bench' as RunId
+const act = rootActivation(run0)
+const body = JSON.stringify({ type: 'fact.noted', op: 'fact', address: '!fact', text: 'x'.repeat(150) })
+
+/** A commit of so many entries, as the driver would make it. */
+function batchOf(entries: number, from: number): Batch {
+  const batch = emptyBatch('bench')
+  for (let i = 0; i < entries; i++) batch.log.push({ act, run: run0, seq: from + i, at: 1, body, blobs: undefined })
+  return batch
+}
+
+/** Commits per second of batches of that size. */
+async function commits(file: string, mode: 'inline' | 'thread', entries: number, count: number): Promise<number> {
+  const options: OpenOptions = { file, durability: 'full', busyMs: 1_000 }
+  const db = openStore(options)
+  const writer = new Writer(db, options, mode)
+  await writer.commit(batchOf(1, 0))
+  const begun = performance.now()
+  for (let i = 0; i < count; i++) await writer.commit(batchOf(entries, 1 + i * entries))
+  const perSecond = (count * 1000) / (performance.now() - begun)
+  await writer.close()
+  db.close()
+  return perSecond
+}
+
+function bare(file: string, count: number): number {
+  const db = new DatabaseSync(file)
+  db.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; CREATE TABLE log(position INTEGER PRIMARY KEY, body TEXT)')
+  const insert = db.prepare('INSERT INTO log(body) VALUES(?)')
+  const begun = performance.now()
+  for (let i = 0; i < count; i++) insert.run(body)
+  const perSecond = (count * 1000) / (performance.now() - begun)
+  db.close()
+  return perSecond
+}
+
+export const run = (): Promise<Row[]> =>
+  inFolder(async (folder) => {
+    const side = { what: 'SQLite alone, one row each', value: bare(join(folder, 'bare.db'), 1_000) }
+    const rows: Row[] = []
+    for (const mode of ['inline', 'thread'] as const) {
+      rows.push({ figure: `commits of 4 entries, ${mode}`, value: await commits(join(folder, `${mode}-4.db`), mode, 4, 1_000), unit: 'per s', side })
+      rows.push({ figure: `entries in commits of 2,000, ${mode}`, value: 2_000 * (await commits(join(folder, `${mode}-2000.db`), mode, 2_000, 30)), unit: 'per s', side })
+    }
+    return rows
+  })

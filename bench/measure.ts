@@ -1,0 +1,61 @@
+/**
+ * What the benches share: a row of the table, medians, interleaved repetitions, folders that go away.
+ *
+ * A figure is worth something only beside another one of the same minute: `side` names and holds that one, and a budget may be on the ratio.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** One figure. `atMost` and `atLeast` are its budget; `of: 'ratio'` says that the budget is on value / side. */
+export interface Row {
+  readonly figure: string
+  readonly value: number
+  readonly unit: string
+  readonly side?: { readonly what: string; readonly value: number }
+  readonly budget?: { readonly atMost?: number; readonly atLeast?: number; readonly of?: 'ratio' }
+}
+
+export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+export const sorted = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b)
+export const median = (values: readonly number[]): number => quantile(values, 0.5)
+export const quantile = (values: readonly number[], q: number): number => sorted(values)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? NaN
+
+export const megabytes = (bytes: number): number => bytes / 1_048_576
+export const peakMegabytes = (): number => process.resourceUsage().maxRSS / 1024
+export const collect = (): void => {
+  for (let i = 0; i < 4; i++) globalThis.gc?.()
+}
+
+/** Milliseconds that some work takes. */
+export async function timed(work: () => unknown): Promise<number> {
+  const begun = performance.now()
+  await work()
+  return performance.now() - begun
+}
+
+/** Runs variants in turns, so that whatever else the machine does falls on all of them; the median of each. The first turn only warms up. */
+export async function inTurns<K extends string>(turns: number, variants: { readonly [Name in K]: () => Promise<number> }): Promise<{ [Name in K]: number }> {
+  const names = Object.keys(variants) as K[]
+  const seen = Object.fromEntries(names.map((name) => [name, [] as number[]])) as { [Name in K]: number[] }
+  for (let turn = 0; turn <= turns; turn++) {
+    for (const name of names) {
+      collect()
+      const figure = await variants[name]()
+      if (turn > 0) seen[name].push(figure)
+    }
+  }
+  return Object.fromEntries(names.map((name) => [name, median(seen[name])])) as { [Name in K]: number }
+}
+
+/** Calls with a new folder, which is gone afterwards. */
+export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-bench-'))
+  try {
+    return await work(folder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,8 @@
+/** docs/coverage.md says what the titles of the tests say. */
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { coveragePage } from '../../scripts/coverage.ts'
+
+test('docs/coverage.md is not stale: npm run docs:coverage', () => {
+  expect(readFileSync(new URL('../../docs/coverage.md', import.meta.url), 'utf8')).toBe(coveragePage())
+})
