@@ -4,12 +4,17 @@
  */
 import { agent, createRuntime, supervisor } from 'reeve'
 
+// #region team
 const writer = agent({ name: 'writer', description: 'Writes one sentence.', model: () => 'Ravens remember faces.' })
 const editor = supervisor({
   name: 'editor',
   workers: [writer],
-  model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? { calls: [{ name: 'forward_message', input: { worker: 'writer' } }] } : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'A fact about ravens.' } }] }),
+  model: ({ messages }) =>
+    messages.at(-1)?.role === 'tool'
+      ? { calls: [{ name: 'forward_message', input: { worker: 'writer' } }] }
+      : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'A fact about ravens.' } }] },
 })
+// #endregion
 
 await using runtime = await createRuntime({ store: ':memory:', agents: [editor] })
 const outcome = await runtime.run(editor, 'Tell me something about ravens.')

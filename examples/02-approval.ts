@@ -6,6 +6,7 @@ import { agent, createRuntime, supervisor, tool } from 'reeve'
 import { z } from 'zod'
 
 const sent: string[] = []
+// #region tool
 const sendMail = tool({
   name: 'send_mail',
   description: 'Sends a mail.',
@@ -16,22 +17,30 @@ const sendMail = tool({
     return { sent: true }
   },
 })
+// #endregion
 
 const postman = agent({
   name: 'postman',
   description: 'Sends mails.',
   tools: [sendMail],
-  model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'The mail is on its way.' : { calls: [{ name: 'send_mail', input: { to: 'ann@example.org', text: 'Hello' } }] }),
+  model: ({ messages }) =>
+    messages.at(-1)?.role === 'tool'
+      ? 'The mail is on its way.'
+      : { calls: [{ name: 'send_mail', input: { to: 'ann@example.org', text: 'Hello' } }] },
 })
 const office = supervisor({
   name: 'office',
   workers: [postman],
-  model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'delegate', input: { worker: 'postman', instructions: 'Greet Ann.' } }] }),
+  model: ({ messages }) =>
+    messages.at(-1)?.role === 'tool'
+      ? 'Done.'
+      : { calls: [{ name: 'delegate', input: { worker: 'postman', instructions: 'Greet Ann.' } }] },
 })
 
 await using runtime = await createRuntime({ store: ':memory:', agents: [office] })
 const run = await runtime.start(office, 'Greet Ann.')
 
+// #region decide
 const state = await run.until('waiting')
 if (!('waiting' in state)) throw new Error('nobody asked')
 const [approval] = await runtime.approvals()
@@ -39,5 +48,6 @@ console.log(`${approval!.path.join(' > ')} asks for ${approval!.tool} with`, app
 
 await run.decide({ approvalId: approval!.id, decision: 'edit', input: { to: 'ann@example.org', text: 'Hello, Ann!' }, approver: 'bob' })
 const outcome = await run.outcome()
+// #endregion
 console.log(outcome.status, sent)
 if (outcome.status !== 'completed' || sent.join() !== 'ann@example.org: Hello, Ann!') process.exitCode = 1

@@ -11,6 +11,7 @@ import { agent, createRuntime, step } from 'reeve'
 const folder = process.argv[2] ?? mkdtempSync(join(tmpdir(), 'reeve-example-'))
 const witness = join(folder, 'witness.txt')
 
+// #region author
 const author = agent({
   name: 'author',
   description: 'Writes a book, chapter by chapter.',
@@ -27,6 +28,7 @@ const author = agent({
     return chapters.join(' ')
   },
 })
+// #endregion
 
 await using runtime = await createRuntime({ store: join(folder, 'reeve.db'), agents: [author] })
 if (process.argv[2] !== undefined) await runtime.run(author, 'Write.', { runId: 'book' })

@@ -79,7 +79,7 @@ const specs: readonly Spec[] = [
       { title: 'H. Interrupt and resume', cases: '90-96 99-104 120' },
       { title: 'I. Streaming and retry', cases: '105 107 108' },
       { title: 'J. Cancel that can be resumed (pause)', cases: '109 111-114' },
-      { title: 'K. One agent', cases: '115-120', waits: { 'tools that end the work': '116', [workflows]: '118', hooks: '119' } },
+      { title: 'K. One agent', cases: '115-119', waits: { 'tools that end the work': '116', [workflows]: '118', hooks: '119' } },
     ],
     void: {
       37: 'every agent can be resumed: there is nothing without it',

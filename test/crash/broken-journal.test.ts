@@ -1,5 +1,5 @@
 /** A journal that cannot be read stops its own run only, says why, is not written to, and goes on as soon as it is whole again. */
-import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { answer, ask, begin, behind, inFolder, open, outcome, registry, step, until, type Agent } from './hand.ts'

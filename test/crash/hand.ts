@@ -134,7 +134,7 @@ export function launch(
   children.push(child)
   const lines: string[] = []
   let rest = ''
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
     const all = (rest + text).split('\n')
     rest = all.pop()!
     lines.push(...all)

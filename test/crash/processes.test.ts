@@ -13,7 +13,12 @@ class Calls {
   agent =
     (options: Parameters<typeof step>[3] = {}): Agent =>
     (ctx) =>
-      step(ctx, 'work', ({ key, epoch, attempt }) => new Promise<Json>((end, fail) => this.made.push({ key, epoch, attempt, end, fail })), options)
+      step(
+        ctx,
+        'work',
+        ({ key, epoch, attempt }) => new Promise<Json>((end, fail) => this.made.push({ key, epoch, attempt, end, fail })),
+        options,
+      )
 }
 
 /** Lets another engine take the run over from one that is alive: as if it had been buried while it stood still. */
@@ -38,7 +43,11 @@ describe('a file that another process holds for longer than busyMs', () => {
     const { child, line } = launch('lock', file)
     await line('locked')
     const engine = open(file, { busyMs: 40 })
-    expect(await errorOf(() => engine.drive(quick))).toMatchObject({ code: 'store.busy', retryable: true, hint: expect.stringMatching(/process/) as string })
+    expect(await errorOf(() => engine.drive(quick))).toMatchObject({
+      code: 'store.busy',
+      retryable: true,
+      hint: expect.stringMatching(/process/) as string,
+    })
     expect(await errorOf(() => begin(engine, 'r', 'quick'))).toMatchObject({ code: 'store.busy', retryable: true })
     expect(await errorOf(() => engine.post({ type: 'cancel', run: 'r' as RunId, reason: 'x' }))).toMatchObject({ code: 'store.busy' })
     expect(await engine.runs()).toEqual([])
@@ -152,12 +161,19 @@ describe('a process that lost a run while it stood still', () => {
     await begin(a, 'r', 'worker')
     await until('it is at work', () => frozen.made.length === 1)
     frozen.made[0]!.fail(new Error('try again'))
-    await until('the failure is recorded', () => behind(file, (db) => db.prepare("SELECT 1 FROM log WHERE body LIKE '%attempt-failed%'").get() !== undefined))
+    await until('the failure is recorded', () =>
+      behind(file, (db) => db.prepare("SELECT 1 FROM log WHERE body LIKE '%attempt-failed%'").get() !== undefined),
+    )
     // It stands still: its clock jumps, its retry is still to come.
     const asleep = a.driver.lease
     skew = 100_000
     takeOver(file, 'r', b)
-    await until('it has told that it lives', () => behind(file, (db) => (db.prepare('SELECT until FROM process WHERE id = ?').get(asleep.id) as { until: number }).until > Date.now() + 50_000))
+    await until('it has told that it lives', () =>
+      behind(
+        file,
+        (db) => (db.prepare('SELECT until FROM process WHERE id = ?').get(asleep.id) as { until: number }).until > Date.now() + 50_000,
+      ),
+    )
     await until('it has noticed', () => !a.driver.runs.has('r' as RunId), 3_000)
     await until('the new owner works', () => taker.made.length === 1)
     expect(frozen.made).toHaveLength(1)
@@ -174,7 +190,8 @@ test('with the writer thread, an effect waits for the commit that it depends on,
   await line('working')
   child.kill('SIGKILL')
   await gone
-  const recorded = (what: string): boolean => behind(file, (db) => db.prepare('SELECT 1 FROM log WHERE body LIKE ?').get(`%${what}%`) !== undefined)
+  const recorded = (what: string): boolean =>
+    behind(file, (db) => db.prepare('SELECT 1 FROM log WHERE body LIKE ?').get(`%${what}%`) !== undefined)
   const cleared: boolean[] = []
   const calls = new Calls()
   const holder: Agent = async (ctx) => {
@@ -222,6 +239,8 @@ test('a run that does not exist is unknown to every verb', async () => {
   expect(await engine.summary(none)).toBeUndefined()
   expect(await engine.read(none)).toEqual([])
   expect(await engine.post({ type: 'cancel', run: none, reason: 'x' })).toBe('unknown')
-  expect(await engine.post({ type: 'answer', activation: 'act_none' as never, address: 'q', outcome: { status: 'completed', output: 1 } })).toBe('unknown')
+  expect(
+    await engine.post({ type: 'answer', activation: 'act_none' as never, address: 'q', outcome: { status: 'completed', output: 1 } }),
+  ).toBe('unknown')
   expect(await engine.post({ type: 'message', activation: 'act_none' as never, id: 'msg_1', body: 1 })).toBe('unknown')
 })

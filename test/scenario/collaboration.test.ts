@@ -22,6 +22,26 @@ const pay = (done: Json[] = []) =>
   })
 
 describe('who sees what', () => {
+  test('collaboration 6: what an agent notes under another name is still its own: the journal says whose it is', async () => {
+    const forger = agent({
+      name: 'forger',
+      description: 'Claims to be another.',
+      run: (ctx) => {
+        const claim = { type: 'fact.noted', name: 'Fake', data: 1, activation: 'act_other', run: 'other', path: ['Fake'], agent: 'Fake' }
+        ctx.emit(claim as unknown as Parameters<typeof ctx.emit>[0])
+        return 'done'
+      },
+    })
+    const boss = supervisor({ name: 'boss', model: scripted(delegates(['forger', 'go']), 'final'), workers: [forger] })
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'please')
+    const noted: string[] = []
+    for await (const { activation, run: of, event } of run.events()) if (event.type === 'fact.noted') noted.push(activation, of)
+    const { activations } = await run.view()
+    expect(noted).toEqual([activations[1]!.activation, run.id])
+    expect(activations[1]).toMatchObject({ agent: 'forger', path: ['boss', 'forger'] })
+  })
+
   test('collaboration 43: nested leaders: each answers to the one above it, and the paths say so', async () => {
     const mid = supervisor({
       name: 'mid',

@@ -154,8 +154,9 @@ const statements = {
   beat: 'INSERT INTO process VALUES(?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET until = excluded.until',
   others: 'SELECT * FROM process WHERE id <> ?',
   release: 'UPDATE run SET owner = NULL WHERE owner = ? AND ended IS NULL',
-  stray: 'SELECT 1 FROM run WHERE ended IS NULL AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process) LIMIT 1',
-  releaseStray: 'UPDATE run SET owner = NULL WHERE ended IS NULL AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
+  stray: 'SELECT 1 FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process) LIMIT 1',
+  releaseStray:
+    'UPDATE run SET owner = NULL WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',
   forget: 'DELETE FROM process WHERE id = ?',
   claim:
     'UPDATE run SET owner = ?, epoch = epoch + 1, parked = 0 WHERE id = ? AND ended IS NULL AND (owner IS NULL OR owner = ?) RETURNING epoch',

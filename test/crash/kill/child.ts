@@ -5,7 +5,8 @@
  */
 import { connect } from 'node:net'
 import { createEmbeddedEngine, type EmbeddedOptions } from '../../../src/engine/embedded/index.ts'
-import { scenario, type Reach } from './scenario.ts'
+import type { Reach } from './scenario.ts'
+import { everything } from './team.ts'
 
 const [file, path, options] = process.argv.slice(2) as [string, string, string]
 const socket = connect(path)
@@ -39,5 +40,5 @@ const reach: Reach = async (io, kind, what) => {
 }
 
 const engine = createEmbeddedEngine({ file, onWarning: () => undefined, ...(JSON.parse(options) as Partial<EmbeddedOptions>) })
-engine.drive(scenario(reach))
+engine.drive(everything(reach))
 socket.write(`${JSON.stringify({ up: true, pid: process.pid })}\n`)

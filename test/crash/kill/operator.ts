@@ -5,6 +5,8 @@
 import { completed, ReeveError, type RunId } from '../../../src/core/index.ts'
 import type { Post, PostResult, Question } from '../../../src/engine/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../../src/engine/embedded/index.ts'
+import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
+import { team } from './team.ts'
 import { valueOf, type World } from './world.ts'
 
 export class Operator {
@@ -14,14 +16,22 @@ export class Operator {
   decided = 0
   readonly #world: World
   readonly #answered = new Set<string>()
+  /** For what users do through a runtime. */
+  readonly #runtime: Promise<Runtime>
 
   constructor(file: string, world: World, durability: 'full' | 'relaxed') {
     this.#world = world
     this.engine = createEmbeddedEngine({ file, durability, busyMs: 100, pollMs: 5, onWarning: () => undefined, writer: 'inline' })
+    this.#runtime = createRuntime({
+      engine: this.engine,
+      drive: false,
+      agents: [team(() => Promise.reject(new Error('the operator runs nothing')))],
+    })
   }
 
-  async start(run: string, agent: string): Promise<void> {
-    await patiently(() => this.engine.start({ run: run as RunId, agent, version: '1', input: null }))
+  async start(run: string, agent: 'leader' | 'traveller' | 'team'): Promise<void> {
+    if (agent === 'team') await patiently(async () => (await this.#runtime).start('team', 'A report on ravens, please.', { runId: run }))
+    else await patiently(() => this.engine.start({ run: run as RunId, agent, version: '1', input: null }))
   }
 
   /** Answers everything that is asked now. */
@@ -41,10 +51,22 @@ export class Operator {
       if (first !== 'accepted') this.problems.push(`cancelling ${question.run}: ${first}`)
       return
     }
+    if (question.activation.endsWith('publisher')) return this.#approve(question.id)
     const answer = (by: string): Promise<PostResult> =>
       this.#post({ type: 'answer', activation: question.activation, address: question.address, outcome: completed({ approved: true, by }) })
     const results = [await answer('ann'), await answer('bob')]
     if (results[0] !== 'accepted' || results[1] === 'accepted') this.problems.push(`deciding ${question.id} twice: ${results.join(', ')}`)
+  }
+
+  /** Through the runtime: who comes second is told so. */
+  async #approve(approvalId: string): Promise<void> {
+    const runtime = await this.#runtime
+    const decide = (approver: string): Promise<void> => patiently(() => runtime.decide({ approvalId, decision: 'approve', approver }))
+    await decide('ann').catch((thrown: unknown) => this.problems.push(`approving ${approvalId}: ${String(thrown)}`))
+    await decide('bob').then(
+      () => this.problems.push(`${approvalId} was approved twice`),
+      () => undefined,
+    )
   }
 
   /** From this moment on nothing older gets through, so the answer stays true. */

@@ -2,22 +2,25 @@
 import { completed, type RunId } from '../../../src/core/index.ts'
 import { createEmbeddedEngine } from '../../../src/engine/embedded/index.ts'
 import type { Expected } from './round.ts'
-import { scenario } from './scenario.ts'
+import { createRuntime } from '../../../src/runtime/index.ts'
+import type { Reach } from './scenario.ts'
+import { everything, team } from './team.ts'
 import { plain } from './world.ts'
 
 export async function expectations(): Promise<Expected> {
   const found = new Map<string, { outcome: string; once: string[] }>()
-  for (const agent of ['leader', 'traveller']) {
+  for (const agent of ['leader', 'team', 'traveller']) {
     const once: string[] = []
     const engine = createEmbeddedEngine({ file: ':memory:', strict: true })
-    engine.drive(
-      scenario((_io, kind, what) => {
-        if (kind === 'once') once.push(what)
-        return Promise.resolve(`${what}~0`)
-      }),
-    )
+    const reach: Reach = (_io, kind, what) => {
+      if (kind === 'once') once.push(what)
+      return Promise.resolve(`${what}~0`)
+    }
+    engine.drive(everything(reach))
     const run = agent as RunId
-    await engine.start({ run, agent, version: '1', input: null })
+    const runtime = await createRuntime({ engine, drive: false, agents: [team(reach)] })
+    if (agent === 'team') await runtime.start('team', 'A report on ravens, please.', { runId: run })
+    else await engine.start({ run, agent, version: '1', input: null })
     const end = engine.outcome(run)
     let ended = false
     const noted = end.finally(() => (ended = true))
@@ -27,6 +30,7 @@ export async function expectations(): Promise<Expected> {
         if (answered.has(question.id)) continue
         answered.add(question.id)
         if (question.address === 'cancel-me') await engine.post({ type: 'cancel', run, reason: 'changed my mind', by: 'operator' })
+        else if (agent === 'team') await runtime.decide({ approvalId: question.id, decision: 'approve', approver: 'ann' })
         else
           await engine.post({
             type: 'answer',

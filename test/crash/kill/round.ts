@@ -14,6 +14,8 @@ import { partsOfKey, plain, runOfKey, type World } from './world.ts'
 export interface Plan {
   readonly runs: number
   readonly leaseMs: number
+  /** The share of processes that stand still for longer than their lease, before they are killed. */
+  readonly freezes: number
   readonly durability: 'full' | 'relaxed'
   readonly writer: 'auto' | 'inline' | 'thread'
   /** For this long a round is tortured; then its processes may live. */
@@ -87,7 +89,7 @@ export class Round {
   async run(): Promise<void> {
     const { figures, plan } = this.#o
     for (let k = 0; k < plan.runs; k++) {
-      const agent = k % 3 === 2 ? 'traveller' : 'leader'
+      const agent = (['leader', 'team', 'traveller'] as const)[k % 3]!
       const run = `r${this.#o.number}x${k}`
       this.#agents.set(run, agent)
       this.#open.add(run)
@@ -141,7 +143,7 @@ export class Round {
         figures.killsAtStart++
       } else {
         await Promise.race([up, gone])
-        if (fate > 0.88) await this.#freeze(child)
+        if (fate > 1 - plan.freezes) await this.#freeze(child)
         await this.#live(dice.between(15, 150))
         if (this.#mayKill()) figures.kills++
         else await this.#live(Infinity)
@@ -161,6 +163,7 @@ export class Round {
     const { dice, plan, figures } = this.#o
     await this.#live(dice.between(5, 80))
     if (this.#over || Date.now() > this.#calm) return
+    this.#o.world.frozen.add(child.pid!)
     child.kill('SIGSTOP')
     await pause(plan.leaseMs + dice.between(50, 400))
     child.kill('SIGCONT')

@@ -34,6 +34,8 @@ export class World {
   readonly done: Done[] = []
   readonly violations: string[] = []
   refused = 0
+  /** Processes that stood still at some time. */
+  readonly frozen = new Set<number>()
   /** Begun again after its end was recorded, though refused: a process that stood still just before its effect. */
   refusedRecorded = 0
   /** How often each `once` was done, by key. */
@@ -102,8 +104,9 @@ export class World {
       return
     }
     const answer = this.#do(said)
-    // Half of the answers take a while, so that processes die between the deed and its record.
-    const delay = this.#dice.next() < 0.5 ? 0 : this.#dice.between(1, 25)
+    // Half of the answers take a while, so that processes die between the deed and its record; some take so long that a run changes hands meanwhile.
+    const luck = this.#dice.next()
+    const delay = luck < 0.5 ? 0 : luck < 0.92 ? this.#dice.between(1, 25) : this.#dice.between(150, 500)
     const reply = (): void => void (socket.writable && socket.write(`${JSON.stringify({ n: said.n, ...answer })}\n`))
     if (delay === 0) reply()
     else setTimeout(reply, delay)
@@ -111,6 +114,7 @@ export class World {
 
   #do(call: Call): { value: string } | { refused: string } {
     const run = runOfKey(call.key)
+    if (call.epoch < 0) return this.#think(call)
     const newest = this.#epochs.get(run) ?? 0
     if (call.epoch < newest) {
       this.refused++
@@ -122,6 +126,19 @@ export class World {
     if (holder !== undefined && holder !== call.pid) this.violations.push(`two processes held ${run} in epoch ${call.epoch}`)
     this.#holders.set(`${run} ${call.epoch}`, call.pid)
     if (this.#recorded(call.key)) this.violations.push(`begun again though its end is recorded: ${call.key}`)
+    return { value: valueOf(this.#note(call)) }
+  }
+
+  /** A model gets no epoch: one that stood still just before its call may call again. Nobody else. */
+  #think(call: Call): { value: string } {
+    if (this.#recorded(call.key)) {
+      if (this.frozen.has(call.pid)) this.refusedRecorded++
+      else this.violations.push(`asked again though its answer is recorded: ${call.key}`)
+    }
+    return { value: valueOf(this.#note(call)) }
+  }
+
+  #note(call: Call): Done {
     const done: Done = { ...call, nonce: this.done.length }
     this.done.push(done)
     if (call.kind === 'once') {
@@ -132,7 +149,7 @@ export class World {
         this.violations.push(`done twice though once: ${call.key} (epochs ${before.map((one) => one.epoch).join(', ')})`)
       }
     }
-    return { value: valueOf(done) }
+    return done
   }
 }
 

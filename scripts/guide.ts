@@ -1,0 +1,34 @@
+/**
+ * Keeps the excerpts in the pages of `docs/` those of files that run: a block after `<!-- example: 02-approval.ts#tool -->` is the region `tool` of
+ * `examples/02-approval.ts`, without its indentation. `node scripts/guide.ts` writes them, a test compares.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const root = dirname(import.meta.dirname)
+const page = join(root, 'docs', 'guide.md')
+const block = /<!-- example: ([\w.-]+)#([\w-]+) -->\n+```ts\n[\s\S]*?```/g
+
+/** A region of an example: what stands between `// #region name` and the next `// #endregion`. */
+function region(file: string, name: string): string {
+  const lines = readFileSync(join(root, 'examples', file), 'utf8').split('\n')
+  const begin = lines.findIndex((line) => line.trim() === `// #region ${name}`)
+  const end = lines.findIndex((line, i) => i > begin && line.trim() === '// #endregion')
+  if (begin < 0 || end < 0) throw new Error(`examples/${file} has no region "${name}"`)
+  const inside = lines.slice(begin + 1, end)
+  const indent = Math.min(...inside.filter((line) => line.trim() !== '').map((line) => line.length - line.trimStart().length))
+  return inside.map((line) => line.slice(indent)).join('\n')
+}
+
+/** The guide as it is, as it is to be, and every block of code in it that comes from no example. */
+export function guideNowAndDue(): { readonly now: string; readonly due: string; readonly strays: readonly string[] } {
+  const now = readFileSync(page, 'utf8')
+  const due = now.replace(
+    block,
+    (_, file: string, name: string) => `<!-- example: ${file}#${name} -->\n\`\`\`ts\n${region(file, name)}\n\`\`\``,
+  )
+  const strays = [...due.replace(block, '').matchAll(/```(?:ts|js|tsx)\n([\s\S]*?)```/g)].map((found) => found[1]!)
+  return { now, due, strays }
+}
+
+if (import.meta.main) writeFileSync(page, guideNowAndDue().due)

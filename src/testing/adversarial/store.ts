@@ -1,0 +1,184 @@
+/**
+ * What survives of the adversarial engine: for every activation a log, an inbox and an outbox of its own. Bodies are JSON text.
+ *
+ * Owns: the data, and what one activation's commit changes. Nothing here touches two activations at once: that is the network's business.
+ */
+import { copy, rootActivation, runOf, type ActivationId, type Json, type OutcomeStatus, type RunId } from '../../core/index.ts'
+import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import type { AccountLimits, PostResult, Question, Registry } from '../../engine/index.ts'
+
+/** What goes from one activation to another. */
+export type LetterBody =
+  | { readonly type: 'birth'; readonly agent: string; readonly version: string; readonly input: Json; readonly limits?: AccountLimits; readonly path: readonly string[] }
+  | { readonly type: 'end'; readonly address: string; readonly text: string }
+  | { readonly type: 'cancel'; readonly reason: string }
+  | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }
+
+/** Something on its way: sent again and again until the other side has said that it has it. */
+export interface Letter {
+  readonly key: string
+  readonly from: ActivationId
+  readonly to: ActivationId
+  readonly body: LetterBody
+  acked: boolean
+}
+
+export interface Row {
+  readonly key: string
+  readonly body: string
+  taken: boolean
+}
+
+export interface StoredQuestion extends Question {
+  readonly key: string
+  readonly timer: boolean
+  due: number | undefined
+}
+
+/** Everything that is kept of one activation. */
+export interface Box {
+  readonly id: ActivationId
+  readonly path: readonly string[]
+  readonly limits: AccountLimits | undefined
+  readonly log: { readonly position: number; readonly at: number; readonly body: string }[]
+  readonly rows: Map<string, Row>
+  /** Messages that came before one that was sent earlier. */
+  readonly early: Map<string, Extract<LetterBody, { type: 'message' }>>
+  readonly heardFrom: Map<string, number>
+  readonly out: Map<string, Letter>
+  readonly questions: Map<string, StoredQuestion>
+  settled: boolean
+  /** It rests until something comes in. */
+  parked: boolean
+  stuck: string | undefined
+  /** Working time on its account, in milliseconds. */
+  ms: number
+}
+
+export interface StoredRun {
+  readonly id: RunId
+  readonly agent: string
+  readonly version: string
+  readonly caller: string
+  readonly createdAt: number
+  readonly order: number
+  pause: { at: 'next' | 'now' | 'after-model' | 'after-tools'; reached: boolean } | undefined
+  ended: { readonly status: OutcomeStatus; readonly at: number } | undefined
+}
+
+export class AdversarialStore {
+  readonly runs = new Map<RunId, StoredRun>()
+  readonly boxes = new Map<ActivationId, Box>()
+  readonly values = new Map<string, { version: number; body: string }>()
+  readonly written = new Map<string, string>()
+  #position = 0
+  epoch = 0
+
+  box(id: ActivationId, path: readonly string[], limits: AccountLimits | undefined): Box {
+    const box: Box = {
+      id,
+      path,
+      limits,
+      log: [],
+      rows: new Map(),
+      early: new Map(),
+      heardFrom: new Map(),
+      out: new Map(),
+      questions: new Map(),
+      settled: false,
+      parked: false,
+      stuck: undefined,
+      ms: 0,
+    }
+    this.boxes.set(id, box)
+    return box
+  }
+
+  append(box: Box, at: number, body: string): void {
+    box.log.push({ position: ++this.#position, at, body })
+  }
+
+  boxesOf(run: RunId): Box[] {
+    const root = rootActivation(run)
+    return [...this.boxes.values()].filter(({ id }) => id === root || id.startsWith(`${root}>`))
+  }
+
+  *events(box: Box): Generator<{ seq: number; at: number; event: JournalEvent }> {
+    for (const [seq, { at, body }] of box.log.entries()) yield { seq, at, event: decode(body) }
+  }
+
+  feed(run: RunId, from: number): Recorded[] {
+    const entries = this.boxesOf(run).flatMap((box) => box.log.map((entry, seq) => ({ ...entry, seq, activation: box.id })))
+    return entries
+      .filter(({ position }) => position > from)
+      .sort((a, b) => a.position - b.position)
+      .map(({ position, activation, seq, at, body }) => ({ position, run, activation, seq, at, event: decode(body) }))
+  }
+
+  caller(run: RunId): Caller {
+    return JSON.parse(this.runs.get(run)?.caller ?? '{}') as Caller
+  }
+
+  questions(run?: RunId): StoredQuestion[] {
+    const boxes = run === undefined ? [...this.boxes.values()] : this.boxesOf(run)
+    return boxes.flatMap(({ questions }) => [...questions.values()])
+  }
+
+  /** A row is there once; whoever puts it first has won. */
+  put(box: Box, key: string, body: unknown): boolean {
+    if (box.rows.has(key)) return false
+    box.rows.set(key, { key, body: JSON.stringify(body), taken: false })
+    return true
+  }
+
+  /** An answer competes with the deadline for one row. */
+  answer(activation: ActivationId, address: string, kinds: readonly Question['kind'][], body: unknown, now: number): PostResult {
+    const box = this.boxes.get(activation)
+    if (box === undefined) return 'unknown'
+    const asked = [...box.questions.values()].find((q) => q.address === address && !q.timer && kinds.includes(q.kind))
+    if (asked === undefined) return box.rows.has(address) ? 'lost' : 'closed'
+    const late = asked.until !== undefined && asked.until <= now
+    if (!this.put(box, asked.key, late ? { type: 'deadline', address } : body)) return 'lost'
+    asked.due = undefined
+    return late ? 'lost' : 'accepted'
+  }
+
+  /** Whether somebody has asked for this activation to be born, though it may not be yet. */
+  expected(id: ActivationId): boolean {
+    const cut = id.lastIndexOf('>')
+    if (cut < 0) return false
+    const leader = this.boxes.get(id.slice(0, cut) as ActivationId)
+    return leader === undefined ? this.expected(id.slice(0, cut) as ActivationId) : leader.out.has(`birth:${id.slice(cut + 1)}`)
+  }
+
+  value(stream: string, key: string): { version: number; value: Json } {
+    const stored = this.values.get(`${stream}/${key}`)
+    return stored === undefined ? { version: 0, value: null } : { version: stored.version, value: JSON.parse(stored.body) as Json }
+  }
+
+  /** Compare and set, once per idempotency key. Undefined: somebody else was faster. */
+  write(stream: string, key: string, expected: number, value: Json, once: string): Json | undefined {
+    const done = this.written.get(once)
+    if (done !== undefined) return JSON.parse(done) as Json
+    if (this.value(stream, key).version !== expected) return undefined
+    const body = JSON.stringify(value)
+    this.values.set(`${stream}/${key}`, { version: expected + 1, body })
+    this.written.set(once, body)
+    return copy(value)
+  }
+
+  remove(run: RunId): void {
+    for (const { id } of this.boxesOf(run)) this.boxes.delete(id)
+    for (const key of [...this.values.keys()]) if (key.startsWith(`ses_${run}/`)) this.values.delete(key)
+    this.runs.delete(run)
+  }
+
+  /** Runs that this registry can drive and that have not ended. */
+  open(registry: Registry): StoredRun[] {
+    return [...this.runs.values()].filter((run) => run.ended === undefined && registry.find(run.agent) !== undefined)
+  }
+
+  ended(box: Box): boolean {
+    return this.runs.get(runOf(box.id))?.ended !== undefined
+  }
+}

@@ -1,0 +1,187 @@
+/**
+ * Replaying a journal without an engine: nothing may be appended, nothing called, everything recorded asked for again, in the same order (K10, K3).
+ *
+ * Owns: a host that only listens. Does not own: what a journal must look like by itself (journal-check.ts).
+ */
+import { canonical, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
+import { isCommand, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
+import { Activation, type Engine, type Host, type Operation, type Orchestration, type Owner, type Registry } from '../engine/index.ts'
+import type { RunId } from '../core/index.ts'
+import { checkJournal } from './journal-check.ts'
+import { watched } from './watch.ts'
+
+/** What a replay found. */
+export interface ReplayReport {
+  readonly activations: number
+  readonly events: number
+  /** What differs from the record, one sentence each; empty if the replay was faithful. */
+  readonly problems: readonly string[]
+}
+
+const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+
+/** Replays every activation of a finished run and says what differs from its journal. */
+export async function verifyReplay(engine: Pick<Engine, 'read'>, registry: Registry, run: RunId): Promise<ReplayReport> {
+  return verifyJournal(await engine.read(run), registry)
+}
+
+/** The same, for a journal in hand. */
+export async function verifyJournal(events: readonly Recorded[], registry: Registry): Promise<ReplayReport> {
+  const problems = checkJournal(events)
+  const logs = Map.groupBy(events, ({ activation }) => activation)
+  const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
+  for (const [id, log] of logs) {
+    for (const segment of segments(log)) problems.push(...(await replay(id, segment, registry, caller)).map((problem) => `${id}: ${problem}`))
+  }
+  return { activations: logs.size, events: events.length, problems }
+}
+
+/** A log, cut before each restart: every segment is replayed with what the journal held when it ended. */
+function segments(log: readonly Recorded[]): (readonly Recorded[])[] {
+  const cuts = log.flatMap(({ event }, i) => (event.type === 'activation.restarted' ? [i] : []))
+  return [...cuts.map((cut) => log.slice(0, cut + 1)), log]
+}
+
+class ListeningHost implements Host {
+  readonly strict = true
+  readonly problems: string[] = []
+  ended: { outcome: Outcome; usage: Usage } | undefined
+  restarted: JournalEvent | undefined
+  readonly #registry: Registry
+  readonly #caller: Caller
+  readonly #at: number
+
+  constructor(registry: Registry, caller: Caller, at: number) {
+    this.#registry = registry
+    this.#caller = caller
+    this.#at = at
+  }
+
+  #not(what: string): void {
+    this.problems.push(what)
+  }
+  now(): number {
+    return this.#at
+  }
+  warn(code: string, message: string): void {
+    this.#not(`${code}: ${message}`)
+  }
+  orchestration({ birth, version }: Owner): Orchestration | undefined {
+    const found = this.#registry.find(birth.agent, version) ?? this.#registry.find(birth.agent)
+    if (found === undefined) this.#not(`the agent "${birth.agent}" is not registered`)
+    return found
+  }
+  callerOf(): Caller {
+    return this.#caller
+  }
+  append(activation: Owner, event: JournalEvent): string {
+    if (event.type === 'activation.restarted' && this.restarted === undefined) {
+      this.restarted = event
+      activation.discarded = true
+    } else this.#not(`appends ${JSON.stringify(event)}`)
+    return JSON.stringify(event)
+  }
+  ready(): void {}
+  letOut(op: Operation): void {
+    // one that the record leaves open is stopped before the end, and would not have been released
+    if (!this.open.has(op.address)) this.#not(`lets out ${op.address}`)
+  }
+  /** Addresses that the journal opens and does not end. */
+  open: ReadonlySet<string> = new Set()
+  inFlight(): boolean {
+    return true
+  }
+  abort(): void {}
+  startWorker(op: Operation): void {
+    if (!this.open.has(op.address)) this.#not(`starts the worker ${op.address}`)
+  }
+  stopWorker(): void {}
+  openQuestion(op: Operation): void {
+    this.#not(`asks ${op.address}`)
+  }
+  closeQuestion(): void {}
+  openDoubt(op: Operation): void {
+    if (!this.open.has(op.address)) this.#not(`doubts ${op.address}`)
+  }
+  openDivergence(_activation: Owner, address: string, unclaimed: readonly string[]): void {
+    this.#not(`asks for the new effect ${address} while ${unclaimed.join(', ')} is not asked for`)
+  }
+  send(): void {
+    this.#not('sends a message')
+  }
+  reserve(): Failure | undefined {
+    this.#not('reserves')
+    return undefined
+  }
+  settle(): void {}
+  readValue(): Promise<Json> {
+    throw new Error('a replay reads no value')
+  }
+  updateValue(): Promise<Json> {
+    throw new Error('a replay writes no value')
+  }
+  settled(_activation: Owner, outcome: Outcome, usage: Usage): void {
+    this.ended = { outcome, usage }
+  }
+}
+
+/** Replays one segment: all of the log before it is folded, the rest is what it must do again. */
+async function replay(id: ActivationId, log: readonly Recorded[], registry: Registry, caller: Caller): Promise<string[]> {
+  const first = log[0]!.event
+  if (first.type !== 'activation.started') return ['does not begin with its beginning']
+  const last = log.at(-1)!.event
+  const past = last.type === 'activation.restarted' ? log.slice(0, -1) : log
+  const asked: string[] = []
+  const host = new ListeningHost(watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, log.at(-1)!.at)
+  host.open = openAddresses(past)
+  const { agent, version, input } = first
+  const activation = new Activation(host, { id, agent, version, input, path: [agent], accounts: [], at: log[0]!.at })
+  activation.seq = 1
+  for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
+  while (activation.advance()) {
+    await drained()
+    if (activation.awaitsForeign) host.problems.push('awaits something that is not of its context')
+  }
+  return [...host.problems, ...compare(activation, host, last, past), ...compareOrder(id, asked, past)]
+}
+
+function compare(activation: Activation, host: ListeningHost, last: JournalEvent, past: readonly Recorded[]): string[] {
+  const problems: string[] = []
+  const same = (what: string, mine: unknown, recorded: unknown): void => {
+    const [a, b] = [canonical((mine ?? null) as Json), canonical((recorded ?? null) as Json)]
+    if (a !== b) problems.push(`${what} is ${a}, recorded is ${b}`)
+  }
+  if (last.type === 'activation.restarted') {
+    same('the state handed over', host.restarted?.type === 'activation.restarted' ? host.restarted.state : undefined, last.state)
+  } else if (last.type === 'activation.settled') {
+    same('the outcome', activation.outcome, last.outcome)
+    // what stopped workers used stands only in the last word
+    if (last.open === undefined) same('the usage', host.ended?.usage ?? [], last.usage ?? [])
+  } else problems.push('has not ended')
+  const moved = past.some(({ event }) => event.type === 'agent.moved' || event.type === 'replay.resolved')
+  if (!moved && activation.unclaimed.length > 0) problems.push(`never asks for ${activation.unclaimed.join(', ')}`)
+  return problems
+}
+
+function openAddresses(past: readonly Recorded[]): Set<string> {
+  const open = new Set<string>()
+  for (const { event } of past) {
+    if (isCommand(event)) open.add(event.address)
+    else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled') open.delete(event.address)
+  }
+  return open
+}
+
+/** What the code asks for, in its order, is what was recorded of this segment, in its order. */
+function compareOrder(id: ActivationId, asked: readonly string[], past: readonly Recorded[]): string[] {
+  const begins = past.findLastIndex(({ event }) => event.type === 'activation.restarted')
+  if (past.some(({ event }) => event.type === 'agent.moved' || event.type === 'replay.resolved')) return []
+  const recorded = past.slice(begins + 1).flatMap(({ event }) => {
+    if (!isCommand(event) || (event.op !== 'step' && event.op !== 'worker' && event.op !== 'ask')) return []
+    return [event.op === 'worker' ? `${id}>${event.address}` : event.address]
+  })
+  // values are steps that the context asks for itself
+  const own = recorded.filter((address) => !/(^|\/)value\.(get|update):/.test(decodeURIComponent(address)))
+  const at = own.findIndex((address, i) => asked[i] !== address)
+  return at < 0 && asked.length === own.length ? [] : [`asks for ${asked[Math.max(at, 0)] ?? 'nothing'} where ${own[Math.max(at, 0)] ?? 'nothing'} is recorded`]
+}

@@ -1,0 +1,183 @@
+/**
+ * Simulation: a scenario is played once as it is, then again and again with the process dying at every point where it can die; each time another
+ * process goes on over the same store. Outcome and facts must be the same, and nothing recorded may run again (K5, K6).
+ *
+ * Owns: counting points, dying, going on, comparing. Does not own: what is played (`Scenario`).
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { canonical, type Json } from '../core/index.ts'
+import { isCommand, type Recorded } from '../journal/index.ts'
+import type { Engine, Registry, RunEnd, StartRun } from '../engine/index.ts'
+import { createEmbeddedEngine, type CrashPoint, type EmbeddedEngine } from '../engine/embedded/index.ts'
+import { checkJournal } from './journal-check.ts'
+import { manualClock, type ManualClock } from './manual-clock.ts'
+import { verifyJournal } from './replay.ts'
+import { watched } from './watch.ts'
+
+/** Something to be played: what is registered, what is begun, and what people outside do meanwhile. */
+export interface Scenario {
+  readonly name: string
+  readonly registry: Registry
+  readonly start: StartRun
+  /**
+   * Plays the outside. Called again and again until the run has ended, in every process: look at the run, and do what a person would do then.
+   * Whatever it does must be fine to do twice.
+   */
+  readonly outside?: (engine: Engine, clock: ManualClock) => Promise<void>
+}
+
+export interface SimulateOptions {
+  /** Only these points. Default: all. */
+  readonly points?: readonly CrashPoint[]
+  /** Dies a second time, at this many points after the first. Default: once only. */
+  readonly again?: number
+}
+
+/** What a simulation found. */
+export interface SimulationReport {
+  /** How often the process died, by where. */
+  readonly crashes: Readonly<Record<CrashPoint, number>>
+  readonly points: number
+  readonly end: RunEnd
+  /** What differs from the run that did not crash, and what is wrong with a journal. Empty if nothing. */
+  readonly differences: readonly string[]
+  /** Keys of steps that ran although their end was recorded. Empty if none. */
+  readonly repeated: readonly string[]
+}
+
+const allPoints: readonly CrashPoint[] = ['append', 'commit.before', 'commit.after', 'release']
+
+interface Played {
+  readonly end: RunEnd
+  readonly events: readonly Recorded[]
+  readonly repeated: readonly string[]
+  /** Points passed, in order, up to the death or the end. */
+  readonly passed: readonly CrashPoint[]
+}
+
+/** Plays a scenario, and then once for every point at which its process can die. */
+export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<SimulationReport> {
+  const points = options.points ?? allPoints
+  const reference = await playFor(scenario, [])
+  const want = facts(reference)
+  const differences = (await verifyJournal(reference.events, scenario.registry)).problems.map((problem) => `without a crash: ${problem}`)
+  const crashes: Record<CrashPoint, number> = { append: 0, 'commit.before': 0, 'commit.after': 0, release: 0 }
+  const repeated: string[] = [...reference.repeated]
+  for (let at = 0; ; at++) {
+    const played = await playFor(scenario, options.again === undefined ? [at] : [at, options.again], points)
+    const died = played.passed[at]
+    if (died === undefined) break
+    crashes[died]++
+    const where = `dead at point ${at} (${died})`
+    differences.push(...checkJournal(played.events).map((problem) => `${where}: ${problem}`))
+    differences.push(...(await verifyJournal(played.events, scenario.registry)).problems.map((problem) => `${where}: ${problem}`))
+    differences.push(...compare(want, facts(played)).map((difference) => `${where}: ${difference}`))
+    repeated.push(...played.repeated.map((key) => `${where}: ${key}`))
+  }
+  return { crashes, points: Object.values(crashes).reduce((sum, n) => sum + n, 0), end: reference.end, differences, repeated }
+}
+
+/** Plays to the end; the n-th process dies at the n-th of these points. */
+async function playFor(scenario: Scenario, deaths: readonly number[], points: readonly CrashPoint[] = allPoints): Promise<Played> {
+  const dir = mkdtempSync(join(tmpdir(), 'reeve-simulate-'))
+  const file = join(dir, 'reeve.db')
+  const clock = manualClock()
+  const repeated: string[] = []
+  let passed: readonly CrashPoint[] = []
+  try {
+    for (let life = 0; ; life++) {
+      const recorded = life === 0 ? new Set<string>() : recordedSteps(await readOnce(file, scenario))
+      const lived = await live(scenario, file, clock, deaths[life], points, (key) => recorded.has(key) && repeated.push(key))
+      if (life === 0) passed = lived.passed
+      if (lived.end !== undefined) return { end: lived.end, events: lived.events, repeated, passed }
+      bury(file)
+    }
+  } finally {
+    rmSync(dir, { recursive: true })
+  }
+}
+
+interface Life {
+  readonly passed: readonly CrashPoint[]
+  readonly end: RunEnd | undefined
+  readonly events: readonly Recorded[]
+}
+
+/** One process: from opening the store to its death, or to the end of the run. */
+async function live(scenario: Scenario, file: string, clock: ManualClock, death: number | undefined, points: readonly CrashPoint[], ran: (key: string) => unknown): Promise<Life> {
+  const passed: CrashPoint[] = []
+  let dead = false
+  const crash = (point: CrashPoint): boolean => {
+    if (dead || !points.includes(point)) return dead
+    dead = passed.length === death
+    passed.push(point)
+    return dead
+  }
+  const engine: EmbeddedEngine = createEmbeddedEngine({ file, clock, strict: true, durability: 'relaxed', writer: 'inline', pollMs: 2, crash, onWarning: () => {} })
+  let end: RunEnd | undefined
+  let problem: unknown
+  engine.drive(watched(scenario.registry, { runs: ran }))
+  engine.start(scenario.start).then(
+    () => engine.outcome(scenario.start.run).then((ended) => (end = ended)),
+    (thrown: unknown) => (problem = thrown),
+  ).catch(() => undefined)
+  const until = Date.now() + 10_000
+  while (!dead && end === undefined) {
+    if (problem !== undefined) throw problem
+    if (Date.now() > until) throw new Error(`${scenario.name}: no end in sight after point ${passed.length}: ${JSON.stringify(await engine.summary(scenario.start.run))}`)
+    await new Promise((resolve) => setImmediate(resolve))
+    if (!dead && scenario.outside !== undefined) await Promise.race([scenario.outside(engine, clock), dying(() => dead)])
+  }
+  const events = end === undefined ? [] : await engine.read(scenario.start.run)
+  await engine.close()
+  return { passed, end, events }
+}
+
+/** What the dead have been asked is never answered. */
+async function dying(dead: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 50 && !dead(); turn++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+/** The owner of the dead engine is this very process, which lives: its heartbeat is taken away by hand. */
+function bury(file: string): void {
+  const db = new DatabaseSync(file)
+  db.exec('DELETE FROM process')
+  db.close()
+}
+
+async function readOnce(file: string, scenario: Scenario): Promise<readonly Recorded[]> {
+  const engine = createEmbeddedEngine({ file, durability: 'relaxed', writer: 'inline' })
+  const events = await engine.read(scenario.start.run)
+  await engine.close()
+  return events
+}
+
+function recordedSteps(events: readonly Recorded[]): Set<string> {
+  return new Set(events.flatMap(({ activation, event }) => (event.type === 'step.settled' ? [`${activation}:${event.address}`] : [])))
+}
+
+/** What a crash may not change: how everything ended and what was asked for. Order between parallel branches may differ, and notes. */
+function facts({ end, events }: Played): ReadonlyMap<string, string> {
+  const found = new Map<string, string>([['end', canonical(end as unknown as Json)]])
+  for (const { activation, event } of events) {
+    if (isCommand(event)) {
+      const { type, op, address } = event
+      found.set(`${activation} asks ${address}`, event.op === 'fact' || event.op === 'send' ? canonical(event as unknown as Json) : `${type} ${op}`)
+    } else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled') {
+      found.set(`${activation} end of ${event.address}`, canonical(event.outcome as unknown as Json))
+    } else if (event.type === 'activation.settled') found.set(`${activation} ends`, canonical(event.outcome as unknown as Json))
+    else if (event.type === 'message.received') found.set(`${activation} receives ${event.id}`, canonical(event.body))
+    else if (event.type === 'message.refused') found.set(`${activation} is refused ${event.id}`, event.reason)
+  }
+  return found
+}
+
+function compare(want: ReadonlyMap<string, string>, have: ReadonlyMap<string, string>): string[] {
+  const differences: string[] = []
+  for (const [what, value] of want) if (have.get(what) !== value) differences.push(`${what}: ${have.get(what) ?? 'missing'} instead of ${value}`)
+  for (const [what, value] of have) if (!want.has(what)) differences.push(`${what}: ${value}, which is new`)
+  return differences
+}

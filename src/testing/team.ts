@@ -1,0 +1,67 @@
+/**
+ * Teams under test: a model that follows a script, and a team as a scenario for `simulate`.
+ *
+ * Owns: `scripted`, `teamScenario`. Does not own: playing a scenario (simulate.ts), time (manual-clock.ts).
+ */
+import type { Agent } from '../agent/index.ts'
+import { copy, failure, FailureError, type Json } from '../core/index.ts'
+import type { Message, ModelAnswerInput, ModelFunction, ModelRequest } from '../model/index.ts'
+import { createRuntime, registerAgents, startRequest, type Runtime, type StartOptions } from '../runtime/index.ts'
+import type { ManualClock } from './manual-clock.ts'
+import type { Scenario } from './simulate.ts'
+
+/** One line of a script: an answer, a failure that is not tried again, or a function of what the model is shown. */
+export type ScriptLine =
+  string | ModelAnswerInput | Error | ((request: ModelRequest) => string | ModelAnswerInput | Promise<string | ModelAnswerInput>)
+
+/** A model that follows a script, with what it was shown. */
+export interface ScriptedModel extends ModelFunction {
+  /** Copies of the messages, one list per call, in the order of the calls. */
+  readonly prompts: readonly (readonly Message[])[]
+}
+
+/**
+ * A model that gives the n-th line as the n-th answer of a conversation. It goes by what it is shown and not by how often it was asked, so it says the same
+ * after a crash, and each delegation to its agent begins with the first line. Past the end the call fails.
+ */
+export function scripted(...script: readonly ScriptLine[]): ScriptedModel {
+  const prompts: (readonly Message[])[] = []
+  const rule: ModelFunction = (request) => {
+    const said = request.messages.filter((message) => message.role === 'assistant').length
+    prompts.push(copy(request.messages as unknown as Json) as unknown as readonly Message[])
+    const line = script[said]
+    if (line === undefined)
+      throw new FailureError(
+        failure('model.failed', `the script has ${script.length} lines, and answer ${said + 1} was asked for`, 'internal'),
+      )
+    if (line instanceof FailureError) throw line
+    if (line instanceof Error) throw new FailureError(failure('model.failed', line.message, 'internal'), line)
+    return typeof line === 'function' ? line(request) : line
+  }
+  return Object.assign(rule, { prompts })
+}
+
+/** A team to be simulated. */
+export interface TeamScenario extends Pick<StartOptions, 'limits' | 'metadata' | 'permissions' | 'user' | 'values'> {
+  readonly name?: string
+  readonly agents: readonly Agent[]
+  /** The root. Default: the first of the agents. */
+  readonly agent?: Agent
+  readonly input: Json
+  /** Plays people and time: called again and again until the run has ended, in every process. Whatever it does must be fine to do twice. */
+  readonly outside?: (runtime: Runtime, clock: ManualClock) => Promise<void>
+}
+
+/** A team as a scenario for `simulate`. Throws what `createRuntime` and `start` would throw. */
+export function teamScenario(team: TeamScenario): Scenario {
+  const { name = 'team', agents, agent = agents[0]!, input, outside, ...options } = team
+  const registry = registerAgents(agents, [], 'park')
+  return {
+    name,
+    registry,
+    start: startRequest(registry.require(agent), input, { ...options, runId: 'simulated' }),
+    ...(outside === undefined
+      ? {}
+      : { outside: async (engine, clock) => outside(await createRuntime({ engine, clock, drive: false }), clock) }),
+  }
+}

@@ -1,0 +1,50 @@
+/** The code in docs/guide.md comes from the examples, which run; its links lead somewhere. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { expect, test } from 'vitest'
+import { exits } from '../../src/cli/exit.ts'
+import { guideNowAndDue } from '../../scripts/guide.ts'
+
+const root = dirname(dirname(import.meta.dirname))
+const { now, due, strays } = guideNowAndDue()
+
+test('every excerpt is what its example says now: npm run docs:guide', () => {
+  expect(now).toBe(due)
+})
+
+test('no TypeScript in the guide comes from anywhere else', () => {
+  expect(strays).toEqual([])
+})
+
+test('every example is in the guide', () => {
+  const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('.ts'))
+  expect(examples.filter((name) => !now.includes(name))).toEqual([])
+})
+
+test('links lead to files that exist and to headings of the page', () => {
+  const headings = new Set([...now.matchAll(/^#+ (.+)$/gm)].map((found) => slug(found[1]!)))
+  const links = [...now.matchAll(/\]\(([^)\s]+)\)/g)].map((found) => found[1]!).filter((link) => !link.startsWith('http'))
+  const broken = links.filter((link) =>
+    link.startsWith('#') ? !headings.has(link.slice(1)) : !existsSync(join(root, 'docs', link.split('#')[0]!)),
+  )
+  expect(links.length).toBeGreaterThan(10)
+  expect(broken).toEqual([])
+})
+
+test('the exit codes are those of the program', () => {
+  const told = [...now.matchAll(/^\| (\d+) \|/gm)].map((found) => Number(found[1]))
+  expect(told).toEqual(Object.values(exits))
+})
+
+test('every command of the program is in the guide', () => {
+  const program = readFileSync(join(root, 'src', 'cli', 'program.ts'), 'utf8')
+  const commands = [...program.matchAll(/\.command\('(\w+)'\)/g)].map((found) => found[1]!)
+  expect(commands.length).toBeGreaterThan(5)
+  expect(commands.filter((name) => !now.includes(`reeve ${name}`))).toEqual([])
+})
+
+const slug = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
