@@ -48,8 +48,18 @@ export const run = (): Promise<Row[]> =>
     const side = { what: 'SQLite alone, one row each', value: bare(join(folder, 'bare.db'), 1_000) }
     const rows: Row[] = []
     for (const mode of ['inline', 'thread'] as const) {
-      rows.push({ figure: `commits of 4 entries, ${mode}`, value: await commits(join(folder, `${mode}-4.db`), mode, 4, 1_000), unit: 'per s', side })
-      rows.push({ figure: `entries in commits of 2,000, ${mode}`, value: 2_000 * (await commits(join(folder, `${mode}-2000.db`), mode, 2_000, 30)), unit: 'per s', side })
+      rows.push({
+        figure: `commits of 4 entries, ${mode}`,
+        value: await commits(join(folder, `${mode}-4.db`), mode, 4, 1_000),
+        unit: 'per s',
+        side,
+      })
+      rows.push({
+        figure: `entries in commits of 2,000, ${mode}`,
+        value: 2_000 * (await commits(join(folder, `${mode}-2000.db`), mode, 2_000, 30)),
+        unit: 'per s',
+        side,
+      })
     }
     return rows
   })

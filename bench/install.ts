@@ -5,7 +5,8 @@ import { dirname, join } from 'node:path'
 import { inFolder, median, type Row } from './measure.ts'
 
 const root = dirname(import.meta.dirname)
-const output = (command: string, args: readonly string[], cwd: string): string => execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+const output = (command: string, args: readonly string[], cwd: string): string =>
+  execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
 
 interface Weight {
   bytes: number
@@ -43,6 +44,12 @@ export const run = (): Promise<Row[]> =>
     return Promise.resolve([
       { figure: 'installed', value: bytes / 1e6, unit: 'MB', budget: { atMost: 10 } },
       { figure: 'installed packages', value: packages, unit: '', budget: { atMost: 5 } },
-      { figure: 'import', value: importMs(folder, 'reeve'), unit: 'ms', side: { what: 'node:sqlite alone', value: importMs(folder, 'node:sqlite') }, budget: { atMost: 40 } },
+      {
+        figure: 'import',
+        value: importMs(folder, 'reeve'),
+        unit: 'ms',
+        side: { what: 'node:sqlite alone', value: importMs(folder, 'node:sqlite') },
+        budget: { atMost: 40 },
+      },
     ])
   })

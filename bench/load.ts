@@ -30,7 +30,10 @@ const bareCrowd = (): Promise<number> =>
 
 async function fanOut(count: number, ms: number, options: () => RuntimeOptions): Promise<{ ours: number; bare: number }> {
   const leader = team(count, { atOnce: count, ms })
-  return inTurns(7, { ours: () => runOnce(leader, options()), bare: () => timed(() => Promise.all(Array.from({ length: count }, () => sleep(ms)))) })
+  return inTurns(7, {
+    ours: () => runOnce(leader, options()),
+    bare: () => timed(() => Promise.all(Array.from({ length: count }, () => sleep(ms)))),
+  })
 }
 
 export const run = (): Promise<Row[]> =>
@@ -46,16 +49,33 @@ export const run = (): Promise<Row[]> =>
       }
       const of = (pick: (figure: (typeof figures)[number]) => number): number => median(figures.slice(1).map(pick))
       rows.push({
-        figure: `${runs} runs × ${delegations} delegations × 5 ms, ${where}`, value: (runs * 1000) / of(({ ms }) => ms), unit: 'runs/s',
-        side: { what: 'bare timers', value: (runs * 1000) / of(({ bare }) => bare) }, budget: { atLeast: where === 'durable' ? 0 : 4_000 },
+        figure: `${runs} runs × ${delegations} delegations × 5 ms, ${where}`,
+        value: (runs * 1000) / of(({ ms }) => ms),
+        unit: 'runs/s',
+        side: { what: 'bare timers', value: (runs * 1000) / of(({ bare }) => bare) },
+        budget: { atLeast: where === 'durable' ? 0 : 4_000 },
       })
       rows.push({ figure: `commits per run, ${where}`, value: of(({ commits }) => commits) / runs, unit: '' })
-      rows.push({ figure: `peak RSS so far, ${where}`, value: peakMegabytes(), unit: 'MB', ...(where === 'durable' ? {} : { budget: { atMost: 150 } }) })
+      rows.push({
+        figure: `peak RSS so far, ${where}`,
+        value: peakMegabytes(),
+        unit: 'MB',
+        ...(where === 'durable' ? {} : { budget: { atMost: 150 } }),
+      })
     }
-    for (const [count, ms, budget] of [[64, 20, 24], [1_000, 50, 120]] as const) {
+    for (const [count, ms, budget] of [
+      [64, 20, 24],
+      [1_000, 50, 120],
+    ] as const) {
       for (const where of ['in memory', 'durable'] as const) {
         const { ours, bare } = await fanOut(count, ms, where === 'durable' ? fresh : () => ({}))
-        rows.push({ figure: `fan-out ${count} × ${ms} ms, ${where}`, value: ours, unit: 'ms', side: { what: 'bare timers', value: bare }, budget: { atMost: budget } })
+        rows.push({
+          figure: `fan-out ${count} × ${ms} ms, ${where}`,
+          value: ours,
+          unit: 'ms',
+          side: { what: 'bare timers', value: bare },
+          budget: { atMost: budget },
+        })
       }
     }
     return rows

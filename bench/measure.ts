@@ -4,7 +4,7 @@
  * A figure is worth something only beside another one of the same minute: `side` names and holds that one, and a budget may be on the ratio.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 /** One figure. `atMost` and `atLeast` are its budget; `of: 'ratio'` says that the budget is on value / side. */
@@ -21,13 +21,20 @@ export const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmed
 
 export const sorted = (values: readonly number[]): number[] => [...values].sort((a, b) => a - b)
 export const median = (values: readonly number[]): number => quantile(values, 0.5)
-export const quantile = (values: readonly number[], q: number): number => sorted(values)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? NaN
+export const quantile = (values: readonly number[], q: number): number =>
+  sorted(values)[Math.min(values.length - 1, Math.floor(values.length * q))] ?? NaN
 
 export const megabytes = (bytes: number): number => bytes / 1_048_576
 export const peakMegabytes = (): number => process.resourceUsage().maxRSS / 1024
 export const collect = (): void => {
   for (let i = 0; i < 4; i++) globalThis.gc?.()
 }
+
+/** CPU seconds that all processes of this machine have used so far. */
+export const machineSeconds = (): number =>
+  cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0) / 1000
+/** CPU seconds that this process has used so far, the compiler's and collector's threads included. */
+export const ownSeconds = (): number => (process.cpuUsage().user + process.cpuUsage().system) / 1e6
 
 /** Milliseconds that some work takes. */
 export async function timed(work: () => unknown): Promise<number> {
@@ -37,7 +44,10 @@ export async function timed(work: () => unknown): Promise<number> {
 }
 
 /** Runs variants in turns, so that whatever else the machine does falls on all of them; the median of each. The first turn only warms up. */
-export async function inTurns<K extends string>(turns: number, variants: { readonly [Name in K]: () => Promise<number> }): Promise<{ [Name in K]: number }> {
+export async function inTurns<K extends string>(
+  turns: number,
+  variants: { readonly [Name in K]: () => Promise<number> },
+): Promise<{ [Name in K]: number }> {
   const names = Object.keys(variants) as K[]
   const seen = Object.fromEntries(names.map((name) => [name, [] as number[]])) as { [Name in K]: number[] }
   for (let turn = 0; turn <= turns; turn++) {

@@ -9,13 +9,16 @@ const decided = 300
 
 const clerk = agent({
   name: 'clerk',
-  run: async (ctx) => (await approve(ctx, { tool: 'pay', toolVersion: '1', input: 7, reason: 'it is money', timeoutMs: 7 * 24 * 3_600_000 })).approved,
+  run: async (ctx) =>
+    (await approve(ctx, { tool: 'pay', toolVersion: '1', input: 7, reason: 'it is money', timeoutMs: 7 * 24 * 3_600_000 })).approved,
 })
 
 async function park(store: string): Promise<void> {
   await using runtime = await createRuntime({ agents: [clerk], store, durability: 'relaxed' })
   for (let from = 0; from < count; from += 1_000) {
-    await Promise.all(Array.from({ length: Math.min(1_000, count - from) }, (_, i) => runtime.start(clerk, 'pay', { runId: `r${from + i}` })))
+    await Promise.all(
+      Array.from({ length: Math.min(1_000, count - from) }, (_, i) => runtime.start(clerk, 'pay', { runId: `r${from + i}` })),
+    )
   }
   while ((await runtime.handle(`r${count - 1}`).until('waiting')).status !== 'waiting') await sleep(10)
 }
@@ -59,7 +62,13 @@ export const run = (): Promise<Row[]> =>
     return [
       { figure: `${what}: made (without fsync)`, value: (count * 1000) / ms, unit: 'runs/s' },
       { figure: `${what}: open`, value: seen.openMs, unit: 'ms', budget: { atMost: 1_000 } },
-      { figure: `${what}: RSS`, value: seen.rssMb, unit: 'MB', side: { what: 'node alone', value: megabytes(empty) }, budget: { atMost: 150 } },
+      {
+        figure: `${what}: RSS`,
+        value: seen.rssMb,
+        unit: 'MB',
+        side: { what: 'node alone', value: megabytes(empty) },
+        budget: { atMost: 150 },
+      },
       { figure: `${what}: decide to outcome, p50`, value: seen.p50, unit: 'ms' },
       { figure: `${what}: decide to outcome, p99`, value: seen.p99, unit: 'ms', budget: { atMost: 10 } },
     ]

@@ -24,12 +24,14 @@ async function stream(count: number, gapMs: number, said: () => void, seen: (pie
   const leader = supervisor({
     name: 'lead',
     workers: [writer],
-    model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'done' : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'speak' } }] }),
+    model: ({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? 'done' : { calls: [{ name: 'delegate', input: { worker: 'writer', instructions: 'speak' } }] },
   })
   await using runtime = await createRuntime({ agents: [leader] })
   const run = await runtime.start(leader, 'go')
   for await (const { activation, part } of run.parts()) {
-    if (activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part) seen(String(part.text).length / piece.length)
+    const text = activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part ? part.text : undefined
+    if (typeof text === 'string') seen(text.length / piece.length)
   }
 }
 
@@ -55,11 +57,22 @@ export async function run(): Promise<Row[]> {
   const rate = await inTurns(7, { ours: () => throughput(count), bare: () => bare(count) })
   const said: number[] = []
   const late: number[] = []
-  await stream(200, 5, () => said.push(performance.now()), (more) => {
-    for (let i = 0; i < more; i++) late.push((performance.now() - said[late.length]!) * 1000)
-  })
+  await stream(
+    200,
+    5,
+    () => said.push(performance.now()),
+    (more) => {
+      for (let i = 0; i < more; i++) late.push((performance.now() - said[late.length]!) * 1000)
+    },
+  )
   return [
-    { figure: `${count} pieces of a worker to the outer stream`, value: rate.ours, unit: 'k/s', side: { what: 'bare generator', value: rate.bare }, budget: { atLeast: 1_000 } },
+    {
+      figure: `${count} pieces of a worker to the outer stream`,
+      value: rate.ours,
+      unit: 'k/s',
+      side: { what: 'bare generator', value: rate.bare },
+      budget: { atLeast: 1_000 },
+    },
     { figure: 'a piece to the outer stream, median', value: median(late), unit: 'µs', budget: { atMost: 10 } },
     { figure: 'a piece to the outer stream, p99', value: quantile(late, 0.99), unit: 'µs' },
   ]

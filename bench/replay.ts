@@ -74,8 +74,11 @@ export const run = (): Promise<Row[]> =>
     const woken = await wakes(join(folder, 'leader.db'), leader)
     return [
       {
-        figure: `replay of one activation of ${steps} steps`, value: (events * 1000) / replayed, unit: 'events/s',
-        side: { what: 'JSON.parse alone', value: (events * 1000) / parsing(events) }, budget: { atLeast: 400_000 },
+        figure: `replay of one activation of ${steps} steps`,
+        value: (events * 1000) / replayed,
+        unit: 'events/s',
+        side: { what: 'JSON.parse alone', value: (events * 1000) / parsing(events) },
+        budget: { atLeast: 400_000 },
       },
       { figure: `a leader with ${workers} settled workers wakes in`, value: woken, unit: 'ms', budget: { atMost: 20 } },
     ]

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { Row } from './measure.ts'
+import { machineSeconds, ownSeconds, type Row } from './measure.ts'
 
 const benches = ['commit', 'delegation', 'load', 'replay', 'parts', 'parked', 'install']
 
@@ -17,18 +17,25 @@ else parent(positionals.length === 0 ? benches : positionals)
 
 async function child(name: string): Promise<void> {
   const bench = (await import(`./${name}.ts`)) as { run(): Promise<Row[]> }
-  console.log(JSON.stringify(await bench.run()))
+  const [machine, own, begun] = [machineSeconds(), ownSeconds(), performance.now()]
+  const rows = await bench.run()
+  const others = Math.max(0, machineSeconds() - machine - (ownSeconds() - own)) / ((performance.now() - begun) / 1000)
+  console.log(JSON.stringify([...rows, { figure: `(${name}: CPUs used by others meanwhile)`, value: others, unit: `of ${cpus().length}` }]))
 }
 
 function parent(names: readonly string[]): void {
   for (const name of names) if (!benches.includes(name)) throw new Error(`there is no bench "${name}"; there are: ${benches.join(', ')}`)
   const rows = names.flatMap((name) => {
     console.error(`${name} …`)
-    const text = execFileSync(process.execPath, ['--expose-gc', '--no-warnings', join(import.meta.dirname, 'run.ts'), '--child', name], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+    const text = execFileSync(process.execPath, ['--expose-gc', '--no-warnings', join(import.meta.dirname, 'run.ts'), '--child', name], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     return (JSON.parse(text.trim().split('\n').at(-1)!) as Row[]).map((row) => ({ bench: name, ...row }))
   })
   console.log(table(rows))
-  if (values.json !== undefined) writeFileSync(values.json, JSON.stringify({ node: process.version, cpus: cpus().length, at: new Date().toISOString(), rows }, null, 2))
+  if (values.json !== undefined)
+    writeFileSync(values.json, JSON.stringify({ node: process.version, cpus: cpus().length, at: new Date().toISOString(), rows }, null, 2))
 }
 
 function table(rows: readonly Row[]): string {
@@ -41,7 +48,10 @@ function table(rows: readonly Row[]): string {
 function line({ figure, value, unit, side, budget }: Row): string[] {
   const ratio = side === undefined ? undefined : value / side.value
   const judged = budget?.of === 'ratio' ? ratio! : value
-  const limits = [budget?.atMost === undefined ? [] : [`≤ ${budget.atMost}`], budget?.atLeast === undefined ? [] : [`≥ ${budget.atLeast}`]].flat()
+  const limits = [
+    budget?.atMost === undefined ? [] : [`≤ ${budget.atMost}`],
+    budget?.atLeast === undefined ? [] : [`≥ ${budget.atLeast}`],
+  ].flat()
   const isMet = judged <= (budget?.atMost ?? Infinity) && judged >= (budget?.atLeast ?? -Infinity)
   return [
     figure,

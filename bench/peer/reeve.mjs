@@ -12,8 +12,11 @@ import { agent, createRuntime, supervisor } from 'reeve'
  * @typedef {import('reeve').ModelRequest} ModelRequest
  */
 
+/** @param {unknown} value */
+const asText = (value) => (typeof value === 'string' ? value : '')
+
 /** @param {ModelRequest['messages']} messages @returns {At} */
-const textsOf = (messages) => (i) => String(messages[i]?.content ?? '')
+const textsOf = (messages) => (i) => asText(messages[i]?.content)
 
 /** @param {{ script: Script, maxDelegations: number, stream?: boolean, durable?: { dir: string } }} options */
 export async function create({ script, maxDelegations, stream: streaming = false, durable }) {
@@ -42,7 +45,7 @@ export async function create({ script, maxDelegations, stream: streaming = false
   /** @param {import('reeve').RunOutcome} outcome */
   const textOf = (outcome) => {
     if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
-    return String(outcome.output)
+    return asText(outcome.output)
   }
   return {
     /** @param {{ id: string, prompt: string }} job */
@@ -51,7 +54,7 @@ export async function create({ script, maxDelegations, stream: streaming = false
     async stream({ id, prompt }, onChunk) {
       const run = await runtime.start(lead, prompt, { runId: id })
       for await (const { activation, part } of run.parts()) {
-        if (activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part) onChunk(String(part.text))
+        if (activation.includes('>') && typeof part === 'object' && part !== null && 'text' in part) onChunk(asText(part.text))
       }
       return textOf(await run.outcome())
     },

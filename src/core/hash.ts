@@ -3,7 +3,7 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { canonical, type Json } from './json.ts'
+import { canonical, sortedNames, type Json, type JsonObject } from './json.ts'
 
 /** SHA-256 of a text, as 64 hexadecimal digits (FIPS 180-4). */
 export function digest(text: string): string {
@@ -18,9 +18,12 @@ export function digestJson(value: Json): string {
 /** Four hexadecimal digits of 16 bits: the bit above them keeps the leading zeros, and is cut off. */
 const digits = (bits: number): string => ((bits & 0xffff) | 0x1_0000).toString(16).slice(1)
 
+/** One step of a lane: a bijection of its state for every input, and of the input for every state. */
+const mixed = (lane: number, input: number, factor: number): number => Math.imul(((lane << 13) | (lane >>> 19)) ^ input, factor)
+
 /**
- * A rolling, non-cryptographic 64-bit hash (two FNV-1a lanes): continues from a former state, so that a growing prompt costs only its new part.
- * Good for "was it the same prompt?", not for security.
+ * A rolling, non-cryptographic 64-bit hash (two lanes that rotate and multiply): continues from a former state, so that a growing prompt costs
+ * only its new part. Good for "was it the same prompt?", not for security.
  */
 export class RollingHash {
   #a = 0x811c9dc5
@@ -29,14 +32,34 @@ export class RollingHash {
   add(text: string): this {
     let a = this.#a
     let b = this.#b
-    for (let i = 0; i < text.length; i++) {
-      const code = text.charCodeAt(i)
-      a = Math.imul(a ^ code, 0x01000193)
-      b = Math.imul(b ^ code, 0x85ebca6b)
+    const even = text.length & ~1
+    for (let i = 0; i < even; i += 2) {
+      const pair = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
+      a = mixed(a, pair, 0x01000193)
+      b = mixed(b, pair, 0x85ebca6b)
     }
-    this.#a = a
-    this.#b = b ^ text.length
+    const rest = even === text.length ? text.length : (text.charCodeAt(even) << 16) | text.length
+    this.#a = mixed(a, rest, 0x01000193)
+    this.#b = mixed(b, rest, 0x85ebca6b)
     return this
+  }
+
+  /** Adds a JSON value piece by piece, so that no text of the whole is made. Equal values add the same, whatever the order of their members. */
+  addJson(value: Json): this {
+    if (typeof value === 'string') return this.add('"').add(value)
+    if (typeof value !== 'object' || value === null) return this.add(String(value))
+    if (Array.isArray(value)) {
+      this.add('[')
+      for (const item of value as readonly Json[]) this.addJson(item)
+      return this.add(']')
+    }
+    const object = value as JsonObject
+    this.add('{')
+    for (const name of sortedNames(object)) {
+      const member = object[name]
+      if (member !== undefined) this.add(name).addJson(member)
+    }
+    return this.add('}')
   }
 
   toString(): string {

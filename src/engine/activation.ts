@@ -134,7 +134,8 @@ export class Activation implements Owner, Verbs {
   /** The engine closes: what has come in is recorded, and this memory is void. */
   recordAndLeave(): void {
     if (!this.discarded && this.outcome === undefined && this.stuck === undefined) {
-      for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#record(live, Math.max(this.host.now(), this.clock))
+      for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
+        this.#record(live, Math.max(this.host.now(), this.clock))
     }
     this.discarded = true
   }
@@ -257,7 +258,8 @@ export class Activation implements Owner, Verbs {
 
   letOut(operation: Operation): void {
     if (operation.endRecorded) return
-    if (operation.refused !== undefined) this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
+    if (operation.refused !== undefined)
+      this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
     else if (operation.effect === 'once' && !operation.fresh && !this.host.inFlight(operation)) {
       const isNew = operation.doubt === undefined
       if (isNew) operation.doubt = ++operation.rounds
@@ -395,7 +397,8 @@ export class Activation implements Owner, Verbs {
     this.#open = open
     if (this.#log.outcome !== undefined) this.#leaving.clear()
     for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#afterEnd(live.event, live.row)
-    for (const address of open) if (this.operations.get(address)?.kind !== 'ask') this.stop(this.operations.get(address)!.id, 'its leader has ended')
+    for (const address of open)
+      if (this.operations.get(address)?.kind !== 'ask') this.stop(this.operations.get(address)!.id, 'its leader has ended')
     this.#lastWord()
   }
 

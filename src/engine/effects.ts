@@ -99,7 +99,16 @@ export class Effects {
     const key = Effects.key(op)
     const flight = this.#flights.get(key)
     if (flight === undefined) {
-      const started: Flight = { op, key, attempt: 0, abort: undefined, event: undefined, backingOff: undefined, grace: undefined, requeue: false }
+      const started: Flight = {
+        op,
+        key,
+        attempt: 0,
+        abort: undefined,
+        event: undefined,
+        backingOff: undefined,
+        grace: undefined,
+        requeue: false,
+      }
       this.#flights.set(key, started)
       this.#attempt(started, op.attempts + 1)
       return
@@ -244,12 +253,14 @@ export class Effects {
     // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
     if (this.#drained !== undefined && op.effect !== 'once') return
     if (flight.requeue) return this.#callBack(flight)
-    if (op.stopped !== undefined || thrown instanceof Cancelled) return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
+    if (op.stopped !== undefined || thrown instanceof Cancelled)
+      return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
     const reason: unknown = flight.abort?.signal.aborted === true ? flight.abort.signal.reason : thrown
     const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
     const policy = op.options?.retry ?? {}
     const limit = op.effect === 'once' ? 1 : (policy.attempts ?? defaults.attempts)
-    if (!what.retryable || attempt >= limit) return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
+    if (!what.retryable || attempt >= limit)
+      return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
     this.#again(flight, attempt, what, backoff(policy, attempt, what.retryAfterMs))
   }
 

@@ -64,7 +64,8 @@ export class RecordedLog {
         this.usage = event.usage ?? []
         break
       case 'activation.restarted':
-        for (const { event: past } of this.#past) if ('usage' in past && past.usage !== undefined) this.spent = addUsage(this.spent, past.usage)
+        for (const { event: past } of this.#past)
+          if ('usage' in past && past.usage !== undefined) this.spent = addUsage(this.spent, past.usage)
         this.beginSegment(event.segment, event.state, event.open, event.unread, at)
         break
       case 'agent.moved':
@@ -138,6 +139,8 @@ export class RecordedLog {
   obstacles(address: string): readonly string[] {
     if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return []
     for (const [dropped, { action }] of this.#resolutions ?? []) if (action === 'drop') this.#take(dropped)
-    return [...(this.#known?.values() ?? [])].filter(({ event }) => event.op === 'step' && claimable(event.effect)).map(({ event }) => event.address)
+    return [...(this.#known?.values() ?? [])]
+      .filter(({ event }) => event.op === 'step' && claimable(event.effect))
+      .map(({ event }) => event.address)
   }
 }

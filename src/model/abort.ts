@@ -13,9 +13,9 @@ export function untilAborted<T>(promise: PromiseLike<T>, signal: AbortSignal): P
         signal.removeEventListener('abort', stop)
         resolve(value)
       },
-      (thrown: unknown) => {
+      (thrown: Error) => {
         signal.removeEventListener('abort', stop)
-        reject(thrown as Error)
+        reject(thrown)
       },
     )
   })

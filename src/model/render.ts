@@ -4,7 +4,7 @@
  *
  * Owns: the hash, its version, the estimate. Does not own: the provider's prompt format (prompt.ts).
  */
-import { canonical, RollingHash, type Json } from '../core/index.ts'
+import { RollingHash, type Json } from '../core/index.ts'
 import type { Message } from './messages.ts'
 import type { ToolSpec } from './model.ts'
 
@@ -17,7 +17,7 @@ export class PromptHash {
 
   /** Adds the next message. */
   add(message: Message): this {
-    this.#hash.add(canonical(message as unknown as Json))
+    this.#hash.addJson(message as unknown as Json)
     return this
   }
 

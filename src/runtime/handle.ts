@@ -62,7 +62,7 @@ export interface Run<O = Json> {
   parts(options?: PartsOptions): AsyncIterableIterator<LivePart, undefined>
   /** The root agent's text while it is written; with a path, that of the agents there. */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
-  /** Resolves when the run needs somebody, or has ended. */
+  /** Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. */
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
   decide(decision: Decision): Promise<void>
   answer(answer: Answer): Promise<void>

@@ -50,7 +50,8 @@ export interface SimulationReport {
 
 const allPoints: readonly CrashPoint[] = ['append', 'commit.before', 'commit.after', 'release']
 
-interface Played {
+/** A run that was played to its end. */
+export interface Played {
   readonly end: RunEnd
   readonly events: readonly Recorded[]
   readonly repeated: readonly string[]
@@ -98,6 +99,14 @@ async function playFor(scenario: Scenario, deaths: readonly number[], points: re
   } finally {
     rmSync(dir, { recursive: true })
   }
+}
+
+/** Goes on with a run that somebody else began and left in this file, to its end. */
+export async function resume(scenario: Scenario, file: string, clock: ManualClock = manualClock()): Promise<Omit<Played, 'passed'>> {
+  const recorded = recordedSteps(await readOnce(file, scenario))
+  const repeated: string[] = []
+  const { end, events } = await live(scenario, file, clock, undefined, allPoints, (key) => recorded.has(key) && repeated.push(key))
+  return { end: end!, events, repeated }
 }
 
 interface Life {

@@ -40,6 +40,7 @@ const plan: Plan = {
 const figures: Figures = {
   kills: 0,
   killsAtStart: 0,
+  killsIdle: 0,
   freezes: 0,
   rounds: 0,
   runs: 0,
@@ -96,7 +97,7 @@ world.close()
 const seconds = ((performance.now() - start) / 1_000).toFixed(1)
 const f = figures
 console.log(
-  `seed ${seed} · ${f.kills} kill -9 in the middle of work, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, two processes each · ${seconds} s`,
+  `seed ${seed} · ${f.kills} kill -9 of processes that held runs, ${f.killsIdle} of others, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, two processes each · ${seconds} s`,
 )
 console.log(
   `${f.entries} journal entries, ${f.steps} steps recorded · ${f.done} effects seen from outside, ${f.repeated} of them repeats of unrecorded ones · ${f.doubts} once in doubt, ${f.decided} decisions`,

@@ -39,9 +39,12 @@ test('four processes open a file that does not exist yet, at once: one store, no
 describe('a file that another process holds for longer than busyMs', () => {
   test('a store says store.busy to every verb, keeps what it has, and works when it is let go', async () => {
     const file = inFolder()
-    await open(file).close()
+    const closing = open(file, { busyMs: 40 })
+    closing.drive(quick)
     const { child, line } = launch('lock', file)
     await line('locked')
+    await closing.close()
+    expect(closing.warnings).toContain('store.busy')
     const engine = open(file, { busyMs: 40 })
     expect(await errorOf(() => engine.drive(quick))).toMatchObject({
       code: 'store.busy',

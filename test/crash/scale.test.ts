@@ -47,12 +47,14 @@ describe(`${many} runs that wait for an answer`, () => {
 
 /** The real clock, with a count of the timers that are armed. */
 class CountingClock implements Clock {
-  armed = 0
+  readonly armed = new Map<object, number>()
   most = 0
   now = (): number => systemClock.now()
   timer(at: number, call: () => void): () => void {
-    this.most = Math.max(this.most, ++this.armed)
-    const done = (): void => void (this.armed = Math.max(0, this.armed - 1))
+    const timer = {}
+    this.armed.set(timer, at)
+    this.most = Math.max(this.most, this.armed.size)
+    const done = (): boolean => this.armed.delete(timer)
     const off = systemClock.timer(at, () => (done(), call()))
     return () => (done(), off())
   }
@@ -73,7 +75,7 @@ describe('500 runs that wait for the clock', () => {
       }),
     )
     await park(engine, 'sleeper', 500)
-    expect(clock.armed).toBe(1)
+    expect(clock.armed.size).toBe(1)
     expect(clock.most).toBe(1)
     expect(intervals).toHaveBeenCalledTimes(1)
     const ends = await Promise.all(Array.from({ length: 500 }, (_, k) => outcome(engine, `r${k}`)))
@@ -83,6 +85,23 @@ describe('500 runs that wait for the clock', () => {
     expect(deadlines.mock.calls.length + due.mock.calls.length).toBeLessThan(60)
     expect(clock.most).toBe(1)
   }, 20_000)
+})
+
+test.each([
+  ['nearer one first', [0, 1]],
+  ['farther one first', [1, 0]],
+] as const)('the one timer is set to the nearest deadline: %s', async (_, order) => {
+  const clock = new CountingClock()
+  const engine = open(inFolder(), { clock, parkAfterMs: 1 })
+  const deadlines = [Date.now() + 60_000, Date.now() + 120_000]
+  engine.drive(
+    registry({
+      sleeper: async (ctx) => (await ctx.next(ctx.ask('nap', { until: new Date(deadlines[Number(ctx.input)]!) }))).outcome.status,
+    }),
+  )
+  for (const which of order) await begin(engine, `r${which}`, 'sleeper', which)
+  // At once: in a moment the sweep will have looked, too.
+  expect([...clock.armed.values()]).toEqual([deadlines[0]])
 })
 
 test('100 watchers of runs share the one watch', async () => {

@@ -117,25 +117,13 @@ describe.each(wires)('$name', (wire) => {
 
   test('killed with SIGKILL while a human is asked, it goes on in another process and asks nothing again', async () => {
     const file = store()
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), file, wire.name, llm.url], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    })
-    const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-    let complaint = ''
-    child.stderr.on('data', (text: Buffer) => (complaint += text.toString()))
-    const onlooker = await runtimeOf([], { store: file, drive: false })
-    while ((await onlooker.runs()).length === 0) {
-      expect(child.exitCode, complaint).toBe(null)
-      await nextLoop()
-    }
-    await waiting(onlooker.handle('report'))
+    const child = childOn(wire, file, llm.url)
+    await waiting((await onlookerOf(file, child)).handle('report'))
     const before = askedByKey(llm)
     expect([...before.values()]).toEqual([1, 1, 1, 1])
-    child.kill('SIGKILL')
-    await gone
+    await child.kill()
     const deeds: Deeds = []
-    const runtime = await runtimeOf([teamOn(wire, deeds)], { store: file })
-    const run = runtime.handle('report')
+    const run = (await runtimeOf([teamOn(wire, deeds)], { store: file })).handle('report')
     await approve(run)
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'The report on ravens.' })
     for (const key of before.keys()) expect(askedByKey(llm).get(key)).toBe(1)
@@ -143,7 +131,62 @@ describe.each(wires)('$name', (wire) => {
     expect([...askedByPrompt(llm).values()]).toEqual([1, 1, 1, 1, 1, 1])
     expect(deeds).toEqual(['publish ravens']) // the lookups were done by the process that is dead
   })
+
+  test('killed with SIGKILL while a model answers: only that call is made again, under the same key', async () => {
+    const file = store()
+    const isLast = (body: string): boolean => body.includes('Beaks')
+    const witness = await llm.proxy(({ body }) => (isLast(body) ? { body: '', end: 'open' } : {}))
+    const child = childOn(wire, file, witness.url)
+    const onlooker = await onlookerOf(file, child)
+    await expect.poll(async () => (await onlooker.approvals()).length).toBe(1) // the writer asks; the researcher's second answer hangs
+    await expect.poll(() => witness.requests().length).toBe(4)
+    await expect.poll(async () => (await committedModelSteps(file)).length).toBe(3)
+    await child.kill()
+    const committed = await committedModelSteps(file)
+    const asked = witness.requests().map(({ headers }) => String(headers['idempotency-key']))
+    const hanging = asked.filter((key) => !committed.includes(key))
+    expect(hanging).toHaveLength(1)
+    llm.reset()
+    answerAsTeam(llm)
+    const run = (await runtimeOf([teamOn(wire, [])], { store: file })).handle('report')
+    await approve(run)
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'The report on ravens.' })
+    expect([...askedByKey(llm).keys()].filter((key) => committed.includes(key))).toEqual([])
+    expect(askedByKey(llm).get(hanging[0]!)).toBe(1)
+    expect(llm.requests()).toHaveLength(3) // that one, the writer's second, the leader's second
+  })
 })
+
+interface Child {
+  readonly kill: () => Promise<void>
+  readonly alive: () => boolean
+  readonly complaint: () => string
+}
+
+/** A process of its own that drives the team of a wire. */
+function childOn(wire: Wire, file: string, url: string): Child {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), file, wire.name, url], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  let complaint = ''
+  child.stderr.on('data', (text: Buffer) => (complaint += text.toString()))
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL')
+    await gone
+  }
+  return { kill, alive: () => child.exitCode === null, complaint: () => complaint }
+}
+
+/** A runtime that drives nothing, as soon as the child has begun its run. */
+async function onlookerOf(file: string, child: Child): Promise<Runtime> {
+  const onlooker = await runtimeOf([], { store: file, drive: false })
+  while ((await onlooker.runs()).length === 0) {
+    expect(child.alive(), child.complaint()).toBe(true)
+    await nextLoop()
+  }
+  return onlooker
+}
 
 interface Life {
   readonly runtime: Runtime

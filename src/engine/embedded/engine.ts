@@ -351,6 +351,10 @@ export class EmbeddedEngine implements Engine {
     this.#news.close(closed)
     try {
       if (!died) this.#lease.end()
+    } catch (thrown) {
+      // Nothing is lost: whoever drives next takes over when the lease is over.
+      const error = storeError(thrown, this.#options.file)
+      this.driver.options.warn(error.code, error.message)
     } finally {
       this.#reader.db.close()
     }

@@ -132,6 +132,7 @@ export class Lease {
 
   /** Lets everything go. */
   end(): void {
+    if (this.#until === 0) return
     this.#transaction(() => {
       this.#sql.release.run(this.id)
       this.#sql.forget.run(this.id)

@@ -63,10 +63,11 @@ export class PostOffice {
     if (this.#store.put(box, key, body)) this.announce(box.id)
   }
 
-  #bear(id: ActivationId, { agent, version, input, limits, path }: Extract<LetterBody, { type: 'birth' }>): void {
+  #bear(id: ActivationId, { agent, version, input, limits, path, cancelled }: Extract<LetterBody, { type: 'birth' }>): void {
     if (this.#store.runs.get(runOf(id)) === undefined) return
     const box = this.#store.box(id, path, limits)
     this.#store.append(box, this.#now(), encode({ type: 'activation.started', agent, version, input }))
+    if (cancelled !== undefined) this.#store.put(box, '!cancel', { type: 'cancel', reason: cancelled })
     this.announce(id)
   }
 
@@ -86,7 +87,7 @@ export class PostOffice {
   }
 
   /** Looks for what was lost. True if there was anything. */
-  sweep(drives: (box: Box) => boolean): boolean {
+  sweep(drives: (box: Box) => boolean, awake: (box: Box) => boolean): boolean {
     let found = false
     for (const box of this.#store.boxes.values()) {
       if (!drives(box)) continue
@@ -98,7 +99,7 @@ export class PostOffice {
       if (box.settled) continue
       const unread = [...box.rows.values()].some(({ taken }) => !taken)
       if (!unread && box.parked) continue
-      found ||= unread
+      found ||= unread || !awake(box)
       this.announce(box.id)
     }
     return found

@@ -9,7 +9,7 @@ import type { AccountLimits, PostResult, Question, Registry } from '../../engine
 
 /** What goes from one activation to another. */
 export type LetterBody =
-  | { readonly type: 'birth'; readonly agent: string; readonly version: string; readonly input: Json; readonly limits?: AccountLimits; readonly path: readonly string[] }
+  | { readonly type: 'birth'; readonly agent: string; readonly version: string; readonly input: Json; readonly limits?: AccountLimits; readonly path: readonly string[]; readonly cancelled?: string }
   | { readonly type: 'end'; readonly address: string; readonly text: string }
   | { readonly type: 'cancel'; readonly reason: string }
   | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }

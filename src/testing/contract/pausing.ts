@@ -170,6 +170,7 @@ export const pauseCases: readonly Play[] = [
       const run = await stage.start('lead')
       await until('the first is out', () => first.waiting === 1)
       await pause(stage, run, 'next')
+      await stage.status(run, 'pausing')
       first.open('one')
       await stage.status(run, 'paused')
       await until('the worker is born', async () => (await stage.all(run, 'step.begun')).length === 2)
@@ -187,6 +188,7 @@ export const pauseCases: readonly Play[] = [
     async play(stage) {
       const { run, first } = await twoSteps(stage)
       await pause(stage, run, 'next')
+      await stage.status(run, 'pausing')
       first.open('one')
       await stage.status(run, 'paused')
       await stage.restart('kill')
@@ -229,6 +231,7 @@ export const pauseCases: readonly Play[] = [
       const run = await stage.start('a')
       await until('it is out', () => wait.waiting === 1)
       await pause(stage, run, 'next')
+      await stage.status(run, 'pausing')
       wait.open()
       await stage.status(run, 'paused')
       await stage.post({ type: 'cancel', run, reason: 'no' })

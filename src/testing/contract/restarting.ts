@@ -84,7 +84,7 @@ const segments: readonly Play[] = [
       await stage.post({ type: 'message', activation: rootActivation(run), id: 'm1', body: 'hello' })
       await until('the message is there', async () => stage.has(run, 'message.received'))
       await stage.answer(await stage.question(run), 'go')
-      await until('the second segment is at work', () => stage.count('mark') === 1)
+      await until('the second segment and the worker are at work', () => stage.count('mark') === 1 && work.attempts.length === 1)
       for (let n = 1; n <= 2; n++) {
         await stage.restart('kill')
         await until('the worker is at work again', () => work.attempts.length === n + 1)

@@ -27,6 +27,7 @@ export interface Plan {
 export interface Figures {
   kills: number
   killsAtStart: number
+  killsIdle: number
   freezes: number
   rounds: number
   runs: number
@@ -145,7 +146,8 @@ export class Round {
         await Promise.race([up, gone])
         if (fate > 1 - plan.freezes) await this.#freeze(child)
         await this.#live(dice.between(15, 150))
-        if (this.#mayKill()) figures.kills++
+        const held = this.#holds(child.pid!)
+        if (this.#mayKill()) figures[held ? 'kills' : 'killsIdle']++
         else await this.#live(Infinity)
       }
       child.kill('SIGKILL')
@@ -155,13 +157,21 @@ export class Round {
     }
   }
 
+  /** Whether runs are this process's own at this moment. */
+  #holds(pid: number): boolean {
+    const { db } = this.#operator.engine.driver.reader
+    return db.prepare('SELECT 1 FROM run JOIN process ON process.id = run.owner WHERE process.pid = ? LIMIT 1').get(pid) !== undefined
+  }
+
   #mayKill(): boolean {
     return !this.#over && Date.now() < this.#calm && this.#o.mayKill()
   }
 
   async #freeze(child: ChildProcess): Promise<void> {
     const { dice, plan, figures } = this.#o
-    await this.#live(dice.between(5, 80))
+    // One that stands still with nothing in its hands proves nothing.
+    for (const until = Date.now() + 600; !this.#over && Date.now() < until && !this.#holds(child.pid!);) await pause(2)
+    await this.#live(dice.between(0, 40))
     if (this.#over || Date.now() > this.#calm) return
     this.#o.world.frozen.add(child.pid!)
     child.kill('SIGSTOP')

@@ -1,0 +1,115 @@
+/** What a row of an inbox means to an activation of the adversarial engine. */
+import { completed, rootActivation, type ActivationId, type Json, type MessageId, type Outcome, type Usage } from '../../core/index.ts'
+import type { Post } from '../../engine/index.ts'
+import type { Loaded, Site } from './site.ts'
+
+type Mail =
+  | Post
+  | { readonly type: 'deadline'; readonly address: string }
+  | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
+  | { readonly type: 'end'; readonly address: string; readonly text: string }
+  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' }
+  | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
+
+/** Gives an activation everything that is in its inbox and was not given to it yet. */
+export function pull(site: Site, loaded: Loaded): void {
+  for (const row of [...loaded.box.rows.values()]) {
+    if (row.taken || loaded.handed.has(row.key)) continue
+    loaded.handed.add(row.key)
+    give(site, loaded, row.key, JSON.parse(row.body) as Mail)
+  }
+}
+
+function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
+  const { activation } = loaded
+  const use = (): void => {
+    activation.taken.push(key)
+    loaded.changed = true
+  }
+  switch (mail.type) {
+    case 'answer':
+      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: mail.outcome }, undefined, key)
+    case 'deadline':
+      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } }, undefined, key)
+    case 'message': {
+      const from = 'from' in mail && mail.from !== undefined ? { from: mail.from } : {}
+      return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, key)
+    }
+    case 'refused':
+      return activation.arrive({ type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }, undefined, key)
+    case 'end': {
+      const { outcome, usage } = JSON.parse(mail.text) as { outcome: Outcome; usage?: Usage }
+      return activation.arrive({ type: 'worker.settled', address: mail.address, outcome, ...(usage === undefined ? {} : { usage }) }, undefined, key)
+    }
+    case 'cancel': {
+      const { reason, by } = mail
+      loaded.box.stuck = undefined
+      letGo(site, loaded)
+      const limit = 'limit' in mail && mail.limit !== undefined ? { limit: mail.limit } : {}
+      return activation.arrive({ type: 'cancel.received', reason, ...(by === undefined ? {} : { by }), ...limit }, undefined, key)
+    }
+    case 'pause':
+      use()
+      return pause(site, loaded, mail)
+    case 'resume':
+      use()
+      if (site.store.runs.get(mail.run)?.pause === undefined) return
+      site.append(activation, { type: 'run.resumed', ...(mail.by === undefined ? {} : { by: mail.by }) }, site.now())
+      return letGo(site, loaded)
+    case 'settle-doubt':
+      return settleDoubt(site, loaded, key, mail)
+    case 'settle-divergence': {
+      use()
+      const { address, action, to, by } = mail
+      site.append(activation, { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...(by === undefined ? {} : { by }) }, site.now())
+      loaded.closed.push(key.slice('!diverged:'.length) as never)
+      loaded.box.stuck = undefined
+      loaded.reload = true
+    }
+  }
+}
+
+function pause(site: Site, root: Loaded, mail: Extract<Post, { type: 'pause' }>): void {
+  const run = site.store.runs.get(mail.run)!
+  if (run.pause !== undefined) return
+  const mine = (run.pause = { at: mail.at, reached: false })
+  const { at, reason, by } = mail
+  site.append(root.activation, { type: 'run.pausing', at, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }, site.now())
+  const callBack = (): void => {
+    for (const op of [...site.out]) if (op.effect !== 'once' && op.owner.id.startsWith(rootActivation(mail.run))) site.effects.abort(op, 'paused', true)
+  }
+  if (at === 'now') return callBack()
+  if (mail.withinMs === undefined) return
+  site.clock.timer(site.now() + mail.withinMs, () => {
+    if (run.pause !== mine || mine.reached || site.dead) return
+    mine.at = 'now'
+    callBack()
+  })
+}
+
+/** Only the root's word ends a pause: a worker that is stopped alone stays under it. */
+function letGo(site: Site, { activation }: Loaded): void {
+  const run = [...site.store.runs.values()].find(({ id }) => rootActivation(id) === activation.id)
+  if (run?.pause === undefined) return
+  run.pause = undefined
+  const mine = site.held.filter((op) => op.owner.id.startsWith(activation.id))
+  site.held = site.held.filter((op) => !mine.includes(op))
+  for (const op of mine) if (!op.owner.discarded) site.letOut(op)
+}
+
+function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Post, { type: 'settle-doubt' }>): void {
+  const { activation } = loaded
+  const op = activation.operations.get(mail.address)
+  if (op?.doubt === undefined) {
+    // the code has not come to this step yet: it will ask
+    loaded.doubts.set(key, () => settleDoubt(site, loaded, key, mail))
+    return
+  }
+  loaded.doubts.delete(key)
+  op.doubt = undefined
+  site.closeQuestion(op)
+  if (mail.happened) return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+  activation.taken.push(key)
+  site.append(activation, { type: 'effect.cleared', address: op.address, ...(mail.by === undefined ? {} : { by: mail.by }) }, site.now())
+  site.letOut(op)
+}

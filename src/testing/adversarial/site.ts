@@ -1,0 +1,358 @@
+/**
+ * The site: what the adversarial engine has in memory. Every activation is loaded, moved and committed alone; nothing is shared but the account.
+ *
+ * Owns: the host of activations and effects. Does not own: when something moves (engine.ts), how letters travel (post-office.ts), what mail means (mail.ts).
+ */
+import {
+  copy,
+  derivedId,
+  failed,
+  failure,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type Clock,
+  type Failure,
+  type Json,
+  type MessageId,
+  type OpId,
+  type Outcome,
+  type RunId,
+  type Usage,
+} from '../../core/index.ts'
+import { decode, encode, type AskOpened, type Caller, type Charge, type JournalEvent, type StepSettled } from '../../journal/index.ts'
+import {
+  Account,
+  Activation,
+  Effects,
+  encodeEnd,
+  reserveAll,
+  type EffectsHost,
+  type Host,
+  type LivePart,
+  type Operation,
+  type Orchestration,
+  type Owner,
+  type Registry,
+  type StartOptions,
+} from '../../engine/index.ts'
+import { accountsOf } from './accounts.ts'
+import type { AdversarialStore, Box, Letter, LetterBody, StoredQuestion } from './store.ts'
+
+/** An activation in memory, with what its next commit will write. */
+export interface Loaded {
+  readonly activation: Activation
+  readonly box: Box
+  entries: { at: number; text: string }[]
+  letters: Letter[]
+  opened: StoredQuestion[]
+  closed: OpId[]
+  /** Effects that may leave after the commit. */
+  sealed: Operation[]
+  steps: string[]
+  changed: boolean
+  /** Rows that were given to it and are not marked as taken yet. */
+  readonly handed: Set<string>
+  readonly doubts: Map<string, () => void>
+  reload: boolean
+}
+
+export interface SiteOptions {
+  readonly clock: Clock
+  readonly store: AdversarialStore
+  readonly strict: boolean
+  readonly onPart: (run: RunId, part: LivePart) => void
+  /** Something is to be done. */
+  readonly wake: () => void
+}
+
+export class Site implements Host, EffectsHost {
+  readonly clock: Clock
+  readonly strict: boolean
+  readonly store: AdversarialStore
+  readonly effects: Effects
+  readonly loaded = new Map<ActivationId, Loaded>()
+  readonly moving = new Set<ActivationId>()
+  /** Effects let out or about to be, whose end nobody has seen. */
+  readonly out = new Set<Operation>()
+  held: Operation[] = []
+  readonly #accounts = new Map<RunId, Account[]>()
+  readonly #options: SiteOptions
+  registry: Registry | undefined
+  dead = false
+
+  constructor(options: SiteOptions) {
+    this.#options = options
+    this.clock = options.clock
+    this.strict = options.strict
+    this.store = options.store
+    this.effects = new Effects(this)
+  }
+
+  of(owner: { readonly id: ActivationId }): Loaded {
+    const loaded = this.loaded.get(owner.id)
+    if (loaded === undefined) throw new Error(`${owner.id} is not in memory`)
+    return loaded
+  }
+  now(): number {
+    return this.clock.now()
+  }
+  warn(): void {}
+  callerOf(activation: ActivationId): Caller {
+    return this.store.caller(runOf(activation))
+  }
+  paused(activation: ActivationId, op: Operation): boolean {
+    const pause = this.store.runs.get(runOf(activation))?.pause
+    return pause !== undefined && !(pause.at === 'after-tools' && op.effect !== 'model')
+  }
+  accounts(run: RunId): Account[] {
+    let accounts = this.#accounts.get(run)
+    if (accounts === undefined) this.#accounts.set(run, (accounts = accountsOf(this.store, run)))
+    return accounts
+  }
+  #touch(loaded: Loaded): void {
+    loaded.changed = true
+    this.#options.wake()
+  }
+
+  // ---- the log ---------------------------------------------------------------------------------------------------------------------
+
+  append(owner: Owner, event: JournalEvent, at: number, encoded?: string): string {
+    const text = encoded ?? encode(event)
+    if (owner.discarded || this.dead) return text
+    const loaded = this.of(owner)
+    owner.seq++
+    loaded.entries.push({ at, text })
+    if (event.type === 'step.settled') loaded.steps.push(`${owner.id}:${event.address}`)
+    this.#touch(loaded)
+    return text
+  }
+  ready(owner: Owner): void {
+    this.moving.add(owner.id)
+    this.#options.wake()
+  }
+  orchestration(owner: Owner): Orchestration | undefined {
+    const exact = this.registry?.find(owner.birth.agent, owner.version)
+    const newest = exact ?? this.registry?.find(owner.birth.agent)
+    if (newest === undefined || (exact === undefined && this.registry?.onMissingVersion === 'park')) {
+      this.#stick(owner, `version ${owner.version} of "${owner.birth.agent}" is not registered`)
+      return undefined
+    }
+    if (exact === undefined) {
+      this.append(owner, { type: 'agent.moved', from: owner.version, to: newest.version }, this.now())
+      owner.version = newest.version
+    }
+    return newest
+  }
+  #stick(owner: Owner, reason: string): void {
+    owner.stuck = reason
+    this.of(owner).box.stuck = reason
+  }
+  foreignAwait(activation: Activation): void {
+    const message = `${activation.birth.agent} awaits something that is not of its context`
+    if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
+  }
+
+  // ---- effects ---------------------------------------------------------------------------------------------------------------------
+
+  letOut(op: Operation): void {
+    const loaded = this.of(op.owner)
+    this.out.add(op)
+    for (const account of op.owner.birth.accounts) this.#enter(account)
+    loaded.sealed.push(op)
+    this.#touch(loaded)
+  }
+  inFlight(op: Operation): boolean {
+    return this.effects.has(op)
+  }
+  release(op: Operation): void {
+    if (!this.out.has(op) || op.owner.discarded) return
+    if (op.stopped !== undefined && !this.effects.has(op)) this.#arrived(op, { type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason: op.stopped } })
+    else if (this.paused(op.owner.id, op)) this.#hold(op)
+    else this.effects.release(op)
+  }
+  #hold(op: Operation): void {
+    this.#leave(op)
+    this.held.push(op)
+    this.#options.wake()
+  }
+  #leave(op: Operation): boolean {
+    if (!this.out.delete(op)) return false
+    for (const account of op.owner.birth.accounts) account.leave(this.now())
+    return true
+  }
+  abort(op: Operation): void {
+    if (op.endRecorded) return
+    const held = this.held.indexOf(op)
+    if (held >= 0) this.held.splice(held, 1)
+    if (op.doubt !== undefined) this.closeQuestion(op)
+    const reason = op.stopped ?? 'stopped'
+    if (held >= 0 || op.doubt !== undefined) op.owner.arrive({ type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason } })
+    else this.effects.abort(op, reason)
+  }
+  epochOf(): number {
+    return this.store.epoch
+  }
+  attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
+    this.append(op.owner, { type: 'step.attempt-failed', address: op.address, attempt, failure: what, delayMs }, this.now())
+  }
+  mayRetry(op: Operation): boolean {
+    return !this.dead && !op.owner.discarded && !this.paused(op.owner.id, op)
+  }
+  calledBack(op: Operation): void {
+    if (op.owner.discarded || this.dead || !this.out.has(op)) return
+    if (this.paused(op.owner.id, op)) return this.#hold(op)
+    const loaded = this.of(op.owner)
+    loaded.sealed.push(op)
+    this.#touch(loaded)
+  }
+  ended(op: Operation, event: StepSettled): void {
+    if (!this.dead) this.#arrived(op, event)
+  }
+  #arrived(op: Operation, event: StepSettled): void {
+    this.#leave(op)
+    if (op.owner.outcome !== undefined) return this.effects.forget(Effects.key(op))
+    const end = encodeEnd(event, encode)
+    op.owner.arrive(end.event, end.text)
+    this.#options.wake()
+  }
+  part(op: Operation, attempt: number, part: Json): void {
+    this.#options.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, part: copy(part) })
+  }
+
+  // ---- workers and messages --------------------------------------------------------------------------------------------------------
+
+  #post(owner: Owner, key: string, to: ActivationId, body: LetterBody): void {
+    const loaded = this.of(owner)
+    if (owner.discarded || loaded.box.out.has(key) || loaded.letters.some((letter) => letter.key === key)) return
+    loaded.letters.push({ key, from: owner.id, to, body: copy(body as unknown as Json) as unknown as LetterBody, acked: false })
+    this.#touch(loaded)
+  }
+  startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
+    const { owner, address } = op
+    if (this.of(owner).handed.has(`end:${address}`)) return
+    const box = this.store.boxes.get(op.id as ActivationId)
+    const last = box?.settled === true ? decode(box.log.at(-1)!.body) : undefined
+    if (last?.type === 'activation.settled') {
+      // its letter may have been taken by an earlier memory of the leader that left without recording it
+      this.of(owner).handed.add(`end:${address}`)
+      const usage = last.usage === undefined ? {} : { usage: last.usage }
+      return owner.arrive({ type: 'worker.settled', address, outcome: last.outcome, ...usage }, undefined, `end:${address}`)
+    }
+    if (this.of(owner).box.out.has(`birth:${address}`)) return
+    const found = this.registry?.find(agent, options.version)
+    if (found === undefined) {
+      const outcome = failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation'))
+      return owner.arrive({ type: 'worker.settled', address, outcome })
+    }
+    const path = [...owner.birth.path, agent]
+    const limits = options.limits === undefined ? {} : { limits: options.limits }
+    this.#post(owner, `birth:${address}`, op.id as ActivationId, { type: 'birth', agent, version: found.version, input, path, ...limits })
+  }
+  stopWorker(op: Operation, reason: string): void {
+    const birth = this.of(op.owner).letters.find(({ key }) => key === `birth:${op.address}`)
+    // born and stopped in one commit: it is stopped before it has done anything
+    if (birth?.body.type === 'birth') Object.assign(birth.body, { cancelled: reason })
+    else this.#post(op.owner, `cancel:${op.address}`, op.id as ActivationId, { type: 'cancel', reason })
+  }
+  send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
+    const loaded = this.of(from)
+    const before = [...loaded.box.out.values(), ...loaded.letters].filter((letter) => letter.to === to && letter.body.type === 'message').length
+    this.#post(from, id, to, { type: 'message', id, from: from.id, body, nth: before })
+  }
+  settled(owner: Owner, outcome: Outcome, usage: Usage): void {
+    for (const op of this.out) if (op.owner === owner) this.#leave(op)
+    this.held = this.held.filter((op) => op.owner !== owner)
+    const cut = owner.id.lastIndexOf('>')
+    if (cut < 0) return
+    const address = owner.id.slice(cut + 1)
+    const text = JSON.stringify({ outcome, ...(usage.length === 0 ? {} : { usage }) })
+    this.#post(owner, 'end', owner.id.slice(0, cut) as ActivationId, { type: 'end', address, text })
+  }
+
+  // ---- questions -------------------------------------------------------------------------------------------------------------------
+
+  #ask(owner: Owner, q: { id: string; address: string; key: string; kind: StoredQuestion['kind']; until?: number | undefined; timer?: boolean; body: Json }): void {
+    const { until, timer = false, ...rest } = q
+    const placed = { ...rest, timer, due: until, run: runOf(owner.id), activation: owner.id, askedAt: this.now(), body: copy(q.body) }
+    const loaded = this.of(owner)
+    loaded.opened.push(until === undefined ? placed : { ...placed, until })
+    this.#touch(loaded)
+  }
+  openQuestion(op: Operation, event: AskOpened): void {
+    const timer = event.type === 'timer.set'
+    const kind = event.type === 'approval.requested' ? 'approval' : 'interrupt'
+    const id = timer ? `${op.owner.id}:${op.address}` : event.id
+    this.#ask(op.owner, { id, address: op.address, key: op.address, kind, timer, until: event.until, body: event as unknown as Json })
+  }
+  closeQuestion(op: Operation): void {
+    if (op.owner.discarded) return
+    const loaded = this.of(op.owner)
+    loaded.closed.push(op.address)
+    this.#touch(loaded)
+  }
+  openDoubt(op: Operation, isNew: boolean): void {
+    const { owner, address, rounds: round } = op
+    const key = `${address}!doubt${round}`
+    if (isNew) {
+      const id = derivedId('int', owner.id, address, String(round))
+      this.append(owner, { type: 'effect.in-doubt', address, id, round }, this.now())
+      this.#ask(owner, { id, address, key, kind: 'in-doubt', body: { address, path: owner.birth.path, round, key: Effects.key(op) } })
+    }
+    this.of(owner).doubts.get(key)?.()
+  }
+  openDivergence(owner: Owner, address: string, unclaimed: readonly string[]): void {
+    const id = derivedId('int', owner.id, 'diverged', address, unclaimed.join())
+    const { box } = this.of(owner)
+    box.stuck = `replay.diverged: ${owner.stuck ?? address}`
+    if (box.questions.has(id)) return
+    this.append(owner, { type: 'replay.diverged', address, unclaimed }, this.now())
+    this.#ask(owner, { id, address, key: `!diverged:${address}`, kind: 'diverged', body: { address, unclaimed } })
+  }
+
+  // ---- accounts and values ---------------------------------------------------------------------------------------------------------
+
+  reserve(owner: Owner, charge: Charge): Failure | undefined {
+    const refused = reserveAll(owner.birth.accounts, charge)
+    if (refused === undefined) return undefined
+    return failure('budget.exceeded', `the limit of ${refused.account.limits[refused.limit]} ${refused.limit} is reached`, 'budget')
+  }
+  settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {
+    for (const account of owner.birth.accounts) account.settle(reserved, actual)
+  }
+  #enter(account: Account): void {
+    const until = account.enter(this.now())
+    if (until === undefined) return
+    this.clock.timer(until, () => {
+      const loaded = this.loaded.get(account.activation)
+      const box = this.store.boxes.get(account.activation)
+      if (this.dead || box === undefined || box.settled || !account.minutesUsed(this.now())) return
+      this.store.put(box, '!cancel', { type: 'cancel', reason: `worked for ${account.limits.minutes} minutes`, limit: 'minutes' })
+      if (loaded !== undefined) this.#touch(loaded)
+      this.#options.wake()
+    })
+  }
+  #stream(owner: Owner): string {
+    return this.callerOf(owner.id).session ?? `ses_${runOf(owner.id)}`
+  }
+  readValue(owner: Owner, key: string): Promise<Json> {
+    return Promise.resolve(this.store.value(this.#stream(owner), key).value)
+  }
+  async updateValue(owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+    for (;;) {
+      const { version, value } = this.store.value(this.#stream(owner), key)
+      await new Promise((resolve) => setImmediate(resolve))
+      const written = this.store.write(this.#stream(owner), key, version, change(value) ?? null, once)
+      if (written !== undefined) return written
+    }
+  }
+
+  /** Whether the run has anything out in this process. */
+  works(run: RunId): boolean {
+    for (const op of this.out) if (runOf(op.owner.id) === run) return true
+    return false
+  }
+  rootOf(run: RunId): Loaded | undefined {
+    return this.loaded.get(rootActivation(run))
+  }
+}

@@ -1,0 +1,219 @@
+/** Properties of the kernel under random input: journal, inbox, lease, budget. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { completed, rootActivation, runId, type Json, type SessionId } from '../../src/core/index.ts'
+import { createEmbeddedEngine, type EmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import { Account, reserveAll, type AccountLimits, type Context, type Orchestration } from '../../src/engine/index.ts'
+import type { Charge } from '../../src/journal/index.ts'
+import { AdversarialEngine, checkJournal, manualClock, verifyJournal } from '../../src/testing/index.ts'
+import { registryOf } from '../replay/scenarios.ts'
+
+const runs = { numRuns: 40 }
+const run = runId('run_p')
+const code = (name: string, body: (ctx: Context, input: Json) => Promise<Json>): Orchestration => ({ name, version: '1', run: async (ctx, input) => completed(await body(ctx, input)) })
+
+/** A random piece of work: what to do, in order; `all` are branches at once. */
+type Plan = { do: 'step' | 'fact' | 'value' } | { do: 'worker' | 'all'; plans: readonly Plan[] }
+const { plan } = fc.letrec<{ plan: Plan }>((tie) => ({
+  plan: fc.oneof(
+    { depthSize: 'small', withCrossShrink: true },
+    fc.record({ do: fc.constantFrom('step' as const, 'fact' as const, 'value' as const) }),
+    fc.record({ do: fc.constantFrom('worker' as const, 'all' as const), plans: fc.array(tie('plan'), { maxLength: 4 }) }),
+  ),
+}))
+
+async function follow(ctx: Context, one: Plan): Promise<number> {
+  switch (one.do) {
+    case 'step': {
+      const { outcome } = await ctx.next(ctx.begin('step', () => 1))
+      return outcome.status === 'completed' ? (outcome.output as number) : NaN
+    }
+    case 'fact':
+      ctx.emit({ type: 'fact.noted', name: 'fact', data: 1 })
+      return 0
+    case 'value':
+      await ctx.values.update('n', (value) => ((value as number | null) ?? 0) + 1)
+      return 1
+    case 'worker': {
+      const { outcome } = await ctx.next(ctx.start('planned', one.plans as unknown as Json))
+      return outcome.status === 'completed' ? (outcome.output as number) : NaN
+    }
+    case 'all':
+      return (await Promise.all(one.plans.map((each) => follow(ctx.scope('branch'), each)))).reduce((a, b) => a + b, 0)
+  }
+}
+const planned = code('planned', async (ctx, plans) => {
+  let sum = 0
+  for (const one of plans as unknown as readonly Plan[]) sum += await follow(ctx.scope('next'), one)
+  return sum
+})
+const size = (one: Plan): number => ('plans' in one ? one.plans.reduce((sum, each) => sum + size(each), 0) : one.do === 'fact' ? 0 : 1)
+
+describe('journal', () => {
+  test('K1: whatever a run does, its journal is gapless, ends once, and replays to the same; on the adversarial engine, too', async () => {
+    const registry = registryOf([planned])
+    await fc.assert(
+      fc.asyncProperty(fc.array(plan, { maxLength: 6 }), fc.string(), async (plans, seed) => {
+        const want = plans.reduce((sum, each) => sum + size(each), 0)
+        for (const engine of [createEmbeddedEngine({ file: ':memory:', strict: true }), new AdversarialEngine({ seed, strict: true })]) {
+          engine.drive(registry)
+          await engine.start({ run, agent: 'planned', version: '1', input: plans as unknown as Json })
+          expect((await engine.outcome(run)).outcome).toEqual(completed(want))
+          const events = await engine.read(run)
+          expect(checkJournal(events)).toEqual([])
+          expect((await verifyJournal(events, registry)).problems).toEqual([])
+          await engine.close()
+        }
+      }),
+      runs,
+    )
+  }, 60_000)
+
+  test('K1: updates of a value are compared and set: none is lost, each is seen once', async () => {
+    const adder = code('adder', async (ctx, by) => ctx.values.update('n', (value) => ((value as number | null) ?? 0) + (by as number)))
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(100), { minLength: 1, maxLength: 12 }), async (amounts) => {
+        const engine = createEmbeddedEngine({ file: ':memory:', strict: true })
+        engine.drive(registryOf([adder]))
+        const session = 'ses_p' as SessionId
+        await Promise.all(amounts.map((amount, i) => engine.start({ run: runId(`r${i}`), agent: 'adder', version: '1', input: amount, caller: { session } })))
+        const outputs = await Promise.all(amounts.map(async (_, i) => (await engine.outcome(runId(`r${i}`))).outcome))
+        const seen = outputs.map((o) => (o.status === 'completed' ? (o.output as number) : NaN))
+        expect(Math.max(...seen)).toBe(amounts.reduce((a, b) => a + b, 0))
+        for (const [i, after] of seen.entries()) expect([0, ...seen]).toContain(after - amounts[i]!)
+        await engine.close()
+      }),
+      runs,
+    )
+  }, 60_000)
+})
+
+describe('inbox', () => {
+  test('K2: whatever is posted how often, each id arrives once, in the order of its first post', async () => {
+    const reader = code('reader', async (ctx, n) => {
+      const got: Json[] = []
+      while (got.length < (n as number)) {
+        const message = await ctx.next()
+        if (message.type === 'message') got.push(message.body)
+      }
+      return got
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(8), { minLength: 1, maxLength: 30 }), fc.boolean(), async (ids, atOnce) => {
+        const engine = createEmbeddedEngine({ file: ':memory:', strict: true })
+        engine.drive(registryOf([reader]))
+        const first = [...new Set(ids)]
+        await engine.start({ run, agent: 'reader', version: '1', input: first.length })
+        const post = (id: number): Promise<unknown> => engine.post({ type: 'message', activation: rootActivation(run), id: `m${id}`, body: id })
+        if (atOnce) await Promise.all(ids.map(post))
+        else for (const id of ids) await post(id)
+        expect((await engine.outcome(run)).outcome).toEqual(completed(first))
+        await engine.close()
+      }),
+      runs,
+    )
+  }, 60_000)
+})
+
+describe('lease', () => {
+  test('K2: two engines on one file: every run is driven by one of them at a time, whoever comes and goes; no step is recorded twice', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'reeve-lease-'))
+    const worker = code('worker', async (ctx) => {
+      const got: Json[] = []
+      for (let n = 0; n < 3; n++) {
+        const { outcome } = await ctx.next(ctx.scope('s').begin('step', async () => new Promise<Json>((resolve) => setImmediate(resolve, n))))
+        got.push(outcome.status === 'completed' ? outcome.output : outcome.status)
+      }
+      return got
+    })
+    const registry = registryOf([worker])
+    let store = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom('start', 'swap', 'turn'), { minLength: 2, maxLength: 12 }), async (acts) => {
+        const file = join(dir, `${store++}.db`)
+        const open = (): EmbeddedEngine => {
+          const engine = createEmbeddedEngine({ file, strict: true, durability: 'relaxed', writer: 'inline', pollMs: 2, onWarning: () => {} })
+          engine.drive(registry)
+          return engine
+        }
+        const engines = [open(), open()]
+        const started: ReturnType<typeof runId>[] = []
+        for (const [i, act] of acts.entries()) {
+          const at = i % 2
+          if (act === 'start') {
+            started.push(runId(`r${started.length}`))
+            await engines[at]!.start({ run: started.at(-1)!, agent: 'worker', version: '1', input: null })
+          } else if (act === 'swap') {
+            await engines[at]!.close()
+            engines[at] = open()
+          } else await new Promise((resolve) => setImmediate(resolve))
+        }
+        for (const id of started) {
+          expect((await engines[0]!.outcome(id)).outcome).toEqual(completed([0, 1, 2]))
+          expect(checkJournal(await engines[1]!.read(id))).toEqual([])
+        }
+        for (const engine of engines) await engine.close()
+      }),
+      { numRuns: 15 },
+    )
+    rmSync(dir, { recursive: true })
+  }, 60_000)
+})
+
+describe('budget', () => {
+  const amount = fc.integer({ min: 0, max: 60 })
+  const charge: fc.Arbitrary<Charge> = fc.record({ turns: fc.nat(2), tokens: amount })
+  const command = fc.oneof(fc.record({ reserve: charge }), fc.record({ settle: fc.nat(5), actual: fc.option(charge, { nil: undefined }) }))
+
+  test('K8: spent and reserved never exceed a limit at a reservation, on any account above; settling loses and invents nothing', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ tokens: fc.option(fc.nat(150), { nil: undefined }), turns: fc.option(fc.nat(6), { nil: undefined }) }), { minLength: 1, maxLength: 3 }), fc.array(command, { maxLength: 40 }), (limits, commands) => {
+        const accounts = limits.map((limit, i) => new Account(`act_${i}` as never, JSON.parse(JSON.stringify(limit)) as AccountLimits))
+        const open: Charge[] = []
+        const spent = { turns: 0, tokens: 0 }
+        for (const one of commands) {
+          if ('reserve' in one) {
+            const before = accounts.map((account) => account.state())
+            const refused = reserveAll(accounts, one.reserve)
+            if (refused === undefined) open.push(one.reserve)
+            else expect(accounts.map((account) => account.state())).toEqual(before)
+            for (const account of refused === undefined ? accounts : []) {
+              const { limits: max, spent: used, reserved } = account.state()
+              for (const d of ['turns', 'tokens'] as const) if ((one.reserve[d] ?? 0) > 0) expect(used[d] + reserved[d]).toBeLessThanOrEqual(max[d] ?? Infinity)
+            }
+          } else if (open.length > 0) {
+            const [reserved] = open.splice(one.settle % open.length, 1)
+            for (const account of accounts) account.settle(reserved!, one.actual)
+            for (const d of ['turns', 'tokens'] as const) spent[d] += one.actual?.[d] ?? reserved![d] ?? 0
+          }
+          for (const account of accounts) {
+            const state = account.state()
+            for (const d of ['turns', 'tokens'] as const) {
+              expect(state.spent[d]).toBe(spent[d])
+              expect(state.reserved[d]).toBe(open.reduce((sum, c) => sum + (c[d] ?? 0), 0))
+            }
+          }
+        }
+      }),
+      { numRuns: 300 },
+    )
+  })
+})
+
+describe('time', () => {
+  test('K2: timers of a manual clock fire in the order of their time, then of their setting, each once, unless called off', () => {
+    fc.assert(
+      fc.property(fc.array(fc.record({ at: fc.integer({ min: 1, max: 50 }), off: fc.boolean() }), { maxLength: 20 }), fc.array(fc.nat(20), { maxLength: 20 }), (timers, steps) => {
+        const clock = manualClock(0)
+        const fired: number[] = []
+        timers.map(({ at }, i) => clock.timer(at, () => fired.push(i))).forEach((callOff, i) => timers[i]!.off && callOff())
+        for (const step of steps) clock.advance(step)
+        const due = timers.map(({ at, off }, i) => ({ at, off, i })).filter(({ at, off }) => !off && at <= clock.now())
+        expect(fired).toEqual(due.sort((a, b) => a.at - b.at || a.i - b.i).map(({ i }) => i))
+      }),
+    )
+  })
+})

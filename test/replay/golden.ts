@@ -1,0 +1,98 @@
+/**
+ * Golden journals: runs as a released version wrote them, commit by commit. Never edited (K12); `node test/replay/golden.ts` adds the missing ones.
+ * One line per commit: the entries that it added, and everything else that the store held after it.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import { manualClock, type Scenario } from '../../src/testing/index.ts'
+import { scenarios } from './scenarios.ts'
+
+type Cells = Record<string, SQLInputValue>
+const tables = ['run', 'activation', 'inbox', 'question', 'account', 'value', 'blob', 'blob_use'] as const
+
+/** One line of a golden journal. */
+export interface Commit {
+  readonly log: readonly Cells[]
+  readonly tables: Readonly<Record<(typeof tables)[number], readonly Cells[]>>
+}
+
+export interface Golden {
+  readonly version: string
+  readonly name: string
+  readonly commits: readonly Commit[]
+}
+
+const folder = new URL('./golden/', import.meta.url).pathname
+
+export function goldens(): readonly Golden[] {
+  return readdirSync(folder).flatMap((version) =>
+    readdirSync(`${folder}${version}`).map((file) => ({
+      version,
+      name: file.replace('.jsonl', ''),
+      commits: readFileSync(`${folder}${version}/${file}`, 'utf8')
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as Commit),
+    })),
+  )
+}
+
+/** A store as it was after the n-th commit, its process dead. */
+export async function plant(file: string, commits: readonly Commit[]): Promise<void> {
+  await createEmbeddedEngine({ file, writer: 'inline' }).close()
+  const db = new DatabaseSync(file)
+  const insert = (table: string, row: Cells): void => {
+    const names = Object.keys(row)
+    db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(...Object.values(row))
+  }
+  for (const entry of commits.flatMap(({ log }) => log)) insert('log', entry)
+  for (const table of tables) for (const row of commits.at(-1)!.tables[table]) insert(table, table === 'run' ? { ...row, owner: null } : row)
+  db.close()
+}
+
+/** Plays a scenario and notes what the store holds after every commit. */
+async function record(scenario: Scenario): Promise<readonly Commit[]> {
+  const commits: Commit[] = []
+  const clock = manualClock()
+  let last = 0
+  const engine = createEmbeddedEngine({
+    file: ':memory:',
+    clock,
+    strict: true,
+    onWarning: () => {},
+    crash: (point) => {
+      if (point === 'commit.after') note()
+      return false
+    },
+  })
+  const { db } = engine.driver.reader
+  const note = (): void => {
+    const rows = (sql: string): Cells[] => db.prepare(sql).all() as Cells[]
+    const log = rows(`SELECT * FROM log WHERE position > ${last} ORDER BY position`)
+    last = (log.at(-1)?.['position'] as number | undefined) ?? last
+    commits.push({ log, tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT * FROM ${table}`)])) as unknown as Commit['tables'] })
+  }
+  engine.drive(scenario.registry)
+  await engine.start(scenario.start)
+  let ended = false
+  void engine.outcome(scenario.start.run).then(() => (ended = true))
+  while (!ended) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (!ended) await scenario.outside?.(engine, clock)
+  }
+  await engine.close()
+  return commits
+}
+
+if (process.argv[1] === import.meta.filename) {
+  const version = 'v0.1'
+  mkdirSync(`${folder}${version}`, { recursive: true })
+  for (const scenario of scenarios) {
+    const path = `${folder}${version}/${scenario.name}.jsonl`
+    if (existsSync(path)) continue
+    const commits = await record(scenario)
+    writeFileSync(path, commits.map((commit) => `${JSON.stringify(commit)}\n`).join(''))
+    console.log(`${scenario.name}: ${commits.length} commits`)
+  }
+}
