@@ -26,9 +26,6 @@ export const quantile = (values: readonly number[], q: number): number =>
 
 export const megabytes = (bytes: number): number => bytes / 1_048_576
 export const peakMegabytes = (): number => process.resourceUsage().maxRSS / 1024
-export const collect = (): void => {
-  for (let i = 0; i < 4; i++) globalThis.gc?.()
-}
 
 /** CPU seconds that all processes of this machine have used so far. */
 export const machineSeconds = (): number =>
@@ -43,7 +40,10 @@ export async function timed(work: () => unknown): Promise<number> {
   return performance.now() - begun
 }
 
-/** Runs variants in turns, so that whatever else the machine does falls on all of them; the median of each. The first turn only warms up. */
+/**
+ * Runs variants in turns, so that whatever else the machine does falls on all of them; the median of each. The first turn only warms up.
+ * Nothing is collected by force in between: that throws optimised code away, and the next turn would measure the compiler.
+ */
 export async function inTurns<K extends string>(
   turns: number,
   variants: { readonly [Name in K]: () => Promise<number> },
@@ -52,7 +52,6 @@ export async function inTurns<K extends string>(
   const seen = Object.fromEntries(names.map((name) => [name, [] as number[]])) as { [Name in K]: number[] }
   for (let turn = 0; turn <= turns; turn++) {
     for (const name of names) {
-      collect()
       const figure = await variants[name]()
       if (turn > 0) seen[name].push(figure)
     }

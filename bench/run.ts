@@ -27,7 +27,7 @@ function parent(names: readonly string[]): void {
   for (const name of names) if (!benches.includes(name)) throw new Error(`there is no bench "${name}"; there are: ${benches.join(', ')}`)
   const rows = names.flatMap((name) => {
     console.error(`${name} …`)
-    const text = execFileSync(process.execPath, ['--expose-gc', '--no-warnings', join(import.meta.dirname, 'run.ts'), '--child', name], {
+    const text = execFileSync(process.execPath, ['--no-warnings', join(import.meta.dirname, 'run.ts'), '--child', name], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'inherit'],
     })
