@@ -53,7 +53,7 @@ export const run = (): Promise<Row[]> =>
         value: (runs * 1000) / of(({ ms }) => ms),
         unit: 'runs/s',
         side: { what: 'bare timers', value: (runs * 1000) / of(({ bare }) => bare) },
-        budget: { atLeast: where === 'durable' ? 0 : 4_000 },
+        ...(where === 'durable' ? {} : { budget: { atLeast: 4_000 } }),
       })
       rows.push({ figure: `commits per run, ${where}`, value: of(({ commits }) => commits) / runs, unit: '' })
       rows.push({

@@ -91,7 +91,6 @@ const specs: readonly Spec[] = [
       88: 'for workers; agents as tools are not built',
       89: 'for workers; agents as tools are not built',
       111: 'for an agent by model, by code, and a supervisor; workflow agents are not built',
-      113: 'that a pause stopped what was in flight is not a fact of its own',
     },
   },
   {
@@ -120,8 +119,6 @@ const specs: readonly Spec[] = [
     partly: {
       38: 'for specialists that a supervisor recruits',
       39: 'for specialists that a supervisor recruits',
-      65: 'a resume of a run that is not paused is not reported, only ignored',
-      85: 'with `concurrency` set, a worker that waits for a human keeps its permit',
       99: 'the hard budget; there is no soft one',
     },
   },

@@ -24,6 +24,8 @@ export interface Binding {
   readonly last?: boolean
   /** Does the work, in a scope of its own. Resolves to what the model is told; rejects only with `Cancelled` or for a defect in the code. */
   run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult>
+  /** Takes the call's place among others before somebody decides whether it may run: decisions come in any order, calls count in theirs. */
+  placed?(call: ToolCall): Pick<Binding, 'run'>
 }
 
 /** What a model may call in the next turn. `specs` may be another list after each turn; while nothing changes it is the same object. */

@@ -129,8 +129,9 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   const gated = { name: binding.spec.name, version: '1', sensitive: false, approval: undefined }
   const reason = approvalReason(gated, call.input, desk.edge)
   if (reason === undefined) return binding.run(ctx, call, desk)
+  const placed = binding.placed?.(call) ?? binding
   const verdict = await passGate(ctx, gated, call, reason, () => undefined)
-  return verdict.approved ? binding.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
+  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
 }
 
 function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): CallResult {

@@ -15,6 +15,7 @@ import {
   type Brief,
   type Edge,
   type Grant,
+  type PermitGrant,
   type Receiver,
 } from '../edge/index.ts'
 import type { Context, StepIO, StepOptions } from '../engine/index.ts'
@@ -65,7 +66,7 @@ export function startWorker(
   above: Edge,
   worker: Receiver,
   brief: Brief,
-  grant: Grant | undefined,
+  grant: PermitGrant | undefined,
   callId?: string,
 ): ActivationId | Failure {
   if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)

@@ -8,7 +8,8 @@ export interface Clock {
   timer(atMs: number, callback: () => void): () => void
 }
 
-const longest = 2 ** 31 - 1
+/** Timers count time that the machine slept through as not passed, so the wall clock is asked at least this often. Milliseconds. */
+const longest = 60_000
 
 /** The real clock. Its timers do not keep a process alive by themselves. */
 export const systemClock: Clock = {

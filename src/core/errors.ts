@@ -45,6 +45,7 @@ export const errorCodes = [
   'model.unknown',
   'orchestration.address-in-use',
   'orchestration.foreign-await',
+  'orchestration.nothing-to-await',
   'orchestration.threw',
   'output.invalid',
   'permission.denied',

@@ -6,7 +6,7 @@
  * their pure parts), nor what comes back: that is an `Outcome`, and result.ts puts it into words.
  * Holds: K1 in its part: an edge is the recorded input of an activation, so whatever is not in it a worker cannot depend on.
  */
-import { copy, failure, isObject, ReeveError, type Failure, type Json } from '../core/index.ts'
+import { copy, failure, isObject, ReeveError, type ActivationId, type Failure, type Json } from '../core/index.ts'
 import { tighter, type Limits } from './limits.ts'
 import { narrow, type Permissions } from './permissions.ts'
 
@@ -39,6 +39,8 @@ export interface Edge {
   readonly maxDepth: number
   /** The names of the workers that a leader had when it was given this work: a later change of its roster changes no run that has begun. */
   readonly team?: readonly string[]
+  /** Who gave the permit to work below here, if permits are limited: is told when a human is waited for. */
+  readonly permit?: ActivationId
   /** Earlier messages of the session, oldest first; only on a root. */
   readonly history?: readonly EdgeMessage[]
 }
@@ -85,8 +87,13 @@ export interface Grant {
   readonly context?: readonly EdgeMessage[]
 }
 
+/** What a leader gives that limits how many work at once. */
+export interface PermitGrant extends Grant {
+  readonly permit?: ActivationId
+}
+
 /** The edge from a leader, who works under `above` itself, to one of its workers. Pure; never grants more than `above` does. */
-export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: Grant | undefined): Edge {
+export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: PermitGrant | undefined): Edge {
   const depth = above.depth + 1
   const own = tighter(grant?.limits, worker.limits)
   const edge: { -readonly [K in keyof Edge]: Edge[K] } = {
@@ -99,6 +106,8 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: G
   if (limits !== undefined) edge.limits = limits
   if (permissions !== undefined) edge.permissions = permissions
   if (grant?.context !== undefined && grant.context.length > 0) edge.context = grant.context
+  const permit = grant?.permit ?? above.permit
+  if (permit !== undefined) edge.permit = permit
   if (worker.team !== undefined) edge.team = worker.team()
   return edge
 }

@@ -1,6 +1,6 @@
 /** What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a model. */
 export { briefOf, briefText, briefValue, defaultDepth, depthRefusal, readEdge, rootEdge, workerEdge } from './edge.ts'
-export type { Brief, Edge, EdgeMessage, Grant, Receiver, RootGrant } from './edge.ts'
+export type { Brief, Edge, EdgeMessage, Grant, PermitGrant, Receiver, RootGrant } from './edge.ts'
 export { crossing, quoted, type ContextPolicy, type Conversation } from './context.ts'
 export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'

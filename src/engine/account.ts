@@ -26,6 +26,10 @@ export class Account {
   readonly activation: ActivationId
   readonly limits: AccountLimits
   dirty = true
+  /** Hears that it has changed since its state was last taken. */
+  onChange: ((account: Account) => void) | undefined
+  /** Calls off the alarm that `enter` asked for. */
+  callOff: (() => void) | undefined
   #spent: Record<Dimension, number>
   #reserved: Record<Dimension, number>
   #ms: number
@@ -52,7 +56,13 @@ export class Account {
 
   reserve(charge: Charge): void {
     for (const d of dimensions) this.#reserved[d] += charge[d] ?? 0
+    this.#changed()
+  }
+
+  #changed(): void {
+    if (this.dirty) return
     this.dirty = true
+    this.onChange?.(this)
   }
 
   /** `actual` undefined: nobody said what was used, so the reserve counts as spent. Its missing members count as reserved, too. */
@@ -62,7 +72,7 @@ export class Account {
       this.#spent[d] += actual?.[d] ?? reserved[d] ?? 0
     }
     if (actual === undefined) this.#unknown++
-    this.dirty = true
+    this.#changed()
   }
 
   /** An effect below this account starts to work. Returns the moment at which its minutes are used up, if it is the first and there is a limit. */
@@ -76,7 +86,9 @@ export class Account {
   leave(now: number): boolean {
     if (--this.#working > 0 || this.limits.minutes === undefined) return false
     this.#ms += now - this.#since
-    this.dirty = true
+    this.callOff?.()
+    this.callOff = undefined
+    this.#changed()
     return true
   }
 

@@ -6,21 +6,23 @@
  * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects (host.ts).
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
  */
-import { addUsage, cancelled, failed, failure, failureFrom, type ActivationId, type Json, type Outcome, type Usage } from '../core/index.ts'
-import type { ArrivalEvent, AskOpened, CancelReceived, CommandEvent, JournalEvent } from '../journal/index.ts'
+import { addUsage, cancelled, failed, type ActivationId, type Json, type Outcome, type Usage } from '../core/index.ts'
+import type { ArrivalEvent, AskOpened, CancelReceived, Charge, JournalEvent } from '../journal/index.ts'
 import { Cancelled, type Arrival, type Context, type Matcher, type StepOptions } from './context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
-import type { Command, Host } from './host.ts'
+import { cutSegment, dropSteps, Ending, writeSegment } from './ending.ts'
+import { admitted, type Command, type Host } from './host.ts'
 import { LiveQueue, type Live } from './live.ts'
-import { claimable, openOperation, type Birth, type Known, type Operation, type Owner } from './operation.ts'
-import { RecordedLog, type Carried } from './recorded.ts'
-import { RestartRequested, Scope, type Verbs } from './scope.ts'
+import { addressOf, openOperation, reserveOf, type Birth, type Known, type Operation, type Owner } from './operation.ts'
+import { divergence, RecordedLog, type Pausing } from './recorded.ts'
+import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import { arrivalOf, unreadEvent, Waits } from './waits.ts'
 
 export class Activation implements Owner, Verbs {
   readonly id: ActivationId
   readonly host: Host
   readonly birth: Birth
+  readonly since: number
   version: string
   clock: number
   stuck: string | undefined
@@ -41,9 +43,7 @@ export class Activation implements Owner, Verbs {
   #started = false
   #bodyless = false
   #restarting: { state: Json } | undefined
-  /** What was open when it ended, and the workers among it that have not ended yet. */
-  #open: readonly string[] = []
-  readonly #leaving = new Set<string>()
+  #ending: Ending | undefined
 
   constructor(host: Host, birth: Birth) {
     this.host = host
@@ -51,6 +51,7 @@ export class Activation implements Owner, Verbs {
     this.id = birth.id
     this.version = birth.version
     this.clock = birth.at
+    this.since = host.now()
   }
 
   // ---- what the host sees ------------------------------------------------------------------------------------------------------------
@@ -59,7 +60,9 @@ export class Activation implements Owner, Verbs {
   restore(seq: number, at: number, event: JournalEvent): void {
     this.#log.fold(seq, at, event)
     if (event.type === 'agent.moved') this.version = event.to
-    if (event.type === 'activation.restarted') this.usage = this.#log.spent
+    if (event.type !== 'activation.restarted') return
+    this.usage = this.#log.spent
+    if (at > this.clock) this.clock = at
   }
 
   get seq(): number {
@@ -74,10 +77,6 @@ export class Activation implements Owner, Verbs {
   get hasLive(): boolean {
     return !this.#live.empty
   }
-  /** How it had ended, if the log says so. */
-  get recordedOutcome(): Outcome | undefined {
-    return this.#log.outcome
-  }
   /** Addresses of recorded commands that the code never asked for again. Empty after a faithful replay. */
   get unclaimed(): readonly string[] {
     return this.#log.unclaimedAddresses
@@ -89,6 +88,14 @@ export class Activation implements Owner, Verbs {
   /** It has put questions to the outside that may still be open in the store. */
   get asked(): boolean {
     return this.#log.asked
+  }
+  /** How the last pause was asked for: on the root, which holds the operator's word. */
+  get pausing(): Pausing | undefined {
+    return this.#log.pausing
+  }
+  /** Nothing of this address is to come: the code has gone past it. */
+  isOver(address: string): boolean {
+    return this.#started && !this.replaying && !this.operations.has(address) && this.#log.isOver(address)
   }
   get carried(): Json | undefined {
     return this.#log.carried
@@ -142,15 +149,8 @@ export class Activation implements Owner, Verbs {
 
   /** The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back (K3). */
   get awaitsForeign(): boolean {
-    return (
-      this.#started &&
-      !this.#bodyless &&
-      this.#main === undefined &&
-      this.outcome === undefined &&
-      this.stuck === undefined &&
-      !this.discarded &&
-      this.#waits.pending === 0
-    )
+    if (!this.#started || this.#bodyless || this.discarded || this.stuck !== undefined) return false
+    return this.#main === undefined && this.outcome === undefined && this.#waits.pending === 0
   }
 
   /** Ends an activation that broke the rules. */
@@ -163,19 +163,33 @@ export class Activation implements Owner, Verbs {
 
   #deliverLive(live: Live): boolean {
     const at = Math.max(this.host.now(), this.clock)
-    return this.#deliver(this.#record(live, at), at)
+    const recorded = this.#record(live, at)
+    return recorded !== undefined && this.#deliver(recorded, at)
   }
 
-  #record(live: Live, at: number): ArrivalEvent {
-    if (live.row !== undefined) this.taken.push(live.row)
-    const text = this.host.append(this, live.event, at, live.text)
-    // a worker's outcome is what was decoded when the worker recorded it
-    const recorded = live.event.type === 'worker.settled' ? live.event : (JSON.parse(text) as ArrivalEvent)
-    if (recorded.type === 'step.settled') {
-      const reserved = this.operations.get(recorded.address)?.reserved
-      if (reserved !== undefined) this.host.settle(this, reserved, recorded.charge)
-    }
+  /** Writes down what came in. Undefined: it would be a second end of something, or the end of what nobody waits for any more. */
+  #record({ event, text, row }: Live, at: number): ArrivalEvent | undefined {
+    if (row !== undefined) this.taken.push(row)
+    const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
+    if ('address' in event && ends === undefined) return undefined
+    const stored = this.host.append(this, event, at, text)
+    // a worker's outcome was decoded when the worker recorded it
+    const recorded = event.type === 'worker.settled' ? event : (JSON.parse(stored) as ArrivalEvent)
+    if (ends?.reserved !== undefined && recorded.type === 'step.settled') this.host.settle(this, ends.reserved, recorded.charge)
     return recorded
+  }
+
+  /** An operation ends once, whoever ends it: an answer, its deadline, whoever withdraws it. Undefined: it has ended, or there is none. */
+  #takeEnd(address: string): { readonly reserved: Charge | undefined } | undefined {
+    const operation = this.operations.get(address)
+    if (operation === undefined) {
+      const known = this.#log.endUnclaimed(address)
+      return known && { reserved: reserveOf(known.event) }
+    }
+    if (operation.endRecorded) return undefined
+    operation.endRecorded = true
+    if (operation.kind === 'ask') this.host.closeQuestion(operation)
+    return operation
   }
 
   #deliver(event: ArrivalEvent, at: number): boolean {
@@ -188,71 +202,48 @@ export class Activation implements Owner, Verbs {
 
   #end(address: string, arrival: Arrival): boolean {
     const operation = this.operations.get(address)
-    if (operation !== undefined && !operation.ended) {
-      operation.ended = true
-      if (operation.kind === 'ask') this.host.closeQuestion(operation)
-      if (operation.stopped !== undefined && operation.type === 'timer.set') {
-        this.operations.delete(address)
-        return this.#settleIfDone()
-      }
-    }
+    if (operation !== undefined) operation.ended = true
     return this.#hand(arrival, operation !== undefined)
   }
 
   #hand(arrival: Arrival, offered: boolean): boolean {
     if (!this.#waits.hand(arrival, offered)) return this.#settleIfDone()
-    this.operations.delete(this.#addressOf(arrival.id))
+    this.operations.delete(addressOf(this, arrival.id))
     return true
-  }
-
-  /** An operation's address, from what the code holds of it. */
-  #addressOf(id: string): string {
-    return id.startsWith(this.id) && id.charCodeAt(this.id.length) === 62 ? id.slice(this.id.length + 1) : id
   }
 
   // ---- what scopes ask for ---------------------------------------------------------------------------------------------------------
 
-  blocked(compensating: boolean): Error | undefined {
+  blocked(undoing: Undoing | undefined): Error | undefined {
     if (this.#restarting !== undefined) return new RestartRequested()
-    const reason = this.#cancellation.reason
-    return reason === undefined || compensating ? undefined : new Cancelled(reason)
+    const reason = undoing === undefined ? this.#cancellation.reason : undoing.expired
+    return reason === undefined ? undefined : new Cancelled(reason)
   }
 
   wait(match: Matcher | undefined): Promise<Arrival> {
     const kept = this.#waits.take(
       match,
-      (arrival) => arrival.type === 'message' || arrival.type === 'message.refused' || this.operations.has(this.#addressOf(arrival.id)),
+      (arrival) => arrival.type === 'message' || arrival.type === 'message.refused' || this.operations.has(addressOf(this, arrival.id)),
     )
-    if (kept === undefined) return this.#waits.wait(match)
-    this.operations.delete(this.#addressOf(kept.id))
+    if (kept === undefined) return this.#waits.wait(match, (id) => this.stuck !== undefined || this.operations.has(addressOf(this, id)))
+    this.operations.delete(addressOf(this, kept.id))
     return Promise.resolve(kept)
   }
 
   open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined {
-    const claimed = this.#log.claim(address, scopePath, options?.aliases)
-    if (claimed === undefined && command.op === 'step' && claimable(command.effect) && options?.aliases === undefined)
-      this.#checkDivergence(address)
+    const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
+    if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? this.#admit({ ...command, address } as CommandEvent)
+    const event = claimed?.known.event ?? admitted(this.host, this, { ...command, address })
     const operation = openOperation(this, event, claimed?.known, options)
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
   }
 
-  /** Sets aside what the command needs. If that does not fit, the intent itself says so, and no process will ever run it. */
-  #admit(event: CommandEvent): CommandEvent {
-    if (event.op !== 'step' || event.reserve === undefined) return event
-    const refused = this.host.reserve(this, event.reserve)
-    return refused === undefined ? event : { ...event, refused }
-  }
-
-  #checkDivergence(address: string): void {
-    // What it asks for will be stopped before it is let out: nobody needs to say what became of the rest.
-    if (this.#log.cancelled) return
-    const obstacles = this.#log.obstacles(address)
+  #checkDivergence(address: string, obstacles: readonly string[]): void {
     if (obstacles.length === 0) return
-    this.stuck = `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which nobody has asked for`
+    this.stuck = divergence(address, obstacles)
     this.host.openDivergence(this, address, obstacles)
   }
 
@@ -260,7 +251,7 @@ export class Activation implements Owner, Verbs {
     if (operation.endRecorded) return
     if (operation.refused !== undefined)
       this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
-    else if (operation.effect === 'once' && !operation.fresh && !this.host.inFlight(operation)) {
+    else if (operation.effect === 'once' && !operation.fresh && !operation.held && !this.host.inFlight(operation)) {
       const isNew = operation.doubt === undefined
       if (isNew) operation.doubt = ++operation.rounds
       this.host.openDoubt(operation, isNew)
@@ -268,7 +259,7 @@ export class Activation implements Owner, Verbs {
   }
 
   once(address: string, command: Command): boolean {
-    if (this.#log.claim(address, '', undefined) !== undefined || this.stuck !== undefined) return false
+    if (this.#log.claim(address, command.op, '', undefined) !== undefined || this.stuck !== undefined) return false
     this.host.append(this, { ...command, address }, this.clock)
     return true
   }
@@ -279,16 +270,17 @@ export class Activation implements Owner, Verbs {
   }
 
   stop(id: string, reason: string): void {
-    const operation = this.operations.get(this.#addressOf(id))
+    const operation = this.operations.get(addressOf(this, id))
     if (operation === undefined || operation.ended || operation.stopped !== undefined) return
     operation.stopped = reason
     if (operation.kind === 'step') this.host.abort(operation)
     else if (operation.kind === 'worker') {
       if (!operation.endRecorded) this.host.stopWorker(operation, reason)
-    } else {
-      this.host.closeQuestion(operation)
-      if (operation.type === 'timer.set') this.operations.delete(operation.address)
-      else if (!operation.endRecorded) this.arrive({ type: 'ask.settled', address: operation.address, outcome: cancelled(reason) })
+    } else if (!operation.endRecorded) {
+      if (operation.type === 'timer.set') {
+        this.host.closeQuestion(operation)
+        this.operations.delete(operation.address)
+      } else this.arrive({ type: 'ask.settled', address: operation.address, outcome: cancelled(reason) })
     }
   }
 
@@ -313,7 +305,7 @@ export class Activation implements Owner, Verbs {
     }
     for (const known of this.#log.open.splice(0)) this.#carryOver(known)
     const segment = this.#log.segment
-    const context = new Scope(this, segment === 0 ? '' : `@${segment}/`, false, orchestration.version)
+    const context = new Scope(this, segment === 0 ? '' : `@${segment}/`, undefined, orchestration.version)
     const body = new Promise<Outcome>((resolve) => resolve(orchestration.run(context, this.birth.input)))
     const end = (outcome: Outcome): void => {
       if (this.discarded || this.stuck !== undefined) return
@@ -334,20 +326,14 @@ export class Activation implements Owner, Verbs {
 
   #nextSegment(state: Json): void {
     this.#restarting = undefined
-    const open: Carried[] = []
-    for (const operation of this.operations.values()) {
-      if (operation.ended) continue
-      if (operation.kind !== 'step') open.push({ address: operation.address, op: operation.kind })
-      else {
-        operation.stopped = 'its activation restarts'
-        this.host.abort(operation)
-        if (operation.reserved !== undefined) this.host.settle(this, operation.reserved, undefined)
-        this.operations.delete(operation.address)
-      }
-    }
-    const unread = this.#waits.unread.map((arrival) => unreadEvent(arrival, this.#addressOf(arrival.id)))
-    this.host.append(this, { type: 'activation.restarted', state, segment: this.#log.segment + 1, open, unread }, this.clock)
-    this.#log.beginSegment(this.#log.segment + 1, state, open, unread, this.clock)
+    const { carried: open, steps } = cutSegment(this.operations.values())
+    const unread = this.#waits.unread
+      .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))
+      .filter((event) => !('address' in event) || this.operations.has(event.address))
+    const written = writeSegment(this.host, this, this.clock, { segment: this.#log.segment + 1, state, open, unread })
+    if ('status' in written) return this.fail(written)
+    dropSteps(this.host, this, steps, this.#log.abandoned)
+    this.#log.beginSegment(written.segment, written.state, open, written.unread, this.clock)
     this.#waits.clear()
     this.#cancellation.forget()
     this.#started = false
@@ -373,12 +359,9 @@ export class Activation implements Owner, Verbs {
     }
     for (const operation of this.operations.values()) if (!operation.ended && operation.kind !== 'ask') return false
     if (!this.#cancellation.beginUndoing()) return false
-    this.#cancellation.undo(new Scope(this, '!cancel/', true, this.version)).then(
+    this.#cancellation.undo(this, this.#log, this.#waits).then(
       () => this.#finish(this.#cancellation.outcome),
-      (thrown: unknown) => {
-        const why = `while undoing after "${this.#cancellation.reason}": ${failureFrom(thrown, 'orchestration.threw').message}`
-        this.#finish(failed(failure('orchestration.threw', why, 'internal')))
-      },
+      (thrown: unknown) => this.#finish(this.#cancellation.notUndone(thrown)),
     )
     return true
   }
@@ -387,39 +370,27 @@ export class Activation implements Owner, Verbs {
   #finish(outcome: Outcome): void {
     if (this.discarded || this.outcome !== undefined) return
     this.outcome = outcome
-    const open: string[] = []
-    for (const operation of this.operations.values()) {
-      if (operation.ended || operation.type === 'timer.set') continue
-      open.push(operation.address)
-      if (operation.kind === 'worker' && !operation.endRecorded) this.#leaving.add(operation.address)
-      if (operation.reserved !== undefined) this.host.settle(this, operation.reserved, undefined)
-    }
-    this.#open = open
-    if (this.#log.outcome !== undefined) this.#leaving.clear()
+    const ending = (this.#ending = new Ending(this.operations.values(), this.#log.outcome !== undefined))
+    for (const { kind, id } of ending.open) if (kind !== 'ask') this.stop(id, 'its leader has ended')
     for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#afterEnd(live.event, live.row)
-    for (const address of open)
-      if (this.operations.get(address)?.kind !== 'ask') this.stop(this.operations.get(address)!.id, 'its leader has ended')
     this.#lastWord()
   }
 
   /** After its end only the ends of workers count: they are not recorded here, but an activation's last word comes after theirs (K7). */
   #afterEnd(event: ArrivalEvent, row: string | undefined): void {
     if (row !== undefined) this.taken.push(row)
-    if (this.over || event.type !== 'worker.settled' || !this.#leaving.delete(event.address)) return
+    if (this.over || this.#ending?.leaves(event) !== true) return
     if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
     this.#lastWord()
   }
 
   #lastWord(): void {
-    if (this.#leaving.size > 0 || this.over) return
+    if (this.over || this.#ending?.alone !== true) return
     this.over = true
     const recorded = this.#log.outcome
     if (recorded === undefined) {
-      const usage = this.usage.length === 0 ? {} : { usage: this.usage }
-      const open = this.#open.length === 0 ? {} : { open: this.#open }
       const at = Math.max(this.clock, this.host.now())
-      const text = this.host.append(this, { type: 'activation.settled', outcome: this.outcome!, ...usage, ...open }, at)
-      this.outcome = (JSON.parse(text) as { outcome: Outcome }).outcome
+      this.outcome = this.#ending.write(this.host, this, at, this.outcome!, this.usage, this.#log.abandoned)
     }
     this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)
   }

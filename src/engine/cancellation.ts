@@ -1,11 +1,28 @@
 /**
  * Cancellation of one activation: why, what undoes its work, and what it ends as.
  *
- * Owns: the reason, the compensations and their order. Holds: K8 (last registered first, each once).
+ * Owns: the reason, the compensations, their order and their deadlines. Holds: K8 (last registered first, each once, each in its own time).
  */
-import { cancelled, failed, failureFrom, type Outcome } from '../core/index.ts'
+import { cancelled, failed, failure, failureFrom, type Outcome } from '../core/index.ts'
 import type { CancelReceived } from '../journal/index.ts'
 import { Cancelled, type Context } from './context.ts'
+import type { Operation } from './operation.ts'
+import type { RecordedLog } from './recorded.ts'
+import { Scope, type Undoing, type Verbs } from './scope.ts'
+import type { Waits } from './waits.ts'
+
+/** How long one compensation may work if nobody says otherwise. Milliseconds. */
+export const defaultUndoWithinMs = 60_000
+
+/** What compensations need of their activation. */
+interface Undoable extends Verbs {
+  readonly operations: ReadonlyMap<string, Operation>
+  /** Since when it is in this memory. */
+  readonly since: number
+}
+
+/** Where the deadlines of compensations are asked for. */
+const clockPath = '!cancel!/'
 
 export class Cancellation {
   #cause: Pick<CancelReceived, 'reason' | 'limit'> | undefined
@@ -39,12 +56,21 @@ export class Cancellation {
     return true
   }
 
-  /** Undoes everything. One that fails does not keep the others from running; the first failure is thrown at the end. */
-  async undo(context: Context): Promise<void> {
+  /** Undoes everything. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
+  async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
+    const base = new Scope(activation, '!cancel/', { expired: undefined }, activation.version)
     const thrown: unknown[] = []
-    for (const { name, undo } of this.#compensations.reverse()) {
+    for (const [index, { name, undo }] of this.#compensations.reverse().entries()) {
+      const undoing: Undoing = { expired: undefined }
+      const scope = base.scope(name, undoing)
       try {
-        await undo(context.scope(name))
+        const work = new Promise<void>((resolve) => resolve(undo(scope)))
+        const late = await outOfTime(activation, log, work, scope.path, index)
+        if (late === undefined) continue
+        undoing.expired = late
+        for (const operation of below(activation, scope.path)) activation.stop(operation.id, late)
+        waits.rejectAll(new Cancelled(late))
+        thrown.push(new Error(late))
       } catch (error) {
         thrown.push(error)
       }
@@ -52,10 +78,50 @@ export class Cancellation {
     if (thrown.length > 0) throw thrown[0]
   }
 
+  /** What it ends as if something could not be undone. */
+  notUndone(thrown: unknown): Outcome {
+    const why = `while undoing after "${this.reason}": ${failureFrom(thrown, 'orchestration.threw').message}`
+    return failed(failure('orchestration.threw', why, 'internal'))
+  }
+
   /** A cancel by a limit ends as `limited`, any other as `cancelled`. */
   get outcome(): Outcome {
     const { reason, limit } = this.#cause!
     return limit === undefined ? cancelled(reason) : { status: 'limited', limit, message: reason }
+  }
+}
+
+const below = (activation: Undoable, path: string): Operation[] =>
+  [...activation.operations.values()].filter(({ address }) => address.startsWith(path))
+
+/** Waits for a compensation, but not for ever. Undefined: it is done; else why nobody waits any longer. Throws what it throws. */
+async function outOfTime(
+  activation: Undoable,
+  log: RecordedLog,
+  work: Promise<void>,
+  path: string,
+  index: number,
+): Promise<string | undefined> {
+  const clock = new Scope(activation, clockPath, { expired: undefined }, activation.version)
+  const withinMs = activation.host.undoWithinMs ?? defaultUndoWithinMs
+  for (let round = 0; ; round++) {
+    const timer = clock.ask(round === 0 ? `${index}` : `${index}.${round}`, { until: new Date(clock.now().getTime() + withinMs) })
+    // One arrival resumes one waiter, so this is no race: whichever is recorded first is first on replay, too.
+    const rang = clock.next(timer).then(() => true)
+    const done = work.then(() => false)
+    if (!(await Promise.race([rang, done]).catch(() => false))) {
+      clock.stop(timer, 'undone')
+      return void (await work)
+    }
+    // What was decided then shows in the journal: it got as much again, or something came after it.
+    if (!log.isOver(`${clockPath}${index}.${round + 1}`)) continue
+    const late = `not undone within ${withinMs} ms`
+    if (activation.replaying || log.outcome !== undefined || !log.isOver(`${clockPath}${index + 1}`)) return late
+    // Only time at work counts: it began again with this memory, and stands while somebody outside is asked.
+    const asks = below(activation, path).some(
+      (op) => !op.ended && (op.doubt !== undefined || (op.kind === 'ask' && op.type !== 'timer.set')),
+    )
+    if (!asks && activation.host.now() - activation.since >= withinMs) return late
   }
 }
 

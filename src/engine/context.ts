@@ -105,6 +105,8 @@ export type DomainEvent = Without<FactEvent, 'op' | 'address'>
 /** Values shared by all activations of a run (and of its session). Reads are recorded, writes are compare-and-set and happen once. */
 export interface SessionValues {
   get(key: string): Promise<Json>
+  /** Several at once, in the order of the keys, as one recorded read. */
+  getAll(keys: readonly string[]): Promise<readonly Json[]>
   /** `change` is pure and may be called again when another writer was faster. Returns the new value. */
   update(key: string, change: (value: Json) => Json): Promise<Json>
 }

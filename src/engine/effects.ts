@@ -42,6 +42,8 @@ export interface EffectsHost {
 
 /** After an abort, an effect that does not listen is given this long before its end is recorded without it. Milliseconds. */
 const abortGraceMs = 2_000
+/** A closing engine waits this long for `once` effects, then aborts them; the grace follows. Milliseconds. */
+const closeWithinMs = 4_000
 
 const defaults = { attempts: 3, backoffMs: 1_000, maxBackoffMs: 30_000, jitter: true } satisfies RetryPolicy
 const codes: Partial<Record<Operation['type'], ErrorCode>> = { 'model.requested': 'model.unavailable', 'tool.called': 'tool.failed' }
@@ -52,6 +54,9 @@ export function backoff(policy: RetryPolicy, attempt: number, retryAfterMs: numb
   const full = Math.min(backoffMs * 2 ** (attempt - 1), maxBackoffMs)
   return Math.max(retryAfterMs ?? 0, Math.round(jittered ? full * (1 - random() / 2) : full))
 }
+
+/** Why a `once` effect is aborted that does not end in time for the closing engine. */
+const givenUp = new Cancelled('the engine is closing')
 
 /** One effect that is out. */
 interface Flight {
@@ -67,6 +72,8 @@ interface Flight {
   /** It was told to stop and has this long to listen. */
   grace: (() => void) | undefined
   requeue: boolean
+  /** The closing engine waits for its end no longer: nobody will know whether it happened. */
+  givenUp: boolean
 }
 
 type Used = { charge?: Charge; usage?: Usage }
@@ -108,12 +115,14 @@ export class Effects {
         backingOff: undefined,
         grace: undefined,
         requeue: false,
+        givenUp: false,
       }
       this.#flights.set(key, started)
       this.#attempt(started, op.attempts + 1)
       return
     }
     flight.op = op
+    op.left = true
     if (flight.event !== undefined) this.#host.ended(op, flight.event)
   }
 
@@ -142,7 +151,8 @@ export class Effects {
       else this.#end(flight, cancelled(reason), flight.attempt)
       return true
     }
-    flight.requeue = requeue
+    // What is stopped ends, whatever comes after.
+    flight.requeue = requeue && op.stopped === undefined
     ;(flight.abort ??= new AbortController()).abort(new Cancelled(reason))
     if (!requeue) flight.grace ??= this.#after(abortGraceMs, () => this.#end(flight, cancelled(reason), flight.attempt))
     return true
@@ -155,11 +165,12 @@ export class Effects {
   /** It is not out any more, and has not ended either. */
   #callBack(flight: Flight): void {
     flight.backingOff?.()
+    flight.grace?.()
     this.#flights.delete(flight.key)
     this.#host.calledBack(flight.op)
   }
 
-  /** Aborts everything that may be run again, without an end; resolves when all `once` effects have ended. */
+  /** Aborts everything that may be run again, without an end; resolves when all `once` effects have ended, or will not in time. */
   async drain(): Promise<void> {
     for (const flight of this.#flights.values()) {
       if (flight.event !== undefined || flight.op.effect === 'once') continue
@@ -167,14 +178,30 @@ export class Effects {
       flight.grace?.()
       flight.abort?.abort(new Cancelled('the engine is closing'))
     }
+    const callOff = this.#after(closeWithinMs, () => this.#giveUp())
     await new Promise<void>((resolve) => {
       this.#drained = resolve
       this.#checkDrained()
     })
+    callOff()
+  }
+
+  /** What listens ends now, what does not is left behind: both are in doubt, since an effect that was called off half-way may have happened. */
+  #giveUp(): void {
+    for (const flight of this.#flights.values()) {
+      if (flight.event !== undefined || flight.op.effect !== 'once') continue
+      ;(flight.abort ??= new AbortController()).abort(givenUp)
+      flight.grace ??= this.#after(abortGraceMs, () => this.#leaveBehind(flight))
+    }
+  }
+
+  #leaveBehind(flight: Flight): void {
+    flight.givenUp = true
+    this.#checkDrained()
   }
 
   #checkDrained(): void {
-    for (const flight of this.#flights.values()) if (flight.op.effect === 'once' && flight.event === undefined) return
+    for (const flight of this.#flights.values()) if (flight.op.effect === 'once' && flight.event === undefined && !flight.givenUp) return
     this.#drained?.()
   }
 
@@ -183,6 +210,7 @@ export class Effects {
     const host = this.#host
     flight.attempt = attempt
     flight.abort = undefined
+    op.left = true
     const io: StepIO = {
       key: flight.key,
       epoch: host.epochOf(op),
@@ -252,6 +280,7 @@ export class Effects {
     const { op } = flight
     // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
     if (this.#drained !== undefined && op.effect !== 'once') return
+    if (flight.abort?.signal.reason === givenUp) return this.#leaveBehind(flight)
     if (flight.requeue) return this.#callBack(flight)
     if (op.stopped !== undefined || thrown instanceof Cancelled)
       return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)

@@ -11,6 +11,8 @@ export interface Host {
   now(): number
   /** In strict mode a foreign await is an error. */
   readonly strict: boolean
+  /** How long one compensation may work, in milliseconds. Absent: the default. */
+  readonly undoWithinMs?: number | undefined
   warn(code: 'orchestration.foreign-await', message: string): void
   orchestration(activation: Owner): Orchestration | undefined
   /** Who asked for the run; frozen, since code is given it as it is. */
@@ -40,6 +42,13 @@ export interface Host {
   readValue(activation: Owner, key: string): Promise<Json>
   updateValue(activation: Owner, key: string, change: (value: Json) => Json, idempotencyKey: string): Promise<Json>
   settled(activation: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void
+}
+
+/** Sets aside what a command needs. If that does not fit, the intent itself says so, and no process will ever run it. */
+export function admitted(host: Host, owner: Owner, event: CommandEvent): CommandEvent {
+  if (event.op !== 'step' || event.reserve === undefined) return event
+  const refused = host.reserve(owner, event.reserve)
+  return refused === undefined ? event : { ...event, refused }
 }
 
 /** A command as the code gives it, before it has an address. */

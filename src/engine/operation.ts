@@ -50,7 +50,7 @@ export interface Operation {
   readonly effect: EffectClass | undefined
   /** Whether this process opened it, rather than finding it in the journal. */
   readonly fresh: boolean
-  /** The journal already holds its end. */
+  /** The journal already holds its end, or will never hold one: another end that comes in is not recorded. */
   endRecorded: boolean
   /** The code has been given its end. */
   ended: boolean
@@ -62,6 +62,10 @@ export interface Operation {
   readonly refused: Failure | undefined
   /** Attempts that failed before, also in other processes. */
   attempts: number
+  /** This process has let an attempt out. */
+  left: boolean
+  /** The journal says of this `once` effect that it has not been let out since it was asked for (`effect.held`). */
+  held: boolean
   /** An unanswered "did this happen?" of a `once` effect: its round. */
   doubt: number | undefined
   /** How often it has been in doubt so far. */
@@ -73,6 +77,7 @@ export interface Known {
   readonly event: CommandEvent
   ended: boolean
   attempts: number
+  held: boolean
   doubt: number | undefined
   rounds: number
 }
@@ -100,13 +105,29 @@ export function openOperation(
     stopped: undefined,
     run: undefined,
     options,
-    reserved: step?.refused === undefined ? step?.reserve : undefined,
+    reserved: reserveOf(event),
     refused: step?.refused,
     attempts: known?.attempts ?? 0,
+    left: false,
+    held: known?.held ?? false,
     doubt: known?.doubt,
     rounds: known?.rounds ?? 0,
   }
 }
+
+/** An operation's address, from what the code holds of it. */
+export const addressOf = (owner: Owner, id: string): string =>
+  id.startsWith(owner.id) && id.charCodeAt(owner.id.length) === 62 ? id.slice(owner.id.length + 1) : id
+
+/** What is set aside for it until its end is known. */
+export const reserveOf = (event: CommandEvent): Charge | undefined =>
+  event.op === 'step' && event.refused === undefined ? event.reserve : undefined
+
+/** Certainly not let out, by this process or by one before it. */
+export const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op.held)
+
+/** What an effect used that was never let out: of a `once` effect and of a paid one alike, nothing. */
+export const nothingUsed: Charge = { turns: 0, tokens: 0, usd: 0 }
 
 /** Effects that must not be swapped for another silently: a new one next to an unclaimed one parks the run (K4). */
 export const claimable = (effect: EffectClass | undefined): boolean => effect === 'idempotent' || effect === 'once'

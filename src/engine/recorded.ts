@@ -5,11 +5,23 @@
  * Does not own: delivery (activation.ts). Holds: K4 (nothing but a new effect beside an unclaimed one stops a run).
  */
 import { addUsage, ReeveError, type Json, type Outcome, type Usage } from '../core/index.ts'
-import { isArrival, isCommand, type ArrivalEvent, type CommandEvent, type JournalEvent } from '../journal/index.ts'
-import { claimable, type Known } from './operation.ts'
+import { isArrival, isCommand, type ArrivalEvent, type Charge, type CommandEvent, type JournalEvent, type RunPausing } from '../journal/index.ts'
+import type { Command } from './host.ts'
+import { claimable, reserveOf, type Known } from './operation.ts'
 
 /** Something that was open when a segment of the log was closed. */
 export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }
+
+/** How and when a pause was asked for. */
+export type Pausing = { readonly event: RunPausing; readonly at: number }
+
+const newKnown = (event: CommandEvent): Known => ({ event, ended: false, attempts: 0, held: false, doubt: undefined, rounds: 0 })
+
+/** Why an activation is stuck at an address. */
+export const divergence = (address: string, obstacles: readonly string[]): string =>
+  obstacles.includes(address)
+    ? `the code asks for "${address}", which is something of another kind in the journal`
+    : `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which nobody has asked for`
 
 export class RecordedLog {
   /** Next position in the log. */
@@ -25,9 +37,13 @@ export class RecordedLog {
   movedTo: string | undefined
   cancelled = false
   asked = false
+  /** How the last pause was asked for, if there was one. */
+  pausing: Pausing | undefined
   // made by what is folded: most activations live and end without having been read from a log
   #known: Map<string, Known> | undefined
   #unclaimed = 0
+  /** What an operator said nobody will ask for again. */
+  #dropped: Known[] = []
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
   #past: { event: ArrivalEvent; at: number }[] = []
   #cursor = 0
@@ -42,7 +58,7 @@ export class RecordedLog {
     this.seq++
     if (isArrival(event)) this.#arrival(event, at)
     else if (isCommand(event)) {
-      ;(this.#known ??= new Map()).set(event.address, { event, ended: false, attempts: 0, doubt: undefined, rounds: 0 })
+      ;(this.#known ??= new Map()).set(event.address, newKnown(event))
       if (event.op === 'step' && claimable(event.effect)) this.#unclaimed++
       if (event.op === 'ask') this.asked = true
     } else this.#note(event, at)
@@ -52,8 +68,20 @@ export class RecordedLog {
     this.#past.push({ event, at })
     if (event.type === 'cancel.received') this.cancelled = true
     if (!('address' in event)) return
-    const known = this.#known?.get(event.address) ?? this.open.find((open) => open.event.address === event.address)
-    if (known !== undefined) known.ended = true
+    this.endUnclaimed(event.address)
+  }
+
+  /** Something that the code has not asked for (again) has ended. Undefined: there is no such thing, or its end is known. */
+  endUnclaimed(address: string): Known | undefined {
+    const known = this.#known?.get(address) ?? this.open.find((open) => open.event.address === address)
+    if (known === undefined || known.ended) return undefined
+    known.ended = true
+    return known
+  }
+
+  /** Of this there is nothing left to come: it has ended and was read, or was dropped. */
+  isOver(address: string): boolean {
+    return this.#known?.has(address) !== true && !this.open.some((open) => open.event.address === address)
   }
 
   #note(event: Exclude<JournalEvent, ArrivalEvent | CommandEvent>, at: number): void {
@@ -80,6 +108,13 @@ export class RecordedLog {
       case 'effect.cleared':
         if (known !== undefined) known.doubt = undefined
         break
+      case 'effect.held':
+      case 'effect.released':
+        if (known !== undefined) known.held = event.type === 'effect.held'
+        break
+      case 'run.pausing':
+        this.pausing = { event, at }
+        break
       case 'replay.resolved':
         ;(this.#resolutions ??= new Map()).set(event.address, { action: event.action, to: event.to })
         break
@@ -94,6 +129,7 @@ export class RecordedLog {
     this.segment = segment
     this.carried = state
     this.#known = undefined
+    this.#dropped = []
     this.#unclaimed = 0
     this.#past = unread.map((event) => ({ event, at }))
     this.#cursor = 0
@@ -113,15 +149,32 @@ export class RecordedLog {
     return [...(this.#known?.keys() ?? [])]
   }
 
+  /** What was set aside for steps that nobody has asked for again: their ends are not known and will not be. */
+  get abandoned(): readonly Charge[] {
+    if (this.#known === undefined && this.#dropped.length === 0) return []
+    const open = [...(this.#known?.values() ?? []), ...this.#dropped].filter(({ ended }) => !ended)
+    return open.flatMap(({ event }) => reserveOf(event) ?? [])
+  }
+
+  #conflicts(address: string, op: CommandEvent['op']): boolean {
+    const known = this.#known?.get(address)
+    return known !== undefined && known.event.op !== op
+  }
+
   /** The code asks for what stands at this address, or under a former name of it. */
-  claim(address: string, scopePath: string, aliases: readonly string[] | undefined): { known: Known; address: string } | undefined {
+  claim(
+    address: string,
+    op: CommandEvent['op'],
+    scopePath: string,
+    aliases: readonly string[] | undefined,
+  ): { known: Known; address: string } | undefined {
     if (this.#known === undefined) return undefined
     const names = [address]
     const mapped = this.#resolutions?.get(address)
     if (mapped?.action === 'map' && mapped.to !== undefined) names.push(mapped.to)
     for (const alias of aliases ?? []) names.push(scopePath + alias)
     for (const name of names) {
-      const known = this.#take(name)
+      const known = this.#conflicts(name, op) ? undefined : this.#take(name)
       if (known !== undefined) return { known, address: name }
     }
     return undefined
@@ -135,10 +188,19 @@ export class RecordedLog {
     return known
   }
 
-  /** A new effect is asked for. Which recorded ones stand in its way, if any: nobody can tell whether it replaces one of them. */
-  obstacles(address: string): readonly string[] {
+  /**
+   * Something new is asked for. What is recorded and stands in its way, if anything: what has its very address but is of another kind; for a new
+   * effect those that nobody has asked for, since nobody can tell whether it replaces one of them.
+   */
+  obstacles(address: string, command: Command, aliases: readonly string[] | undefined): readonly string[] {
+    if (this.#conflicts(address, command.op)) return [address]
+    // After a cancel what it asks for is stopped before it is let out: nobody needs to say what became of the rest.
+    if (command.op !== 'step' || !claimable(command.effect) || aliases !== undefined || this.cancelled) return []
     if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return []
-    for (const [dropped, { action }] of this.#resolutions ?? []) if (action === 'drop') this.#take(dropped)
+    for (const [address, { action }] of this.#resolutions ?? []) {
+      const dropped = action === 'drop' ? this.#take(address) : undefined
+      if (dropped !== undefined) this.#dropped.push(dropped)
+    }
     return [...(this.#known?.values() ?? [])]
       .filter(({ event }) => event.op === 'step' && claimable(event.effect))
       .map(({ event }) => event.address)

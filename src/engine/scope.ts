@@ -7,6 +7,7 @@
 import {
   derivedId,
   failure,
+  messageOf,
   ReeveError,
   runOf,
   seededRandom,
@@ -45,7 +46,7 @@ export interface Verbs extends Owner {
   readonly clock: number
   readonly carried: Json | undefined
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
-  blocked(compensating: boolean): Error | undefined
+  blocked(undoing: Undoing | undefined): Error | undefined
   /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
   open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined
   /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
@@ -59,6 +60,21 @@ export interface Verbs extends Owner {
   restart(state: Json): never
 }
 
+/** What cannot be written down is refused before anything of it is recorded: else its other half would be missing for ever. */
+export function mustBeJson(value: Json, what: string): void {
+  if (typeof value !== 'object' && typeof value !== 'bigint') return
+  try {
+    JSON.stringify(value)
+  } catch (thrown) {
+    throw new ReeveError('input.not-json', `${what} is not JSON: ${messageOf(thrown)}`)
+  }
+}
+
+/** One compensation, as its scopes see it: once it is out of time, its verbs throw. */
+export interface Undoing {
+  expired: string | undefined
+}
+
 interface Counter {
   next: number
   last: Operation | undefined
@@ -67,16 +83,16 @@ interface Counter {
 export class Scope implements Context {
   readonly #activation: Verbs
   readonly #path: string
-  readonly #compensating: boolean
+  readonly #undoing: Undoing | undefined
   readonly #version: string
   readonly #names = new Map<string, Counter>()
   #place: Place | undefined
   #values: SessionValues | undefined
 
-  constructor(activation: Verbs, path: string, compensating: boolean, version: string) {
+  constructor(activation: Verbs, path: string, undoing: Undoing | undefined, version: string) {
     this.#activation = activation
     this.#path = path
-    this.#compensating = compensating
+    this.#undoing = undoing
     this.#version = version
   }
 
@@ -102,7 +118,7 @@ export class Scope implements Context {
   }
 
   #guard(): void {
-    const blocked = this.#activation.blocked(this.#compensating)
+    const blocked = this.#activation.blocked(this.#undoing)
     if (blocked !== undefined) throw blocked
   }
 
@@ -153,6 +169,7 @@ export class Scope implements Context {
   }
 
   start(agent: string, input: Json, options: StartOptions = {}): ActivationId {
+    mustBeJson(input, `the input of "${agent}"`)
     const command = {
       type: 'worker.started',
       op: 'worker',
@@ -176,6 +193,7 @@ export class Scope implements Context {
 
   send(to: ActivationId, body: Json): MessageId {
     this.#guard()
+    mustBeJson(body, `the message to ${to}`)
     const address = this.#address('!send', this.#counter('!send'))
     const id = derivedId('msg', this.#activation.id, address) as MessageId
     if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id }))
@@ -197,12 +215,18 @@ export class Scope implements Context {
   next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
   next(match?: Matcher): Promise<Arrival>
   next(match?: Matcher): Promise<Arrival> {
-    const blocked = this.#activation.blocked(this.#compensating)
+    const blocked = this.#activation.blocked(this.#undoing)
     return blocked === undefined ? this.#activation.wait(match) : Promise.reject(blocked)
   }
 
-  scope(name: string): Scope {
-    return new Scope(this.#activation, `${this.#address(name, this.#counter(name))}/`, this.#compensating, this.#version)
+  /** `undoing`: the branch is a compensation of its own. */
+  scope(name: string, undoing = this.#undoing): Scope {
+    return new Scope(this.#activation, `${this.#address(name, this.#counter(name))}/`, undoing, this.#version)
+  }
+
+  /** What the addresses of everything in it begin with. */
+  get path(): string {
+    return this.#path
   }
 
   onCancel(name: string, undo: (ctx: Context) => Promise<void>): void {
@@ -212,6 +236,10 @@ export class Scope implements Context {
   get values(): SessionValues {
     this.#values ??= {
       get: (key) => this.#value(`value.get:${key}`, 'read', () => this.#activation.host.readValue(this.#activation, key)),
+      getAll: (keys) =>
+        this.#value('value.get-all', 'read', () =>
+          Promise.all(keys.map((key) => this.#activation.host.readValue(this.#activation, key))),
+        ) as Promise<readonly Json[]>,
       update: (key, change) =>
         this.#value(`value.update:${key}`, 'idempotent', (io) => this.#activation.host.updateValue(this.#activation, key, change, io.key)),
     }

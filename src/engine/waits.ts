@@ -3,7 +3,7 @@
  *
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes one waiter).
  */
-import { childActivation, type ActivationId, type OpId } from '../core/index.ts'
+import { childActivation, ReeveError, type ActivationId, type OpId } from '../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../journal/index.ts'
 import type { Arrival, Matcher } from './context.ts'
 
@@ -12,6 +12,8 @@ interface Waiter {
   readonly resolve: (arrival: Arrival) => void
   readonly reject: (error: Error) => void
 }
+
+const waitOnce = 'Wait once for each id and share what came. To wait for a message from outside, give a predicate.'
 
 /** What the code is given of a recorded event. */
 export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: ActivationId): Arrival {
@@ -86,7 +88,12 @@ export class Waits {
     return found
   }
 
-  wait(match: Matcher | undefined): Promise<Arrival> {
+  /** `mayCome`: under this id something has been begun that has not ended, or whose end was not read. Else the code would wait for ever without a word. */
+  wait(match: Matcher | undefined, mayCome: (id: string) => boolean): Promise<Arrival> {
+    if (typeof match === 'string' && (this.#byId.has(match) || (!match.startsWith('msg_') && !mayCome(match)))) {
+      const why = this.#byId.has(match) ? 'the code waits for it already' : 'its end was read before, or it was never begun'
+      return Promise.reject(new ReeveError('orchestration.nothing-to-await', `nothing comes under "${match}": ${why}`, { hint: waitOnce }))
+    }
     return new Promise((resolve, reject) => {
       if (typeof match === 'string') this.#byId.set(match, { match: undefined, resolve, reject })
       else this.#any.push({ match, resolve, reject })

@@ -257,10 +257,24 @@ export interface EffectCleared {
   readonly address: string
   readonly by?: string
 }
+/** A `once` effect that was asked for is known not to have left this process: whoever goes on lets it out and need not ask. */
+export interface EffectHeld {
+  readonly type: 'effect.held'
+  readonly address: string
+}
+/** A `once` effect that was held leaves now: from here on nobody knows whether it happened until its end is recorded. */
+export interface EffectReleased {
+  readonly type: 'effect.released'
+  readonly address: string
+}
 /** The operator asked for a pause; effects in flight may still end. Recorded on the root. */
 export interface RunPausing {
   readonly type: 'run.pausing'
   readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
+  /** What has not ended after this many milliseconds is called back. */
+  readonly withinMs?: number
+  /** They are over: what was in flight is called back. */
+  readonly escalated?: true
   readonly reason?: string
   readonly by?: string
 }
@@ -271,6 +285,13 @@ export interface RunPaused {
 /** The operator let the run go on. */
 export interface RunResumed {
   readonly type: 'run.resumed'
+  readonly by?: string
+}
+/** An operator's command changed nothing: a pause of a run that was paused already, a resume of one that was not. */
+export interface ControlIgnored {
+  readonly type: 'control.ignored'
+  readonly command: 'pause' | 'resume'
+  readonly reason?: string
   readonly by?: string
 }
 /** The code asks for a new effect while a recorded one is unclaimed: somebody must say what became of it. */
@@ -306,9 +327,12 @@ export type NoteEvent =
   | AttemptFailed
   | EffectInDoubt
   | EffectCleared
+  | EffectHeld
+  | EffectReleased
   | RunPausing
   | RunPaused
   | RunResumed
+  | ControlIgnored
   | ReplayDiverged
   | ReplayResolved
   | ValueUpdated

@@ -310,7 +310,7 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
     case 'run.pausing':
       fold.pause = {
         at: event.at,
-        since: at,
+        since: event.escalated === true ? (fold.pause?.since ?? at) : at,
         reached: false,
         ...(event.reason === undefined ? {} : { reason: event.reason }),
         ...(event.by === undefined ? {} : { by: event.by }),
@@ -323,6 +323,9 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       fold.pause = undefined
       return
     case 'activation.started':
+    case 'control.ignored':
+    case 'effect.held':
+    case 'effect.released':
     case 'value.updated':
       return
   }

@@ -9,6 +9,7 @@
  */
 import { digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
+import { withoutPermit } from './permit.ts'
 
 /** How bad it is if this should not have been done. */
 export type Risk = 'low' | 'medium' | 'high' | 'critical'
@@ -96,7 +97,7 @@ export async function approve(ctx: Context, request: ApprovalRequest): Promise<V
   const onTimeout = request.onTimeout === 'approve' && mayApproveOnTimeout(request) ? 'approve' : 'reject'
   const id = ctx.id('apr')
   const question = ctx.ask('approval', {
-    ...(timeoutMs === 'never' ? undefined : { until: new Date(ctx.now().getTime() + Math.max(0, timeoutMs)) }),
+    ...(timeoutMs === 'never' ? undefined : { until: new Date(ctx.now().getTime() + (timeoutMs > 0 ? timeoutMs : -1)) }),
     as: {
       type: 'approval.requested',
       id,
@@ -111,7 +112,7 @@ export async function approve(ctx: Context, request: ApprovalRequest): Promise<V
       ...(request.callId === undefined ? undefined : { callId: request.callId }),
     },
   })
-  const { outcome } = await ctx.next(question)
+  const { outcome } = await withoutPermit(ctx, () => ctx.next(question))
   const verdict = verdictOf(outcome, input, onTimeout)
   ctx.emit({
     type: 'approval.resolved',

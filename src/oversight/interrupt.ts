@@ -6,6 +6,7 @@
 import { describeOutcome, failure, FailureError, type Json } from '../core/index.ts'
 import { compileSchema, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
+import { withoutPermit } from './permit.ts'
 
 /** How a value is asked for. */
 export interface InterruptOptions<S extends SchemaLike | undefined = undefined> {
@@ -35,7 +36,7 @@ export async function interrupt<S extends SchemaLike | undefined = undefined>(
       ...(options.until === undefined ? undefined : { until: options.until }),
       as: { type: 'interrupt.raised', id: ctx.id('int'), question: put, path: ctx.place.path },
     })
-    const { outcome } = await ctx.next(id)
+    const { outcome } = await withoutPermit(ctx, () => ctx.next(id))
     if (outcome.status !== 'completed') {
       if (outcome.status === 'timed-out' && options.otherwise !== undefined) return options.otherwise as never
       throw new FailureError(failure('effect.timed-out', `nobody answered: ${describeOutcome(outcome)}`, 'timeout', { retryable: false }))

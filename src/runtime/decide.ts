@@ -77,7 +77,7 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
   const { approvalId, ...said } = decision
   const question = await find(desk, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(desk, approvalId)
-  if (question.until !== undefined && question.until <= desk.clock.now()) throw expired(approvalId, question.until)
+  if (question.until !== undefined && question.until < desk.clock.now()) throw expired(approvalId, question.until)
   const result = await desk.engine.post({
     type: 'answer',
     activation: question.activation,
@@ -109,7 +109,7 @@ async function closedApproval(desk: DecisionDesk, id: string, result?: PostResul
       return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, {
         hint: 'Nothing was run.',
       })
-    if (result === 'lost' && known.until !== undefined && known.until <= desk.clock.now()) return expired(id, known.until)
+    if (result === 'lost' && known.until !== undefined && known.until < desk.clock.now()) return expired(id, known.until)
     return decided(
       id,
       known.resolution === undefined ? '' : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}`,

@@ -8,7 +8,7 @@ import { checkAgents, reachable, type Agent } from '../agent/index.ts'
 import { ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
-import { orchestrateRoot } from './session.ts'
+import { orchestrateRoot, type HasEnded } from './session.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
@@ -18,9 +18,14 @@ export interface Agents extends Registry {
 
 /**
  * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them. Throws (`team.invalid` and its like) with every problem of every agent
- * in one message.
+ * in one message. `hasEnded`: how a run that waits for its session learns that whoever has it is gone.
  */
-export function registerAgents(given: readonly Agent[], earlier: readonly Agent[], onMissingVersion: 'move' | 'park'): Agents {
+export function registerAgents(
+  given: readonly Agent[],
+  earlier: readonly Agent[],
+  onMissingVersion: 'move' | 'park',
+  hasEnded: HasEnded = () => Promise.resolve(false),
+): Agents {
   const byName = new Map<string, Map<string, Agent>>()
   const register = (agents: readonly Agent[]): void => {
     checkAgents(agents)
@@ -43,7 +48,7 @@ export function registerAgents(given: readonly Agent[], earlier: readonly Agent[
     find(name, version) {
       const agent = lookUp(name, version)
       if (agent === undefined) return undefined
-      const known = made.get(agent) ?? orchestrationOf(agent)
+      const known = made.get(agent) ?? orchestrationOf(agent, hasEnded)
       made.set(agent, known)
       return known
     },
@@ -65,14 +70,14 @@ export function registerAgents(given: readonly Agent[], earlier: readonly Agent[
   }
 }
 
-function orchestrationOf(agent: Agent): Orchestration {
+function orchestrationOf(agent: Agent, hasEnded: HasEnded): Orchestration {
   return {
     name: agent.name,
     version: agent.version,
     run: (ctx, input: Json) => {
       const edge = readEdge(input)
       const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
-      return isRoot ? orchestrateRoot(ctx, edge, (given) => agent.orchestrate(ctx, given)) : agent.orchestrate(ctx, edge)
+      return isRoot ? orchestrateRoot(ctx, edge, (given) => agent.orchestrate(ctx, given), hasEnded) : agent.orchestrate(ctx, edge)
     },
   }
 }

@@ -72,7 +72,12 @@ export interface Runtime extends AsyncDisposable {
 /** Opens a store and begins to run what is in it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   const { store = ':memory:', engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
-  const registry = registerAgents(agents, earlier, onMissingVersion)
+  // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
+  const hasEnded = async (run: RunId): Promise<boolean> => {
+    const summary = await engine.summary(run)
+    return summary === undefined || summary.endedAt !== undefined
+  }
+  const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
   const engine = given ?? (await openEmbedded({ file: store, ...embedded }))
   if (drive) engine.drive(registry)
   return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)

@@ -45,22 +45,29 @@ export interface Delegation<Workers extends string = string> extends WorkerDeleg
   readonly workers?: { readonly [Name in Workers]?: WorkerDelegation }
 }
 
-/** One delegation of a run, in the order of the calls. */
+/** One delegation of a run. */
 export interface Delegated {
-  /** `d1`, `d2`, …: how a model may name it. */
-  readonly label: string
   readonly worker: string
   readonly callId: string
   id: ActivationId | undefined
   outcome: Outcome | undefined
 }
 
+/** Where a call to delegate stands among the others. Empty until it has become a delegation. */
+export interface Place {
+  readonly callId: string
+  entry: Delegated | undefined
+}
+
+/** How a model may name the nth delegation. */
+export const labelOf = (i: number): string => `d${i + 1}`
+
 /** All delegations of one activation of a leader. Lives in memory; replay makes it again. */
 export class Delegations {
   readonly #leader: string
   readonly #policy: Delegation
   readonly #permits: Permits
-  readonly list: Delegated[] = []
+  readonly #places: Place[] = []
 
   constructor(leader: string, policy: Delegation, concurrency: number | undefined) {
     this.#leader = leader
@@ -68,21 +75,32 @@ export class Delegations {
     this.#permits = new Permits(concurrency)
   }
 
-  /** Starts a worker and waits for its end. Registered at once, so that the order of the calls, not of the ends, counts. */
-  async run(ctx: Context, call: ToolCall, desk: Desk, roster: Roster, worker: string, brief: Brief): Promise<CallResult> {
-    const entry: Delegated = { label: `d${this.list.length + 1}`, worker, callId: call.id, id: undefined, outcome: undefined }
-    this.list.push(entry)
+  /** In the order of the calls. */
+  get list(): readonly Delegated[] {
+    return this.#places.flatMap(({ entry }) => (entry === undefined ? [] : [entry]))
+  }
+
+  /** Taken as soon as a call is known, so that the order of the calls counts, not that of approvals or ends. */
+  place(call: ToolCall): Place {
+    const place: Place = { callId: call.id, entry: undefined }
+    this.#places.push(place)
+    return place
+  }
+
+  /** Starts a worker and waits for its end. */
+  async run(ctx: Context, call: ToolCall, desk: Desk, roster: Roster, worker: string, brief: Brief, place: Place): Promise<CallResult> {
+    const entry: Delegated = (place.entry = { worker, callId: call.id, id: undefined, outcome: undefined })
     const known = roster.find(worker)
     const grant = this.#grant(desk, worker, brief)
     if ('code' in grant) return refuseDelegation(ctx, call, worker, grant)
     const waiting = this.#permits.take()
     if (waiting !== undefined) await waiting
     try {
-      const started = startWorker(ctx, desk.edge, known ?? { name: worker }, brief, grant, call.id)
+      const held = this.#permits.limited ? { ...grant, permit: ctx.place.activation } : grant
+      const started = startWorker(ctx, desk.edge, known ?? { name: worker }, brief, held, call.id)
       if (typeof started !== 'string') return refuseDelegation(ctx, call, worker, started)
       entry.id = started
-      const { outcome } = await ctx.next(started)
-      entry.outcome = outcome
+      const outcome = (entry.outcome = await this.#permits.end(ctx, started))
       return workerTold(worker, outcome)
     } finally {
       this.#permits.give()
@@ -116,10 +134,11 @@ export class Delegations {
   #said(desk: Desk): readonly EdgeMessage[] {
     let next = 0
     return desk.said(({ name, callId }) => {
-      const entry = this.list[next]
-      if (!name.startsWith(verbNames.delegate) || entry?.callId !== callId) return undefined
+      const place = this.#places[next]
+      if (!name.startsWith(verbNames.delegate) || place?.callId !== callId) return undefined
       next++
-      return entry.outcome?.status === 'completed'
+      const { entry } = place
+      return entry?.outcome?.status === 'completed'
         ? { role: 'assistant', text: textOf(entry.outcome.output), agent: entry.worker }
         : undefined
     })

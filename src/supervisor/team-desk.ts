@@ -9,7 +9,7 @@ import type { Binding, CallResult, Desk, Toolbox } from '../agent/index.ts'
 import type { Brief, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { Delegations, type Delegation } from './delegation.ts'
+import { Delegations, type Delegation, type Place } from './delegation.ts'
 import { describe, type Roster } from './roster.ts'
 import { DelegateBinding, ForwardBinding, RecruitBinding, TypedDelegateBinding, type Team } from './verbs.ts'
 
@@ -74,8 +74,8 @@ export class TeamDesk implements Toolbox, Team {
     this.#stale = false
   }
 
-  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief): Promise<CallResult> {
-    return this.delegations.run(ctx, call, desk, this.#policy.roster, worker, brief)
+  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief, place: Place): Promise<CallResult> {
+    return this.delegations.run(ctx, call, desk, this.#policy.roster, worker, brief, place)
   }
 
   recruit(name: string): Failure | undefined {

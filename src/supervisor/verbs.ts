@@ -9,7 +9,17 @@ import { fitting, invalidInput, type Agent, type Binding, type CallResult, type 
 import type { Brief, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuseDelegation, refuseVerb, textOf, typedVerb, verbNames, type Delegated, type Delegations } from './delegation.ts'
+import {
+  labelOf,
+  refuseDelegation,
+  refuseVerb,
+  textOf,
+  typedVerb,
+  verbNames,
+  type Delegated,
+  type Delegations,
+  type Place,
+} from './delegation.ts'
 import { describe } from './roster.ts'
 
 /** The team of one activation, as its verbs see it. */
@@ -17,7 +27,7 @@ export interface Team {
   readonly delegations: Delegations
   /** Workers that take a typed input. */
   readonly typed: readonly string[]
-  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief): Promise<CallResult>
+  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief, place: Place): Promise<CallResult>
   /** Takes a specialist in, from the next turn on; a failure says why not. */
   recruit(name: string): Failure | undefined
   describe(name: string): string
@@ -56,11 +66,20 @@ export class DelegateBinding implements Binding {
   }
 
   run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
+    return this.placed(call).run(ctx, call, desk)
+  }
+
+  placed(call: ToolCall): Pick<Binding, 'run'> {
+    const place = this.#team.delegations.place(call)
+    return { run: (ctx, given, desk) => this.#run(ctx, given, desk, place) }
+  }
+
+  #run(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
     const { worker, instructions } = isObject(call.input) ? call.input : {}
     const problem = briefProblem(worker, instructions)
     if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
     if (!this.#names.includes(worker as string)) return Promise.resolve(unknownWorker(ctx, call, worker as string, this.#names, this.#team))
-    return this.#team.delegate(ctx, call, desk, worker as string, { instructions: instructions as string })
+    return this.#team.delegate(ctx, call, desk, worker as string, { instructions: instructions as string }, place)
   }
 }
 
@@ -102,11 +121,20 @@ export class TypedDelegateBinding implements Binding {
   }
 
   run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
+    return this.placed(call).run(ctx, call, desk)
+  }
+
+  placed(call: ToolCall): Pick<Binding, 'run'> {
+    const place = this.#team.delegations.place(call)
+    return { run: (ctx, given, desk) => this.#run(ctx, given, desk, place) }
+  }
+
+  #run(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
     const json = this.#schema?.json
     const input = json !== undefined && wrapped(json) && isObject(call.input) ? (call.input['input'] ?? null) : (call.input ?? {})
     const checked = this.#schema?.check(input)
     if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
-    return this.#team.delegate(ctx, call, desk, this.#worker, { input })
+    return this.#team.delegate(ctx, call, desk, this.#worker, { input }, place)
   }
 }
 
@@ -144,7 +172,7 @@ export class ForwardBinding implements Binding {
     const named = typeof delegation === 'string' && delegation !== ''
     if (!named && typeof worker !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
     const found = named
-      ? list.find((each) => each.label === delegation || each.callId === delegation || each.id === delegation)
+      ? list.find((each, i) => labelOf(i) === delegation || each.callId === delegation || each.id === delegation)
       : list.findLast((each) => each.worker === worker && hasOutput(each))
     if (found === undefined || !hasOutput(found))
       return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'))
@@ -174,7 +202,7 @@ type WithOutput = Delegated & {
 const hasOutput = (each: Delegated): each is WithOutput => each.id !== undefined && each.outcome?.status === 'completed'
 
 function nothingToForward(what: string, list: readonly Delegated[]): string {
-  const ready = list.filter(hasOutput).map((each) => `${each.label} (${each.worker})`)
+  const ready = list.flatMap((each, i) => (hasOutput(each) ? [`${labelOf(i)} (${each.worker})`] : []))
   return `there is no output of "${what}" to forward. ${ready.length === 0 ? 'No worker has answered yet.' : `There are: ${ready.join(', ')}.`}`
 }
 

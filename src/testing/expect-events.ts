@@ -11,12 +11,14 @@ import type { JournalEvent, Recorded } from '../journal/index.ts'
 export type EventPattern = JournalEvent['type'] | ({ readonly type: JournalEvent['type'] } & { readonly [member: string]: unknown })
 
 function fits(actual: unknown, wanted: unknown): boolean {
-  if (Array.isArray(wanted)) return Array.isArray(actual) && actual.length === wanted.length && wanted.every((item, i) => fits(actual[i], item))
+  if (Array.isArray(wanted))
+    return Array.isArray(actual) && actual.length === wanted.length && wanted.every((item, i) => fits(actual[i], item))
   if (isObject(wanted)) return isObject(actual) && Object.entries(wanted).every(([name, value]) => fits(actual[name], value))
   return Object.is(actual, wanted)
 }
 
-const matches = (event: JournalEvent, pattern: EventPattern): boolean => (typeof pattern === 'string' ? event.type === pattern : fits(event, pattern))
+const matches = (event: JournalEvent, pattern: EventPattern): boolean =>
+  typeof pattern === 'string' ? event.type === pattern : fits(event, pattern)
 
 /**
  * Checks that these events happened in this order; others may stand between them. Returns the events that were found.
@@ -45,6 +47,9 @@ export function expectNoEvents(feed: readonly (Recorded | JournalEvent)[], patte
     const event = 'event' in entry ? entry.event : entry
     const pattern = patterns.find((one) => matches(event, one))
     if (pattern === undefined) continue
-    throw new AssertionError({ message: `${JSON.stringify(pattern)} should not have happened: ${JSON.stringify(event)}`, operator: 'expectNoEvents' })
+    throw new AssertionError({
+      message: `${JSON.stringify(pattern)} should not have happened: ${JSON.stringify(event)}`,
+      operator: 'expectNoEvents',
+    })
   }
 }

@@ -11,19 +11,22 @@ export function checkJournal(events: readonly Recorded[], ended = true): string[
   const problems: string[] = []
   const logs = Map.groupBy(events, ({ activation }) => activation)
   for (let i = 1; i < events.length; i++) {
-    if (events[i]!.position <= events[i - 1]!.position) problems.push(`position ${events[i]!.position} comes after ${events[i - 1]!.position}`)
+    if (events[i]!.position <= events[i - 1]!.position)
+      problems.push(`position ${events[i]!.position} comes after ${events[i - 1]!.position}`)
   }
   for (const [activation, log] of logs) {
     log.forEach(({ seq, event, at }, i) => {
       if (seq !== i) problems.push(`${activation}: entry ${i} has seq ${seq}`)
       if ((event.type === 'activation.started') !== (i === 0)) problems.push(`${activation}: ${event.type} is entry ${i}`)
-      if (event.type === 'activation.settled' && i !== log.length - 1) problems.push(`${activation}: ${log.length - 1 - i} entries after its end`)
+      if (event.type === 'activation.settled' && i !== log.length - 1)
+        problems.push(`${activation}: ${log.length - 1 - i} entries after its end`)
       if (isCommand(event) === false && i > 0 && at < log[0]!.at) problems.push(`${activation}: entry ${i} is older than the activation`)
     })
     if (ended && log.at(-1)!.event.type !== 'activation.settled') problems.push(`${activation} has no end`)
     problems.push(...checkAddresses(activation, log), ...checkBirth(activation, logs))
   }
-  if (ended && events.length > 0 && events.at(-1)!.activation !== rootActivation(events[0]!.run)) problems.push('the last event is not the end of the run')
+  if (ended && events.length > 0 && events.at(-1)!.activation !== rootActivation(events[0]!.run))
+    problems.push('the last event is not the end of the run')
   return problems
 }
 
@@ -50,5 +53,7 @@ function checkBirth(activation: Recorded['activation'], logs: ReadonlyMap<Record
   const from = parentOf(activation)
   if (from === undefined) return []
   const leader = logs.get(from.parent) ?? []
-  return leader.some(({ event }) => event.type === 'worker.started' && event.address === from.address) ? [] : [`${activation} was not started by its leader`]
+  return leader.some(({ event }) => event.type === 'worker.started' && event.address === from.address)
+    ? []
+    : [`${activation} was not started by its leader`]
 }

@@ -33,7 +33,8 @@ export function manualClock(start: number = manualStart): ManualClock {
   const timers = new Set<Timer>()
   const earliest = (): Timer | undefined => {
     let first: Timer | undefined
-    for (const timer of timers) if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer
+    for (const timer of timers)
+      if (first === undefined || timer.at < first.at || (timer.at === first.at && timer.order < first.order)) first = timer
     return first
   }
   const fire = (timer: Timer): void => {

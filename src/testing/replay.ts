@@ -31,7 +31,8 @@ export async function verifyJournal(events: readonly Recorded[], registry: Regis
   const logs = Map.groupBy(events, ({ activation }) => activation)
   const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
   for (const [id, log] of logs) {
-    for (const segment of segments(log)) problems.push(...(await replay(id, segment, registry, caller)).map((problem) => `${id}: ${problem}`))
+    for (const segment of segments(log))
+      problems.push(...(await replay(id, segment, registry, caller)).map((problem) => `${id}: ${problem}`))
   }
   return { activations: logs.size, events: events.length, problems }
 }
@@ -180,8 +181,10 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
     if (!isCommand(event) || (event.op !== 'step' && event.op !== 'worker' && event.op !== 'ask')) return []
     return [event.op === 'worker' ? `${id}>${event.address}` : event.address]
   })
-  // values are steps that the context asks for itself
-  const own = recorded.filter((address) => !/(^|\/)value\.(get|update):/.test(decodeURIComponent(address)))
+  // what the context asks for by itself: steps of values, deadlines of compensations
+  const own = recorded.filter((address) => !/(^|\/)value\.(get|update):|^!cancel!\//.test(decodeURIComponent(address)))
   const at = own.findIndex((address, i) => asked[i] !== address)
-  return at < 0 && asked.length === own.length ? [] : [`asks for ${asked[Math.max(at, 0)] ?? 'nothing'} where ${own[Math.max(at, 0)] ?? 'nothing'} is recorded`]
+  return at < 0 && asked.length === own.length
+    ? []
+    : [`asks for ${asked[Math.max(at, 0)] ?? 'nothing'} where ${own[Math.max(at, 0)] ?? 'nothing'} is recorded`]
 }

@@ -116,7 +116,14 @@ interface Life {
 }
 
 /** One process: from opening the store to its death, or to the end of the run. */
-async function live(scenario: Scenario, file: string, clock: ManualClock, death: number | undefined, points: readonly CrashPoint[], ran: (key: string) => unknown): Promise<Life> {
+async function live(
+  scenario: Scenario,
+  file: string,
+  clock: ManualClock,
+  death: number | undefined,
+  points: readonly CrashPoint[],
+  ran: (key: string) => unknown,
+): Promise<Life> {
   const passed: CrashPoint[] = []
   let dead = false
   const crash = (point: CrashPoint): boolean => {
@@ -125,18 +132,33 @@ async function live(scenario: Scenario, file: string, clock: ManualClock, death:
     passed.push(point)
     return dead
   }
-  const engine: EmbeddedEngine = createEmbeddedEngine({ file, clock, strict: true, durability: 'relaxed', writer: 'inline', pollMs: 2, crash, onWarning: () => {} })
+  const engine: EmbeddedEngine = createEmbeddedEngine({
+    file,
+    clock,
+    strict: true,
+    durability: 'relaxed',
+    writer: 'inline',
+    pollMs: 2,
+    crash,
+    onWarning: () => {},
+  })
   let end: RunEnd | undefined
   let problem: unknown
   engine.drive(watched(scenario.registry, { runs: ran }))
-  engine.start(scenario.start).then(
-    () => engine.outcome(scenario.start.run).then((ended) => (end = ended)),
-    (thrown: unknown) => (problem = thrown),
-  ).catch(() => undefined)
+  engine
+    .start(scenario.start)
+    .then(
+      () => engine.outcome(scenario.start.run).then((ended) => (end = ended)),
+      (thrown: unknown) => (problem = thrown),
+    )
+    .catch(() => undefined)
   const until = Date.now() + 10_000
   while (!dead && end === undefined) {
-    if (problem !== undefined) throw problem
-    if (Date.now() > until) throw new Error(`${scenario.name}: no end in sight after point ${passed.length}: ${JSON.stringify(await engine.summary(scenario.start.run))}`)
+    if (problem !== undefined) throw problem as Error
+    if (Date.now() > until)
+      throw new Error(
+        `${scenario.name}: no end in sight after point ${passed.length}: ${JSON.stringify(await engine.summary(scenario.start.run))}`,
+      )
     await new Promise((resolve) => setImmediate(resolve))
     if (!dead && scenario.outside !== undefined) await Promise.race([scenario.outside(engine, clock), dying(() => dead)])
   }
@@ -174,7 +196,10 @@ function facts({ end, events }: Played): ReadonlyMap<string, string> {
   for (const { activation, event } of events) {
     if (isCommand(event)) {
       const { type, op, address } = event
-      found.set(`${activation} asks ${address}`, event.op === 'fact' || event.op === 'send' ? canonical(event as unknown as Json) : `${type} ${op}`)
+      found.set(
+        `${activation} asks ${address}`,
+        event.op === 'fact' || event.op === 'send' ? canonical(event as unknown as Json) : `${type} ${op}`,
+      )
     } else if (event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled') {
       found.set(`${activation} end of ${event.address}`, canonical(event.outcome as unknown as Json))
     } else if (event.type === 'activation.settled') found.set(`${activation} ends`, canonical(event.outcome as unknown as Json))
@@ -186,7 +211,8 @@ function facts({ end, events }: Played): ReadonlyMap<string, string> {
 
 function compare(want: ReadonlyMap<string, string>, have: ReadonlyMap<string, string>): string[] {
   const differences: string[] = []
-  for (const [what, value] of want) if (have.get(what) !== value) differences.push(`${what}: ${have.get(what) ?? 'missing'} instead of ${value}`)
+  for (const [what, value] of want)
+    if (have.get(what) !== value) differences.push(`${what}: ${have.get(what) ?? 'missing'} instead of ${value}`)
   for (const [what, value] of have) if (!want.has(what)) differences.push(`${what}: ${value}, which is new`)
   return differences
 }

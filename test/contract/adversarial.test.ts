@@ -1,8 +1,7 @@
 /** The contract of the Engine port, on the adversarial engine, in several kinds of weather. */
-import { describe, test } from 'vitest'
-import { AdversarialEngine, AdversarialStore } from '../../src/testing/adversarial/index.ts'
-import { engineContract } from '../../src/testing/contract/engine-contract.ts'
-import type { EngineSubject } from '../../src/testing/contract/stage.ts'
+import { AdversarialEngine, AdversarialStore } from '../../src/testing/index.ts'
+import type { EngineSubject } from '../../src/testing/index.ts'
+import { bindContract } from './bind.ts'
 
 const adversarial = (seed: string): EngineSubject => ({
   name: `seed ${seed}`,
@@ -24,11 +23,4 @@ const adversarial = (seed: string): EngineSubject => ({
   },
 })
 
-for (const seed of ['one', 'two', 'three']) {
-  describe(`adversarial engine, seed ${seed}`, () => {
-    for (const { invariant, name, skip, run } of engineContract(adversarial(seed))) {
-      if (skip === undefined) test(`${invariant}: ${name}`, run)
-      else test.skip(`${invariant}: ${name} (${skip})`, () => {})
-    }
-  })
-}
+for (const seed of ['one', 'two', 'three']) bindContract('adversarial engine', adversarial(seed))

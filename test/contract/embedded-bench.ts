@@ -6,7 +6,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
 import type { Bench, EngineSubject } from '../../src/testing/contract/stage.ts'
 
-export function embedded(name: string, options: Pick<EmbeddedOptions, 'writer' | 'durability'> & { memory?: boolean } = {}): EngineSubject & { durable: boolean } {
+export function embedded(
+  name: string,
+  options: Pick<EmbeddedOptions, 'writer' | 'durability'> & { memory?: boolean } = {},
+): EngineSubject & { durable: boolean } {
   const { memory = false, ...rest } = options
   return {
     name,

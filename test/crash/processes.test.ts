@@ -157,7 +157,8 @@ describe('a process that lost a run while it stood still', () => {
     let skew = 0
     const clock: Clock = { now: () => Date.now() + skew, timer: (at, call) => systemClock.timer(at - skew, call) }
     const a = open(file, { clock, leaseMs: 1_000 })
-    const b = open(file)
+    // Its heartbeat lasts longer than the jump of the other's clock, who would take it for dead else.
+    const b = open(file, { leaseMs: 300_000 })
     const retry = { attempts: 5, backoffMs: 600, jitter: false }
     a.drive(registry({ worker: frozen.agent({ retry }) }))
     b.drive(registry({ worker: taker.agent({ retry }) }))

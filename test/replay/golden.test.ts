@@ -31,7 +31,10 @@ describe('golden journals', () => {
         await plant(file, commits.slice(0, n))
         const clock = manualClock(Math.max(...commits.slice(0, n).flatMap(({ log }) => log.map(({ at }) => at as number))))
         const { end, events, repeated } = await resume(scenario!, file, clock)
-        expect({ type: 'activation.settled', outcome: end.outcome }, `after commit ${n}`).toEqual({ type: ended.type, outcome: 'outcome' in ended ? ended.outcome : undefined })
+        expect({ type: 'activation.settled', outcome: end.outcome }, `after commit ${n}`).toEqual({
+          type: ended.type,
+          outcome: 'outcome' in ended ? ended.outcome : undefined,
+        })
         expect(repeated).toEqual([])
         expect(checkJournal(events)).toEqual([])
         expect((await verifyJournal(events, scenario!.registry)).problems).toEqual([])
@@ -53,7 +56,14 @@ describe('the codec', () => {
 
   test('K12: an old entry goes up step by step, also when its type was renamed', () => {
     const known = { ...versions, 'fact.noted': 3 }
-    expect(decode(JSON.stringify(old), known, steps)).toEqual({ type: 'fact.noted', v: 3, op: 'fact', address: '!fact.noted', name: 'n', data: [7] })
+    expect(decode(JSON.stringify(old), known, steps)).toEqual({
+      type: 'fact.noted',
+      v: 3,
+      op: 'fact',
+      address: '!fact.noted',
+      name: 'n',
+      data: [7],
+    })
     const renamed = { type: 'fact.jotted', op: 'fact', address: 'a', name: 'n', data: 1 }
     expect(decode(JSON.stringify(renamed), known, steps)).toEqual({ ...renamed, type: 'fact.noted', v: 3, data: [1] })
   })

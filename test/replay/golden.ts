@@ -47,7 +47,8 @@ export async function plant(file: string, commits: readonly Commit[]): Promise<v
     db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(...Object.values(row))
   }
   for (const entry of commits.flatMap(({ log }) => log)) insert('log', entry)
-  for (const table of tables) for (const row of commits.at(-1)!.tables[table]) insert(table, table === 'run' ? { ...row, owner: null } : row)
+  for (const table of tables)
+    for (const row of commits.at(-1)!.tables[table]) insert(table, table === 'run' ? { ...row, owner: null } : row)
   db.close()
 }
 
@@ -68,19 +69,23 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
   })
   const { db } = engine.driver.reader
   const note = (): void => {
-    const rows = (sql: string): Cells[] => db.prepare(sql).all() as Cells[]
+    const rows = (sql: string): Cells[] => db.prepare(sql).all()
     const log = rows(`SELECT * FROM log WHERE position > ${last} ORDER BY position`)
     last = (log.at(-1)?.['position'] as number | undefined) ?? last
-    commits.push({ log, tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT * FROM ${table}`)])) as unknown as Commit['tables'] })
+    commits.push({
+      log,
+      tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT * FROM ${table}`)])) as unknown as Commit['tables'],
+    })
   }
   engine.drive(scenario.registry)
   await engine.start(scenario.start)
   let ended = false
-  void engine.outcome(scenario.start.run).then(() => (ended = true))
+  const end = engine.outcome(scenario.start.run).finally(() => (ended = true))
   while (!ended) {
     await new Promise((resolve) => setImmediate(resolve))
     if (!ended) await scenario.outside?.(engine, clock)
   }
+  await end
   await engine.close()
   return commits
 }
@@ -93,6 +98,6 @@ if (process.argv[1] === import.meta.filename) {
     if (existsSync(path)) continue
     const commits = await record(scenario)
     writeFileSync(path, commits.map((commit) => `${JSON.stringify(commit)}\n`).join(''))
-    console.log(`${scenario.name}: ${commits.length} commits`)
+    process.stdout.write(`${scenario.name}: ${commits.length} commits\n`)
   }
 }

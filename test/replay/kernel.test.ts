@@ -8,7 +8,11 @@ import { simulate, verifyJournal, verifyReplay } from '../../src/testing/index.t
 import { registryOf, scenarios } from './scenarios.ts'
 
 type Body = (ctx: Context, input: Json) => Promise<Json>
-const code = (name: string, body: Body): Orchestration => ({ name, version: '1', run: async (ctx, input) => completed(await body(ctx, input)) })
+const code = (name: string, body: Body): Orchestration => ({
+  name,
+  version: '1',
+  run: async (ctx, input) => completed(await body(ctx, input)),
+})
 const run = runId('run_k')
 const model: StepOptions = { effect: 'model' }
 
@@ -16,12 +20,19 @@ async function outcomeOf(ctx: Context, id: OpId | ActivationId): Promise<Outcome
   return (await ctx.next(id as OpId)).outcome
 }
 async function step(ctx: Context, name: string, value: Json, options?: StepOptions): Promise<Json> {
-  const outcome = await outcomeOf(ctx, ctx.begin(name, () => value, options))
+  const outcome = await outcomeOf(
+    ctx,
+    ctx.begin(name, () => value, options),
+  )
   return outcome.status === 'completed' ? outcome.output : outcome.status
 }
 
 /** Plays `lead` in memory. */
-async function play(agents: readonly Orchestration[], options: Partial<EmbeddedOptions> = {}, input: Json = null): Promise<{ engine: EmbeddedEngine; outcome: Outcome; events: readonly Recorded[]; commits: number }> {
+async function play(
+  agents: readonly Orchestration[],
+  options: Partial<EmbeddedOptions> = {},
+  input: Json = null,
+): Promise<{ engine: EmbeddedEngine; outcome: Outcome; events: readonly Recorded[]; commits: number }> {
   const engine = createEmbeddedEngine({ file: ':memory:', strict: true, onWarning: () => {}, ...options })
   engine.drive(registryOf(agents))
   await engine.start({ run, agent: 'lead', version: '1', input })
@@ -38,7 +49,7 @@ describe('K3', () => {
     const branch = async (name: string, turns: number): Promise<void> => {
       const scope = ctx.scope(name)
       await step(scope, 's', name)
-      for (let i = 0; i < turns; i++) await null
+      for (let i = 0; i < turns; i++) await Promise.resolve()
       order.push(name)
       scope.emit({ type: 'fact.noted', name: 'at', data: order.length })
     }
@@ -93,7 +104,8 @@ describe('K5', () => {
     })
     return (await play([lead, worker], {}, input)).commits
   }
-  const perDelegation = async (leader: (turn: Context) => Promise<unknown>): Promise<number> => ((await times(leader, 60)) - (await times(leader, 10))) / 50
+  const perDelegation = async (leader: (turn: Context) => Promise<unknown>): Promise<number> =>
+    ((await times(leader, 60)) - (await times(leader, 10))) / 50
 
   test('K5: a model leader and a model worker cost two commits per delegation, a rule leader and one effect one', async () => {
     const delegate = async (turn: Context): Promise<unknown> => outcomeOf(turn, turn.start('worker', null))
@@ -104,7 +116,8 @@ describe('K5', () => {
   test('K5: an effect leaves only when the entry that asks for it is durable', async () => {
     const seen: boolean[] = []
     const engine = createEmbeddedEngine({ file: ':memory:', strict: true })
-    const asked = async (address: string): Promise<boolean> => (await engine.read(run)).some(({ event }) => event.type === 'step.begun' && event.address === address)
+    const asked = async (address: string): Promise<boolean> =>
+      (await engine.read(run)).some(({ event }) => event.type === 'step.begun' && event.address === address)
     const lead = code('lead', async (ctx) => {
       const ids = ['a', 'b', 'c'].map((name) => ctx.begin(name, async () => seen.push(await asked(name))))
       for (const id of ids) await ctx.next(id)
@@ -157,11 +170,18 @@ describe('K10', () => {
 
   test('K10: a journal that was tampered with is found out', async () => {
     const { events } = await play([lead(['a', 'b'])])
-    const problems = async (other: readonly Recorded[]): Promise<string> => (await verifyJournal(other, registryOf([lead(['a', 'b'])])).catch((thrown: Error) => ({ problems: [thrown.message] }))).problems.join('\n')
+    const problems = async (other: readonly Recorded[]): Promise<string> =>
+      (await verifyJournal(other, registryOf([lead(['a', 'b'])])).catch((thrown: Error) => ({ problems: [thrown.message] }))).problems.join(
+        '\n',
+      )
     expect(await problems(events.filter(({ seq }) => seq !== 2))).toMatch(/seq|missing/)
     expect(await problems(events.slice(0, -1))).toMatch(/no end/)
     expect(await problems([...events, { ...events.at(-1)!, seq: events.length, position: 999 }])).toMatch(/after its end/)
-    expect(await problems(events.map((entry) => (entry.seq === 4 ? { ...entry, event: { ...entry.event, address: 'other' } as Recorded['event'] } : entry)))).not.toBe('')
+    expect(
+      await problems(
+        events.map((entry) => (entry.seq === 4 ? { ...entry, event: { ...entry.event, address: 'other' } as Recorded['event'] } : entry)),
+      ),
+    ).not.toBe('')
   })
 
   test('K10: a finished run is verified where it is stored', async () => {

@@ -36,10 +36,17 @@ test('K10: a registered value and a named member reach neither the store nor the
       return interrupt(ctx, { ask: secret })
     },
   })
-  const runtime = await createRuntime({ store: join(folder, 'reeve.db'), agents: [worker, code], redact: { keys: ['apikey'], values: [secret] } })
+  const runtime = await createRuntime({
+    store: join(folder, 'reeve.db'),
+    agents: [worker, code],
+    redact: { keys: ['apikey'], values: [secret] },
+  })
   const outcome = await runtime.run(worker, `log in with ${secret}`, { metadata: { password: secret } })
   const run = await runtime.start(code, 'go')
-  const [question] = await expect.poll(() => runtime.questions()).toHaveLength(1).then(() => runtime.questions())
+  const [question] = await expect
+    .poll(() => runtime.questions())
+    .toHaveLength(1)
+    .then(() => runtime.questions())
   await run.answer({ interruptId: question!.id, value: `it is ${secret}` })
   const answered = await run.outcome()
   await runtime.close()

@@ -5,7 +5,11 @@ import type { ManualClock, Scenario } from '../../src/testing/index.ts'
 
 type Body = (ctx: Context, input: Json) => Promise<Json>
 
-const code = (name: string, body: Body): Orchestration => ({ name, version: '1', run: async (ctx, input) => completed(await body(ctx, input)) })
+const code = (name: string, body: Body): Orchestration => ({
+  name,
+  version: '1',
+  run: async (ctx, input) => completed(await body(ctx, input)),
+})
 
 export const registryOf = (agents: readonly Orchestration[]): Registry => ({
   onMissingVersion: 'move',
@@ -15,7 +19,12 @@ export const registryOf = (agents: readonly Orchestration[]): Registry => ({
 async function end(ctx: Context, id: OpId | ActivationId): Promise<Outcome> {
   return (await ctx.next(id as OpId)).outcome
 }
-async function step(ctx: Context, name: string, value: Json | ((io: StepIO) => Json | Promise<Json>), options?: StepOptions): Promise<Json> {
+async function step(
+  ctx: Context,
+  name: string,
+  value: Json | ((io: StepIO) => Json | Promise<Json>),
+  options?: StepOptions,
+): Promise<Json> {
   const outcome = await end(ctx, ctx.begin(name, typeof value === 'function' ? value : () => value, options))
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
   return outcome.output
@@ -36,13 +45,21 @@ const answers =
   (value: Json, kind = 'interrupt') =>
   async (engine: Engine): Promise<void> => {
     for (const asked of await engine.questions({ run })) {
-      if (asked.kind === kind) await engine.post({ type: 'answer', activation: asked.activation, address: asked.address, outcome: completed(value) })
+      if (asked.kind === kind)
+        await engine.post({ type: 'answer', activation: asked.activation, address: asked.address, outcome: completed(value) })
     }
   }
 const passTime = async (_engine: Engine, clock: ManualClock): Promise<void> => void clock.advanceToNext()
 
 function scenario(name: string, agents: readonly Orchestration[], outside?: Scenario['outside'], limits?: { tokens: number }): Scenario {
-  const start = { run, agent: 'lead', version: '1', input: { task: name }, caller: { user: 'ada' }, ...(limits === undefined ? {} : { limits }) }
+  const start = {
+    run,
+    agent: 'lead',
+    version: '1',
+    input: { task: name },
+    caller: { user: 'ada' },
+    ...(limits === undefined ? {} : { limits }),
+  }
   return { name, registry: registryOf(agents), start, ...(outside === undefined ? {} : { outside }) }
 }
 
@@ -50,8 +67,10 @@ function scenario(name: string, agents: readonly Orchestration[], outside?: Scen
 const delegation = scenario('delegation', [
   code('worker', async (ctx, input) => {
     const turn = ctx.scope('turn')
-    const plan = await step(turn, 'model', `plan ${String(input)}`, model)
-    const tools = [1, 2].map((n) => turn.scope('call').begin('tool', () => `${String(input)}${n}`, { as: { type: 'tool.called', tool: 'look' }, effect: 'read' }))
+    const plan = await step(turn, 'model', `plan ${input as string}`, model)
+    const tools = [1, 2].map((n) =>
+      turn.scope('call').begin('tool', () => `${input as string}${n}`, { as: { type: 'tool.called', tool: 'look' }, effect: 'read' }),
+    )
     const results: Json[] = []
     for (const tool of tools) results.push(await end(ctx, tool).then((o) => (o.status === 'completed' ? o.output : o.status)))
     return [plan, ...results, await step(ctx.scope('turn'), 'model', 'done', model)]
@@ -94,7 +113,11 @@ const approval = scenario(
       const { status } = await end(ctx, gate)
       return status === 'completed' ? await step(ctx, 'pay', 'paid') : 'refused'
     }),
-    code('lead', async (ctx) => [await step(ctx, 'before', 1), (await end(ctx, ctx.start('payer', { amount: 7 }))).status, await step(ctx, 'after', 2)]),
+    code('lead', async (ctx) => [
+      await step(ctx, 'before', 1),
+      (await end(ctx, ctx.start('payer', { amount: 7 }))).status,
+      await step(ctx, 'after', 2),
+    ]),
   ],
   answers({ decision: 'approve' }, 'approval'),
 )
@@ -179,10 +202,20 @@ const mailbox = scenario(
 const budget = scenario(
   'budget',
   [
-    code('worker', async (ctx) => (await end(ctx, ctx.begin('model', () => 'x', model as StepOptions<string>))).status),
+    code(
+      'worker',
+      async (ctx) =>
+        (
+          await end(
+            ctx,
+            ctx.begin('model', () => 'x', model),
+          )
+        ).status,
+    ),
     code('lead', async (ctx) => {
       const words: Json[] = []
-      for (let n = 0; n < 5; n++) words.push(await end(ctx, ctx.scope('call').start('worker', n)).then((o) => (o.status === 'completed' ? o.output : o.status)))
+      for (let n = 0; n < 5; n++)
+        words.push(await end(ctx, ctx.scope('call').start('worker', n)).then((o) => (o.status === 'completed' ? o.output : o.status)))
       return words
     }),
   ],
@@ -203,9 +236,9 @@ const segments = scenario(
         ctx.ask('question', asks('int_1'))
       }
       if (n < 2) return ctx.restart(n + 1)
-      const ends: Json[] = []
+      const ends: string[] = []
       for (let k = 0; k < 2; k++) ends.push((await ctx.next()).type)
-      return ends.sort()
+      return ends.sort((a, b) => (a < b ? -1 : 1))
     }),
   ],
   answers('yes'),
@@ -246,7 +279,8 @@ const pause = scenario(
     const log = await engine.read(run)
     const paused = log.some(({ event }) => event.type === 'run.pausing')
     if (!paused && status === 'waiting') await engine.post({ type: 'pause', run, at: 'next' })
-    else if (paused && log.some(({ event }) => event.type === 'ask.settled') && status === 'paused') await engine.post({ type: 'resume', run })
+    else if (paused && log.some(({ event }) => event.type === 'ask.settled') && status === 'paused')
+      await engine.post({ type: 'resume', run })
     else if (paused) await answers('go')(engine)
   },
 )
@@ -254,10 +288,22 @@ const pause = scenario(
 /** A payment that must not be repeated; in doubt, somebody says that it happened. */
 const once = scenario(
   'once',
-  [code('lead', async (ctx) => [await step(ctx, 'before', 1), (await end(ctx, ctx.begin('pay', () => 'paid', { effect: 'once' }))).status, await step(ctx, 'after', 2)])],
+  [
+    code('lead', async (ctx) => [
+      await step(ctx, 'before', 1),
+      (
+        await end(
+          ctx,
+          ctx.begin('pay', () => 'paid', { effect: 'once' }),
+        )
+      ).status,
+      await step(ctx, 'after', 2),
+    ]),
+  ],
   async (engine) => {
     for (const asked of await engine.questions({ run })) {
-      if (asked.kind === 'in-doubt') await engine.post({ type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: true, value: 'paid' })
+      if (asked.kind === 'in-doubt')
+        await engine.post({ type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: true, value: 'paid' })
     }
   },
 )

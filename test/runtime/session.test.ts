@@ -3,16 +3,19 @@ import { afterEach, expect, test } from 'vitest'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { completed, failed, failure } from '../../src/core/index.ts'
 import { briefText } from '../../src/edge/index.ts'
+import { agent, interrupt, type Agent } from '../../src/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../src/runtime/index.ts'
+import { manualClock } from '../../src/testing/index.ts'
 import { effect, hand } from './hand.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {
   for (const runtime of open.splice(0)) await runtime.close()
 })
-async function runtimeWith(agents: ReturnType<typeof hand>[], store = ':memory:'): Promise<Runtime> {
+async function runtimeWith(agents: readonly Agent[], store = ':memory:'): Promise<Runtime> {
   const runtime = await createRuntime({ agents, store, strict: true })
   open.push(runtime)
   return runtime
@@ -130,4 +133,121 @@ test('a holder whose process ends holds the session when it goes on', async () =
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+})
+
+/** Holds the session until it is answered, unless its input is `quick`. */
+const holder = (version = '1') =>
+  agent({
+    name: 'holder',
+    description: 'Works until it is answered.',
+    version,
+    run: async (ctx, input) => {
+      if (input !== 'quick') await interrupt(ctx, 'well?')
+      return 'done'
+    },
+  })
+async function answerAll(runtime: Runtime): Promise<void> {
+  for (const { id } of await runtime.questions()) await runtime.answer({ interruptId: id, value: 'go' })
+}
+
+test('K1: a run that is begun again after it was removed joins the line of its session anew', async () => {
+  const made = holder()
+  const runtime = await runtimeWith([made])
+  await runtime.run(made, 'quick', { session, runId: 'r1' })
+  await runtime.remove('r1')
+  await runtime.start(made, 'first', { session, runId: 'r2' })
+  await expect.poll(() => runtime.questions()).toHaveLength(1)
+  const again = await runtime.start(made, 'second', { session, runId: 'r1' })
+  await settle()
+  expect((await runtime.questions()).map(({ run }) => run)).toEqual(['r2'])
+  await answerAll(runtime)
+  await expect.poll(async () => (await runtime.questions())[0]?.run).toBe('r1')
+  await answerAll(runtime)
+  expect(await again.outcome()).toMatchObject({ status: 'completed' })
+})
+
+test('a message that anybody can send gives nobody the session', async () => {
+  const made = holder()
+  const runtime = await runtimeWith([made])
+  await runtime.start(made, 'first', { session, runId: 'r1' })
+  await expect.poll(() => runtime.questions()).toHaveLength(1)
+  const second = await runtime.start(made, 'second', { session, runId: 'r2' })
+  await settle()
+  await second.post(rootOf(second), { type: '$session.your-turn' })
+  await settle()
+  expect((await runtime.questions()).map(({ run }) => run)).toEqual(['r1'])
+  await answerAll(runtime)
+  await expect.poll(async () => (await runtime.questions())[0]?.run).toBe('r2')
+  await answerAll(runtime)
+  expect(await second.outcome()).toMatchObject({ status: 'completed' })
+})
+
+test('a session is not kept by a run that was cancelled while its code was gone: whoever joins looks, whoever waits looks again', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'reeve-session-')), 'reeve.db')
+  const old = await createRuntime({ store, agents: [holder('1')] })
+  await old.start('holder', 'slow', { session, runId: 'r1' })
+  await expect.poll(() => old.questions()).toHaveLength(1)
+  await old.close()
+  const clock = manualClock()
+  const made = holder('2')
+  const runtime = await createRuntime({ store, agents: [made], onMissingVersion: 'park', clock, strict: true })
+  open.push(runtime)
+  const waiting = await runtime.start(made, 'quick', { session, runId: 'r2' })
+  await settle()
+  await runtime.handle('r1').cancel('its code is gone')
+  expect(await runtime.handle('r1').outcome()).toMatchObject({ status: 'cancelled' })
+  await settle()
+  expect((await waiting.view()).status).toBe('running')
+  clock.advance(5_000)
+  expect(await waiting.outcome()).toMatchObject({ status: 'completed' })
+  expect(await runtime.run(made, 'quick', { session })).toMatchObject({ status: 'completed' })
+})
+
+test('the run that joins next finds out that the head of the line has ended', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'reeve-session-')), 'reeve.db')
+  const old = await createRuntime({ store, agents: [holder('1')] })
+  await old.start('holder', 'slow', { session, runId: 'r1' })
+  await expect.poll(() => old.questions()).toHaveLength(1)
+  await old.close()
+  const made = holder('2')
+  const runtime = await createRuntime({ store, agents: [made], onMissingVersion: 'park', clock: manualClock(), strict: true })
+  open.push(runtime)
+  await runtime.handle('r1').cancel('its code is gone')
+  await runtime.handle('r1').outcome()
+  expect(await runtime.run(made, 'quick', { session, busySession: 'reject' })).toMatchObject({ status: 'completed' })
+  expect(await runtime.run(made, 'quick', { session })).toMatchObject({ status: 'completed' })
+})
+
+test('what a session stores grows with every run by one turn, not by all of them', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'reeve-session-')), 'reeve.db')
+  const answer = (nth: string): string => `${nth} ${'x'.repeat(4_000)}`
+  const long = hand('long', async (_ctx, edge) => completed(answer(briefText(edge.brief))))
+  const runtime = await createRuntime({ store, agents: [long], durability: 'relaxed' })
+  open.push(runtime)
+  const reader = new DatabaseSync(store, { readOnly: true })
+  const characters = (): number => {
+    const sum = ['log', 'inbox', 'value', 'blob'].map((table) => `coalesce((SELECT sum(length(body)) FROM ${table}), 0)`).join(' + ')
+    return (reader.prepare(`SELECT ${sum} AS n`).get() as { n: number }).n
+  }
+  const after: number[] = [0]
+  for (let nth = 1; nth <= 40; nth++) {
+    await runtime.run(long, String(nth), { session })
+    if (nth % 20 === 0) after.push(characters())
+  }
+  const [first, second] = [after[1]!, after[2]! - after[1]!]
+  expect(second, `the second twenty runs of 4 KB took ${second} characters, the first ${first}`).toBeLessThan(first * 1.5)
+  expect(reader.prepare('SELECT count(*) AS n FROM done').get()).toEqual({ n: 0 })
+  reader.close()
+})
+
+test('a session shows the newest hundred turns in their order', async () => {
+  const seen: string[][] = []
+  const quiet = hand('quiet', async (_ctx, edge) => {
+    seen.push((edge.history ?? []).filter(({ role }) => role === 'user').map(({ text }) => text))
+    return completed('yes')
+  })
+  const runtime = await runtimeWith([quiet])
+  for (let nth = 1; nth <= 103; nth++) await runtime.run(quiet, `n${nth}`, { session })
+  expect(seen[101]).toEqual(Array.from({ length: 100 }, (_, i) => `n${i + 2}`))
+  expect(seen[102]).toEqual(Array.from({ length: 100 }, (_, i) => `n${i + 3}`))
 })

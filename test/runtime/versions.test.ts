@@ -26,7 +26,7 @@ async function upgraded(options: Pick<RuntimeOptions, 'agents' | 'earlier' | 'on
   const second = await createRuntime({ store, ...options, strict: true })
   const [question] = await second.questions()
   await second.answer({ interruptId: question!.id, value: 'yes' })
-  return { second, run: second.handle('r') }
+  return { second, run: second.handle('r'), store }
 }
 
 test('K4: with its version still registered, a run ends by the code that it began with', async () => {
@@ -39,7 +39,8 @@ test('K4: without it, the run moves to the newest version and says so', async ()
   const { second, run } = await upgraded({ agents: [asker('2')] })
   expect(await run.outcome()).toMatchObject({ output: 'ended by version 2' })
   const moved = []
-  for await (const { event } of run.events()) if (event.type === 'agent.moved') moved.push([event.from.split('+')[0], event.to.split('+')[0]])
+  for await (const { event } of run.events())
+    if (event.type === 'agent.moved') moved.push([event.from.split('+')[0], event.to.split('+')[0]])
   expect(moved).toEqual([['1', '2']])
   await second.close()
 })
@@ -58,4 +59,27 @@ test('K4: asked to park instead, it waits until its version is back', async () =
   await run.cancel('no longer needed')
   expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
   await second.close()
+})
+
+test('K4: asked to park, a process without the version leaves the run to the one that has it', async () => {
+  const store = join(mkdtempSync(join(tmpdir(), 'reeve-versions-')), 'reeve.db')
+  const options = { store, onMissingVersion: 'park', strict: true } as const
+  const old = await createRuntime({ ...options, agents: [asker('1')] })
+  const run = await old.start('asker', 'begin', { runId: 'r' })
+  await expect.poll(() => old.questions()).toHaveLength(1)
+  const deployed = await createRuntime({ ...options, agents: [asker('2')] })
+  await deployed.answer({ interruptId: (await deployed.questions())[0]!.id, value: 'yes' })
+  expect(await run.outcome()).toMatchObject({ output: 'ended by version 1' })
+  expect(await deployed.handle('r').view()).toMatchObject({ status: 'completed' })
+  await old.close()
+  await deployed.close()
+})
+
+test('K4: a run that is stuck without its version goes on in the first process that has it, whether it came before or after', async () => {
+  const { second, run, store } = await upgraded({ agents: [asker('2')], onMissingVersion: 'park' })
+  await expect.poll(async () => (await second.runs())[0]?.status).toBe('stuck')
+  const third = await createRuntime({ store, agents: [asker('1')], onMissingVersion: 'park', strict: true })
+  expect(await run.outcome()).toMatchObject({ output: 'ended by version 1' })
+  await second.close()
+  await third.close()
 })

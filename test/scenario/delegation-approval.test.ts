@@ -4,7 +4,8 @@ import { agent, tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
-import { calls, delegates, eventsOf, fastClock, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
+import { manualClock } from '../../src/testing/index.ts'
+import { calls, delegates, eventsOf, fastClock, pause, runtimeOf, scripted, store, told, waiting, type Scripted } from './team.ts'
 
 /** A team of three levels whose lowest worker has a tool that needs an approval. */
 function bank(options: { readonly low?: Scripted; readonly lead?: Scripted } = {}) {
@@ -20,7 +21,7 @@ function bank(options: { readonly low?: Scripted; readonly lead?: Scripted } = {
   const mid = scripted(delegates(['clerk', 'pay 10', 'c2']), 'mid is done')
   const clerk = agent({ name: 'clerk', description: 'Pays.', model: low, tools: [pay] })
   const middle = supervisor({ name: 'mid', description: 'Leads the clerk.', model: mid, workers: [clerk] })
-  const boss = supervisor({ name: 'boss', model: lead, workers: [middle] })
+  const boss = supervisor({ name: 'boss', description: 'Leads mid.', model: lead, workers: [middle] })
   return { boss, paid, low, mid, lead, prompts: () => [lead, mid, low].map((model) => model.prompts.length) }
 }
 
@@ -330,5 +331,76 @@ describe('who may approve', () => {
     const [approval] = (await run.view()).approvals
     expect(approval).toMatchObject({ resolution: 'timed-out-rejected', open: false })
     expect(approval!.until! - approval!.askedAt).toBeGreaterThanOrEqual(30 * 60_000 - 1_000)
+  })
+  test('team C81: a decision at exactly the deadline counts', async () => {
+    const { boss, paid } = bank()
+    const clock = manualClock()
+    const runtime = await runtimeOf([boss], { clock })
+    const run = await runtime.start(boss, 'go')
+    const approval = await only(run)
+    clock.advance(approval.until! - clock.now())
+    await pause(30) // whatever the clock has to say at the deadline is said before the human speaks
+    await run.decide({ approvalId: approval.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(paid).toEqual([{ amount: 10 }])
+    expect((await run.view()).approvals).toMatchObject([{ resolution: 'approved', approver: 'ann' }])
+  })
+  test.each(['driven', 'not driven'])('team C81: 1 ms later it is timed out, and the decision is refused: %s', async (how) => {
+    const { boss, paid } = bank()
+    const clock = manualClock()
+    const first = await runtimeOf([boss], { clock, store: store() })
+    const run = await first.start(boss, 'go', { runId: 'r' })
+    const approval = await only(run)
+    if (how === 'not driven') await first.close()
+    const runtime = how === 'driven' ? first : await runtimeOf([boss], { clock, store: store(), drive: false })
+    clock.advance(approval.until! - clock.now() + 1)
+    const decided = runtime.decide({ approvalId: approval.id, decision: 'approve', approver: 'ann' })
+    await expect(decided).rejects.toMatchObject({ code: 'approval.expired' })
+    const last = how === 'driven' ? runtime : await runtimeOf([boss], { clock, store: store() })
+    expect(await last.handle('r').outcome()).toMatchObject({ output: 'final' })
+    expect(paid).toEqual([])
+    expect((await last.handle('r').view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected' }])
+  })
+  test('team C81: a deadline of no time at all has passed at once', async () => {
+    const act = tool({ name: 'act', approval: { timeoutMs: 0 }, execute: () => 'acted' })
+    const model = scripted(calls(['act', {}]), 'final')
+    const root = agent({ name: 'root', model, tools: [act] })
+    expect(await (await runtimeOf([root], { clock: manualClock() })).run(root, 'go')).toMatchObject({ output: 'final' })
+    expect(told(model.prompts[1])).toEqual(['[not done: nobody approved this call of "act" in time]'])
+  })
+  test('team C85: while a worker waits for a human it holds no permit, also if it is somebody below it who asks', async () => {
+    const { boss: bankOf } = bank()
+    const payer = scripted(calls(['pay', { amount: 1 }]), 'first is paid')
+    const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
+    let [now, most] = [0, 0]
+    const busy = (name: string) =>
+      agent({
+        name,
+        description: name,
+        model: scripted(async () => {
+          most = Math.max(most, ++now)
+          await pause(5)
+          now--
+          return `${name} is done`
+        }),
+      })
+    const lead = scripted(delegates(['payer', 'a'], ['boss', 'b'], ['w1', 'c'], ['w2', 'd']), 'all done')
+    const top = supervisor({
+      name: 'top',
+      model: lead,
+      concurrency: 1,
+      workers: [agent({ name: 'payer', description: 'Pays.', model: payer, tools: [pay] }), bankOf, busy('w1'), busy('w2')],
+    })
+    const runtime = await runtimeOf([top], { store: store() })
+    const run = await runtime.start(top, 'go', { runId: 'r' })
+    await expect.poll(async () => (await run.view()).activations.filter(({ outcome }) => outcome?.status === 'completed').length).toBe(2)
+    expect(most).toBe(1)
+    const { waiting: open } = await waiting(run)
+    expect(open.map(({ path }) => path.join('>')).sort()).toEqual(['top>boss>mid>clerk', 'top>payer'])
+    await runtime.close()
+    const again = (await runtimeOf([top], { store: store() })).handle('r')
+    for (const { id } of open) await again.decide({ approvalId: id, decision: 'approve' })
+    expect(await again.outcome()).toMatchObject({ output: 'all done' })
+    expect(told(lead.prompts.at(-1))).toEqual(['first is paid', 'final', 'w1 is done', 'w2 is done'])
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told } from './team.ts'
+import { calls, delegates, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
 
 const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
 
@@ -222,6 +222,38 @@ describe('delegating', () => {
 })
 
 describe('what crosses', () => {
+  test('delegations that are approved out of order stand in the order of their calls', async () => {
+    const third = scripted('three')
+    const lead = scripted(
+      delegates(['w1', 'a', 'c1'], ['w2', 'b', 'c2']),
+      delegates(['w3', 'c', 'c3']),
+      calls(['forward_message', { delegation: 'd1' }]),
+    )
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      delegation: { context: 'answers' },
+      workers: [worker('w1', scripted('one')), worker('w2', scripted('two')), worker('w3', third)],
+    })
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'please', { permissions: { approval: ['delegate'] } })
+    const { waiting: open } = await waiting(run)
+    await run.decide({ approvalId: open[1]!.id, decision: 'approve' })
+    await expect
+      .poll(async () => (await run.view()).activations.some(({ path, outcome }) => path.at(-1) === 'w2' && outcome?.status === 'completed'))
+      .toBe(true)
+    await run.decide({ approvalId: open[0]!.id, decision: 'approve' })
+    await expect.poll(async () => (await runtime.approvals()).map(({ input }) => (input as { worker: string }).worker)).toEqual(['w3'])
+    await run.decide({ approvalId: (await runtime.approvals())[0]!.id, decision: 'approve' })
+    expect(await run.outcome()).toMatchObject({ output: 'one' })
+    expect(third.prompts[0]!.map(({ content }) => content)).toEqual([
+      'please',
+      'For context: [w1] said: one',
+      'For context: [w2] said: two',
+      'c',
+    ])
+  })
+
   const setting = (context?: 'brief' | 'answers' | 'conversation') => {
     const w1 = scripted('first answer', 'second answer')
     const note = tool({ name: 'note', execute: () => 'tool-secret' })

@@ -142,6 +142,8 @@ describe('pause', () => {
     expect(await run.outcome()).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])).toEqual(['done'])
     expect([attempts, aborts]).toEqual([2, 1])
+    const said = (await eventsOf(run)).filter((event) => event.type === 'run.pausing')
+    expect(said).toMatchObject([{ at: 'after-model' }, { at: 'now', escalated: true }])
   })
 
   test('collaboration 114: an interrupt and a pause at the same moment: one end, and the interrupt is still asked after resume', async () => {
@@ -207,16 +209,18 @@ describe('pause', () => {
     expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual(['run.pausing', 'run.paused', 'run.resumed'])
   })
 
-  test('team C65: resume of a run that is not paused is recorded nowhere', async () => {
+  test('team C65: resume of a run that is not paused changes nothing, and is reported', async () => {
     const [begun, end] = [gate(), gate()]
     const root = agent({ name: 'root', model: scripted(async () => (begun.open(), await end.passed, 'done')) })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
     await begun.passed
-    await run.resume()
+    await run.resume('ann')
     end.open()
     expect(await run.outcome()).toMatchObject({ output: 'done' })
-    expect(typesOf(await eventsOf(run), 'run.pausing', 'run.paused', 'run.resumed')).toEqual([])
+    const events = await eventsOf(run)
+    expect(typesOf(events, 'run.pausing', 'run.paused', 'run.resumed')).toEqual([])
+    expect(events.filter((event) => event.type === 'control.ignored')).toEqual([{ type: 'control.ignored', command: 'resume', by: 'ann' }])
   })
 
   test('team C66: workers that queue for a permit do not begin during a pause', async () => {

@@ -24,6 +24,8 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     }
     for (const { id: interrupt, question, open } of view.interrupts)
       if (open) terminal.line(`asks (${interrupt}): ${JSON.stringify(question)}`)
+    for (const { run, reason } of await runtime.runs({ status: ['stuck'] }))
+      if (run === view.run && reason !== undefined) terminal.line(`stuck: ${reason}`)
     for (const { kind, address } of view.doubts) terminal.line(`${kind}: ${address}`)
     if (view.pause !== undefined) terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${view.pause.reason}`}`)
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))

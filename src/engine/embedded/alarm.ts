@@ -23,10 +23,12 @@ export class Alarm {
     if (at === undefined || at >= this.#at || this.#desk.registry === undefined || this.#desk.dead) return
     this.#callOff?.()
     this.#at = at
-    this.#callOff = this.#desk.clock.timer(at, () => {
-      this.#at = Infinity
-      this.#ring().catch(() => this.arm(this.#desk.clock.now() + againMs))
-    })
+    this.#callOff = this.#desk.clock.timer(at, () => this.#rings())
+  }
+
+  #rings(): void {
+    this.#at = Infinity
+    this.#ring().catch(() => this.arm(this.#desk.clock.now() + againMs))
   }
 
   async #ring(): Promise<void> {
@@ -37,8 +39,17 @@ export class Alarm {
         this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: deadlineBody(address) }),
       ),
     )
-    // A timer may fire a millisecond early: then nothing was due, and the same moment is armed again.
-    if (!this.#desk.dead) this.arm(this.#desk.reader.nextDeadline())
+    if (this.#desk.dead) return
+    // A timer may fire a millisecond early, and a question is due only when its deadline has passed: then the next moment is armed.
+    const next = this.#desk.reader.nextDeadline()
+    this.arm(next === undefined ? undefined : Math.max(next, this.#desk.clock.now() + 1))
+  }
+
+  /** Rings if its time has come and its timer has not: timers may stand still while a machine sleeps. */
+  look(now: number): void {
+    if (this.#at > now) return
+    this.#callOff?.()
+    this.#rings()
   }
 
   stop(): void {

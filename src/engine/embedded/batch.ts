@@ -5,7 +5,7 @@
  * Holds: K2 (epochs are checked inside the transaction; unique keys name the winner of a post).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
 import type { PostResult } from '../port.ts'
 
 export interface NewRun {
@@ -35,10 +35,12 @@ export interface NewRow {
   readonly key: string
   readonly kinds: readonly string[] | undefined
   readonly body: string
-  /** When it was posted: an answer at or after the deadline has lost against it. */
+  /** When it was posted: an answer after the deadline has lost against it; one at the deadline counts. */
   readonly at: number
   /** A message's sender, who hears of it if nobody takes it. */
   readonly refusalTo?: ActivationId
+  /** The run that sends it: its word counts only while it is this process's own. */
+  readonly from?: RunId
 }
 export interface NewQuestion {
   readonly id: string
@@ -57,6 +59,8 @@ export interface ValueWrite {
   readonly body: string
   /** Written once under this key. */
   readonly once: string
+  /** The run that writes it: its word counts only while it is this process's own. */
+  readonly from: RunId
   readonly event: string
   readonly at: number
 }
@@ -66,7 +70,8 @@ interface Asked {
   readonly kind: string
   readonly until: number | null
 }
-export type ValueResult = { readonly status: 'written' | 'moved' } | { readonly status: 'repeated'; readonly body: string }
+/** `lost`: the run that wrote is somebody else's now. `repeated`: it has written before, and what it wrote stands there in the stream's log. */
+export type ValueResult = { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
 
 /** Everything of one commit. */
 export interface Batch {
@@ -141,6 +146,8 @@ export class BatchWriter {
   /** Grows whenever somebody else has written; a run is checked again before the first write after that. */
   #generation = 0
   readonly #checked = new Map<RunId, number>()
+  /** How long the disk took for the last commit, in milliseconds. */
+  commitMs = 0
   /** Whether other connections can reach this database at all. */
   readonly #shared: boolean
 
@@ -164,8 +171,14 @@ export class BatchWriter {
     const now = this.#dataVersion()
     const moved = now !== this.#version
     this.#version = now
-    if (moved) this.#generation++
+    if (moved) this.forget()
     return moved
+  }
+
+  /** Somebody else has written, or a run was removed: a run may be another's by now, and an activation may have gone and come again under a new number. */
+  forget(): void {
+    this.#generation++
+    this.#nums.clear()
   }
 
   /** Writes everything or nothing. Throws what SQLite throws, after rolling back. */
@@ -178,10 +191,15 @@ export class BatchWriter {
       const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
       const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
       this.#writeLog(batch, keep)
-      const posts = batch.rows.map((row) => this.#post(row))
-      const values = batch.values.map((write) => this.#writeValue(write))
+      // Before the posts: what this commit withdraws is not answered by it.
+      this.#writeQuestions(batch, keep)
+      const speaks = (from: RunId): boolean => keep(from) && batch.epochs.has(from)
+      const posts = batch.rows.map((row) => (row.from === undefined || speaks(row.from) ? this.#post(row) : 'lost'))
+      const values = batch.values.map((write): ValueResult => (speaks(write.from) ? this.#writeValue(write) : { status: 'lost' }))
       this.#writeIndexes(batch, keep)
+      const begun = stopwatch()
       this.#sql.commit.run()
+      this.commitMs = stopwatch() - begun
       return { moved, fenced, existed, posts, values }
     } catch (thrown) {
       this.#nums.clear()
@@ -259,44 +277,56 @@ export class BatchWriter {
       return s.row.run(row.act, row.key, row.body).changes === 1 ? 'accepted' : 'lost'
     }
     if (row.target === 'activation') {
-      const last = s.lastEvent.get(row.act) as { body: string } | undefined
-      const reason = last === undefined ? 'unknown' : last.body.startsWith('{"type":"activation.settled"') ? 'closed' : undefined
+      const over = this.#isOver(row.act)
+      const reason = over === undefined ? 'unknown' : over ? 'closed' : undefined
       if (reason === undefined) s.row.run(row.act, row.key, row.body)
       // The refusal is in the sender's inbox in the same transaction: a crash does not lose it.
-      else if (row.refusalTo !== undefined)
+      else if (row.refusalTo !== undefined && !this.#isOver(row.refusalTo))
         s.row.run(row.refusalTo, `refused:${row.key}`, JSON.stringify({ type: 'refused', id: row.key, reason }))
       return reason ?? 'accepted'
     }
     const asked = (s.questions.all(row.act, row.key) as unknown as Asked[]).find((q) => row.kinds?.includes(q.kind) ?? true)
     if (asked === undefined) {
-      if (s.rowExists.get(row.act, row.key) !== undefined) return 'lost'
+      if (s.rowExists.get(row.act, askKey + row.key) !== undefined) return 'lost'
       return s.num.get(row.act) === undefined ? 'unknown' : 'closed'
     }
-    const late = asked.until !== null && asked.until <= row.at
-    if (s.row.run(row.act, asked.key, late ? deadlineBody(row.key) : row.body).changes === 0) return 'lost'
+    const late = asked.until !== null && asked.until < row.at
+    const first = s.row.run(row.act, asked.key, late ? deadlineBody(row.key) : row.body).changes === 1
+    // In any case: a deadline that stayed behind would ring for ever.
     s.answered.run(asked.id)
+    if (!first) return 'lost'
     return late && row.kinds !== undefined ? 'lost' : 'accepted'
+  }
+
+  /** Whether an activation's last word is in its log; undefined if there is no such activation. */
+  #isOver(act: ActivationId): boolean | undefined {
+    const last = this.#sql.lastEvent.get(act) as { body: string } | undefined
+    return last?.body.startsWith('{"type":"activation.settled"')
   }
 
   #writeValue(write: ValueWrite): ValueResult {
     const s = this.#sql
-    const done = s.rowBody.get(write.stream, write.once) as { body: string } | undefined
-    if (done !== undefined) return { status: 'repeated', body: done.body }
+    const done = s.done.get(write.from, write.stream, write.once) as { seq: number } | undefined
+    if (done !== undefined) return { status: 'repeated', seq: done.seq }
     const now = (s.valueVersion.get(write.stream, write.key) as { version: number } | undefined)?.version ?? 0
     if (now !== write.expected) return { status: 'moved' }
     s.value.run(write.stream, write.key, now + 1, write.body)
-    s.doneRow.run(write.stream, write.once, write.body)
     const num = this.#num(write.stream as ActivationId)
     const seq = Number((s.nextSeq.get(num) as { seq: number | null }).seq ?? -1) + 1
     s.log.run(num, seq, write.at, write.event, null)
+    s.newDone.run(write.from, write.stream, write.once, seq)
     return { status: 'written' }
   }
 
-  #writeIndexes(batch: Batch, keep: (run: RunId) => boolean): void {
+  #writeQuestions(batch: Batch, keep: (run: RunId) => boolean): void {
     const s = this.#sql
     for (const q of batch.questions) if (keep(runOf(q.act))) s.question.run(q.id, q.act, q.address, q.key, q.kind, q.until, q.at, q.body)
     for (const c of batch.closed) if (keep(runOf(c.act))) s.closeQuestion.run(c.act, c.address)
     for (const act of batch.closedActs) if (keep(runOf(act))) s.closeQuestions.run(act)
+  }
+
+  #writeIndexes(batch: Batch, keep: (run: RunId) => boolean): void {
+    const s = this.#sql
     for (const t of batch.taken) if (keep(runOf(t.act))) s.take.run(t.act, t.key)
     for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, a.body)
     for (const c of batch.control) if (keep(c.run)) s.control.run(c.state, c.run)
@@ -310,19 +340,25 @@ export class BatchWriter {
       if (!keep(e.run)) continue
       const root = rootActivation(e.run)
       s.end.run(e.status, e.at, e.run)
+      // nobody will go on with it and ask again
+      s.forgetDone.run(e.run)
       if (s.anyQuestion.get(root, `${root}>`, `${root}?`) !== undefined) s.closeRun.run(root, `${root}>`, `${root}?`)
       s.takeAll.run(root, `${root}>`, `${root}?`)
     }
   }
 }
 
-/** Under which key a question about a divergence at an address is answered. */
+/** Under which keys questions are answered: prefixed by their kind, since an address can be any text and messages come under keys of their own. */
+export const askKey = 'ask:'
+export const doubtKey = 'doubt:'
 export const divergedKey = '!diverged:'
 /** What the clock answers. */
 export const deadlineBody = (address: string): string => JSON.stringify({ type: 'deadline', address })
+/** From whom rows come whose run was dropped before the commit: they are not written. */
+export const nobody = '' as RunId
 
 const none: ReadonlySet<RunId> = new Set()
-const mine = '(act = ? OR (act > ? AND act < ?))'
+const mine = '(act = ? OR (act >= ? AND act < ?))'
 const statements = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
@@ -339,9 +375,10 @@ const statements = {
   runEnded: 'SELECT ended FROM run WHERE id = ?',
   lastEvent: 'SELECT body FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq DESC LIMIT 1',
   row: 'INSERT OR IGNORE INTO inbox(act, key, body) VALUES(?, ?, ?)',
-  doneRow: 'INSERT INTO inbox(act, key, body, taken) VALUES(?, ?, ?, 1)',
+  done: 'SELECT seq FROM done WHERE run = ? AND stream = ? AND once = ?',
+  newDone: 'INSERT INTO done VALUES(?, ?, ?, ?)',
+  forgetDone: 'DELETE FROM done WHERE run = ?',
   rowExists: 'SELECT 1 FROM inbox WHERE act = ? AND key = ?',
-  rowBody: 'SELECT body FROM inbox WHERE act = ? AND key = ?',
   questions: 'SELECT id, key, kind, until FROM question WHERE act = ? AND address = ?',
   answered: 'UPDATE question SET until = NULL WHERE id = ?',
   question: 'INSERT OR IGNORE INTO question VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
@@ -355,7 +392,7 @@ const statements = {
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',
   park: 'UPDATE run SET parked = 1, owner = NULL WHERE id = ?',
-  end: 'UPDATE run SET status = ?, ended = ?, owner = NULL, control = NULL WHERE id = ?',
+  end: 'UPDATE run SET status = ?, ended = ?, end_position = (SELECT max(position) FROM log), owner = NULL, control = NULL WHERE id = ?',
   valueVersion: 'SELECT version FROM value WHERE stream = ? AND key = ?',
   value: 'INSERT INTO value VALUES(?, ?, ?, ?) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body',
 } as const

@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 /** Entries below this many characters are stored as they are. */
 const entryLimit = 16_384
 /** Strings below this many characters stay in their entry. */
-const stringLimit = 4_096
+const stringLimit = 1_024
 const mark = '$reeve.blob'
 
 /** An entry without its long strings, and those strings (as JSON) by their SHA-256. Undefined if the entry is small. */
@@ -22,9 +22,8 @@ export function pack(text: string): { readonly body: string; readonly blobs: Rea
   }
   const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
     if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
-    // Somebody's own object with our mark is put aside whole, so that it comes back as it was.
-    if (typeof value === 'object' && value !== null && mark in value && !blobs.has(String((value as Record<string, unknown>)[mark])))
-      return aside(JSON.stringify(value))
+    // Somebody's own object with our mark is put aside whole, so that it comes back as it was. Ours are not seen here: what is returned is not asked about.
+    if (typeof value === 'object' && value !== null && mark in value) return aside(JSON.stringify(value))
     return value
   })
   return blobs.size === 0 ? undefined : { body, blobs }

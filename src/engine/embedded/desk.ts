@@ -26,6 +26,7 @@ export interface DeskOptions {
   readonly clock: Clock
   readonly strict: boolean
   readonly parkAfterMs: number
+  readonly undoWithinMs: number | undefined
   /** Takes secrets out of the stored form of anything. */
   readonly redact: (text: string) => string
   readonly warn: (code: string, message: string) => void
@@ -49,6 +50,7 @@ export interface Desk {
   readonly residents: {
     load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined
     unreadable(run: Run, thrown: unknown): void
+    lacks(id: RunId): void
   }
   /** Runs in memory. */
   readonly runs: Map<RunId, Run>

@@ -85,7 +85,7 @@ export class Driver implements Desk {
     this.keeper = new Keeper(this)
     this.residents = new Residents(this)
     this.alarm = new Alarm(this)
-    this.effects = new Effects(this.keeper)
+    this.effects = new Effects(this.keeper.outlet)
     this.#seen = reader.lastInboxPosition()
   }
 
@@ -187,6 +187,7 @@ export class Driver implements Desk {
   #lose(run: RunId): void {
     this.residents.drop(run)
     this.effects.forgetRun(run)
+    this.onChange(new Set([run]))
   }
 
   #prepare(): void {
@@ -198,9 +199,10 @@ export class Driver implements Desk {
         for (const key of activation.taken) this.batch.taken.push({ act: activation.id, key })
         activation.taken = []
       }
-      for (const account of run.accounts.values())
-        if (account.dirty) this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
-      this.keeper.notePaused(run)
+      for (const account of run.dirty.splice(0))
+        this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
+      // A closing engine's memory is void: the next process notes it.
+      if (!this.closing) this.keeper.outlet.notePaused(run)
       if (this.#mayPark(run)) this.#park(run)
     }
   }
@@ -249,9 +251,8 @@ export class Driver implements Desk {
       if (this.writer.mode === 'thread' && this.reader.unreadOf(run).length > 0) this.residents.tryWake(run)
     }
     for (const { run } of batch.ended) {
-      this.residents.drop(run)
       const end = this.ends.get(run)
-      this.ends.delete(run)
+      this.residents.drop(run)
       if (end !== undefined) this.onEnd(run, end)
     }
     for (const id of touched) {
@@ -261,9 +262,10 @@ export class Driver implements Desk {
         this.residents.tryWake(id)
       }
     }
-    if (result.moved || batch.rows.length > 0) this.storeChanged()
-    for (const question of batch.questions) if (question.until !== null) this.alarm.arm(question.until)
-    this.onChange(touched)
+    if (result.moved) this.storeChanged()
+    else if (batch.rows.length > 0) this.#receive()
+    for (const question of batch.questions) if (question.until !== null) this.alarm.arm(question.kind === 'timer' ? question.until : question.until + 1)
+    if (!result.moved) this.onChange(touched)
     if (batch.ended.length + batch.parked.length > 0) this.residents.adoptOrphans()
   }
 
@@ -307,9 +309,9 @@ export class Driver implements Desk {
     if (this.#blind || (!this.lease.fresh && !this.#lookAgain())) return
     for (const op of this.#sealed.splice(0)) {
       if (op.owner.discarded) continue
-      if (op.owner.replaying) this.outbox.push(op)
+      if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
       else if (this.#crash('release')) return
-      else this.keeper.release(op)
+      else this.keeper.outlet.release(op)
     }
   }
 
@@ -339,6 +341,8 @@ export class Driver implements Desk {
 
   writeValue(write: ValueWrite): Promise<ValueResult> {
     return new Promise((resolve, reject) => {
+      const run = this.runs.get(write.from)
+      if (run !== undefined) this.batch.epochs.set(run.id, run.epoch)
       this.batch.values.push(write)
       this.#values.push({ resolve, reject })
       this.schedule()
@@ -359,6 +363,11 @@ export class Driver implements Desk {
 
   /** Somebody has written: there may be mail, and there may be news for those who wait. */
   storeChanged(): void {
+    this.#receive()
+    this.onChange('all')
+  }
+
+  #receive(): void {
     for (const row of this.reader.unread(this.#seen)) {
       this.#seen = row.position
       const run = this.runs.get(runOf(row.act))
@@ -369,7 +378,6 @@ export class Driver implements Desk {
         }
       } else if (this.registry !== undefined) this.residents.tryWake(runOf(row.act))
     }
-    this.onChange('all')
   }
 
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
@@ -378,6 +386,7 @@ export class Driver implements Desk {
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
     await this.effects.drain()
     if (this.dead) return
+    this.keeper.outlet.noteUnreleased([...this.#sealed, ...this.outbox])
     // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would not be let out.
     for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordAndLeave()
     await this.#commit()

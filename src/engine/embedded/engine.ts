@@ -19,6 +19,7 @@ import {
 } from '../../core/index.ts'
 import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
+import { mustBeJson } from '../scope.ts'
 import type { Engine, LivePart, Post, PostResult, Question, RunEnd, RunFilter, RunSummary, StartRun } from '../port.ts'
 import { pack } from './blobs.ts'
 import type { CrashPoint } from './desk.ts'
@@ -44,6 +45,8 @@ export interface EmbeddedOptions {
   readonly leaseMs?: number
   /** A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for people leaves at once. */
   readonly parkAfterMs?: number
+  /** How long one compensation (`onCancel`) may work before it is given up and the next one runs. Milliseconds, default 60,000. */
+  readonly undoWithinMs?: number
   /** How often other processes' changes are looked for. Milliseconds, default 20. */
   readonly pollMs?: number
   /** How long to wait for another process's lock on the file. Milliseconds, default 5,000. */
@@ -69,6 +72,10 @@ function textRedactor(rules: Redaction | undefined): (text: string) => string {
 export function createEmbeddedEngine(options: EmbeddedOptions): EmbeddedEngine {
   return new EmbeddedEngine(options)
 }
+
+/** How often runs are looked for that are older than the retention, and how many are removed before other work has its turn. */
+const forgetEveryMs = 60_000
+const forgetAtOnce = 100
 
 export class EmbeddedEngine implements Engine {
   readonly driver: Driver
@@ -100,6 +107,7 @@ export class EmbeddedEngine implements Engine {
         strict: options.strict ?? false,
         redact: textRedactor(options.redact),
         parkAfterMs: options.parkAfterMs ?? 1_000,
+        undoWithinMs: options.undoWithinMs,
         warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
         crash: options.crash,
       },
@@ -107,7 +115,7 @@ export class EmbeddedEngine implements Engine {
       this.#writer,
       this.#lease,
     )
-    this.#news = new News(this.#reader, (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()))
+    this.#news = new News(this.#reader, (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()), (run) => this.#starting.has(run) || this.driver.runs.has(run))
     this.driver.onChange = (runs) => this.#news.changed(runs, this.driver.runs)
     this.driver.onEnd = (run, end) => this.#news.ended(run, end)
     this.driver.onPart = (run, part) => this.#news.part(run, part)
@@ -138,6 +146,7 @@ export class EmbeddedEngine implements Engine {
   /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
   #sweep(): void {
     for (const run of new Set(this.#reader.unread(0).map((row) => runOf(row.act)))) this.driver.residents.tryWake(run)
+    this.driver.residents.adoptStuck()
     this.driver.residents.adoptOrphans()
     this.driver.alarm.arm(this.#reader.nextDeadline())
   }
@@ -146,6 +155,7 @@ export class EmbeddedEngine implements Engine {
     this.#open()
     const { run: id } = request
     if (this.#starting.has(id) || this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
+    mustBeJson(request.input, `the input of run ${id}`)
     const caller = request.caller ?? {}
     const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
     const row = {
@@ -168,7 +178,8 @@ export class EmbeddedEngine implements Engine {
         caller: request.caller,
       })
     } else this.#writeBirth(request)
-    if (driving && !this.#lease.fresh) this.#lease.beat()
+    // Whoever has had nothing to do is near the end of its lease.
+    if (driving && this.#lease.tired) this.#lease.beat()
     this.driver.schedule()
     const durable = this.driver.durable(id)
     this.#starting.set(id, durable)
@@ -203,7 +214,7 @@ export class EmbeddedEngine implements Engine {
     const same =
       event?.type === 'activation.started' &&
       event.agent === request.agent &&
-      canonical(event.input) === canonical(JSON.parse(JSON.stringify(request.input)) as typeof request.input)
+      canonical(event.input) === canonical(JSON.parse(this.driver.options.redact(JSON.stringify(request.input))) as typeof request.input)
     if (!same) {
       throw new ReeveError('run.conflict', `run ${request.run} exists already, with another agent or input`, {
         hint: 'Use a new run id, or the handle of the existing run.',
@@ -295,7 +306,7 @@ export class EmbeddedEngine implements Engine {
         this.#lastCare = now
         this.#care()
       }
-      if (this.#options.retentionMs !== undefined && now - this.#lastRetention > 60_000) {
+      if (this.#options.retentionMs !== undefined && now - this.#lastRetention > forgetEveryMs) {
         this.#lastRetention = now
         this.#forgetOld(now - this.#options.retentionMs)
       }
@@ -307,6 +318,7 @@ export class EmbeddedEngine implements Engine {
 
   #care(): void {
     this.driver.parkQuiet()
+    this.driver.alarm.look(this.#clock.now())
     if (this.#options.file === ':memory:') return
     if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
     const now = this.#clock.now()
@@ -316,8 +328,18 @@ export class EmbeddedEngine implements Engine {
   }
 
   #forgetOld(before: number): void {
-    for (const summary of this.#reader.summaries())
-      if (summary.endedAt !== undefined && summary.endedAt < before) removeRun(this.#reader.db, summary.run)
+    const old = this.#reader.endedBefore(before, forgetAtOnce)
+    for (const run of old) this.#remove(run)
+    // There may be more: the next ones follow soon, and other work has its turn in between.
+    if (old.length === forgetAtOnce) this.#lastRetention -= forgetEveryMs - 100
+  }
+
+  #remove(run: RunId): void {
+    const end = this.#reader.end(run)
+    removeRun(this.#reader.db, run)
+    this.#writer.forget()
+    // Whoever waits in this process may not have seen yet that it has ended elsewhere.
+    if (end !== undefined) this.#news.ended(run, end)
   }
 
   remove(run: RunId): Promise<void> {
@@ -326,7 +348,7 @@ export class EmbeddedEngine implements Engine {
       if (row === undefined)
         throw new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' })
       if (row.ended === null) throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
-      removeRun(this.#reader.db, run)
+      this.#remove(run)
     })
   }
 

@@ -1,8 +1,8 @@
 /**
- * The keeper: answers what activations and effects ask of their engine, by adding to the batch of the next commit.
+ * The keeper: answers what activations ask of their engine, by adding to the batch of the next commit.
  *
- * Owns: turning verbs into entries, rows, questions and accounts; pause as "do not empty this run's outbox".
- * Does not own: when a batch is committed (driver.ts).
+ * Owns: turning verbs into entries, rows, questions and accounts.
+ * Does not own: when a batch is committed (driver.ts), effects on their way out and back (outlet.ts).
  * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they occur).
  */
 import {
@@ -18,25 +18,28 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import { encode, type AskOpened, type Caller, type Charge, type JournalEvent, type StepSettled } from '../../journal/index.ts'
+import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
-import { Effects, encodeEnd, type EffectsHost } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
 import { pack } from './blobs.ts'
 import type { Desk, Keeping } from './desk.ts'
-import { accountsOf, enter, leave, reserve, settle } from './ledger.ts'
+import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
+import { notRegistered } from './reader.ts'
+import { Outlet } from './outlet.ts'
 import type { Run } from './run.ts'
 import { readValue, updateValue } from './values.ts'
 
-export class Keeper implements Keeping, EffectsHost {
+export class Keeper implements Keeping {
+  readonly outlet: Outlet
   readonly #desk: Desk
   #warned = new Set<string>()
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.outlet = new Outlet(desk)
   }
 
   get clock(): Clock {
@@ -44,6 +47,9 @@ export class Keeper implements Keeping, EffectsHost {
   }
   get strict(): boolean {
     return this.#desk.options.strict
+  }
+  get undoWithinMs(): number | undefined {
+    return this.#desk.options.undoWithinMs
   }
   now(): number {
     return this.#desk.clock.now()
@@ -92,16 +98,20 @@ export class Keeper implements Keeping, EffectsHost {
     }
     const missing =
       newest === undefined
-        ? `the agent "${activation.birth.agent}" is not registered`
-        : `version ${activation.version} of "${activation.birth.agent}" is not registered`
+        ? `the agent "${activation.birth.agent}" ${notRegistered}`
+        : `version ${activation.version} of "${activation.birth.agent}" ${notRegistered}`
     activation.stuck = missing
     this.#stick(activation, missing)
+    const run = this.#run(activation.id)
+    if (run !== undefined) run.lacksCode = true
+    this.#desk.residents.lacks(runOf(activation.id))
     return undefined
   }
 
   /** Whatever it was stuck at does not matter any more. */
   unstick(run: Run): void {
     run.stuck = undefined
+    run.lacksCode = false
     this.#desk.batch.stuck.push({ run: run.id, reason: null })
   }
 
@@ -131,90 +141,13 @@ export class Keeper implements Keeping, EffectsHost {
   // ---- effects ---------------------------------------------------------------------------------------------------------------------
 
   letOut(op: Operation): void {
-    const run = this.#run(op.owner.id)
-    if (run === undefined) return
-    run.out.add(op)
-    enter(this.#desk, op.owner)
-    this.#desk.outbox.push(op)
-    this.#desk.schedule()
+    this.outlet.letOut(op)
   }
-
   inFlight(op: Operation): boolean {
     return this.#desk.effects.has(op)
   }
-
-  /** The log it depends on is durable. Pause and stop are looked at once more, then it leaves. */
-  release(op: Operation): void {
-    const run = this.#run(op.owner.id)
-    if (run === undefined || !run.out.has(op)) return
-    if (op.stopped !== undefined && !this.#desk.effects.has(op))
-      this.#arrived(op, { type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason: op.stopped } })
-    else if (run.holds(op)) this.#hold(run, op)
-    else this.#desk.effects.release(op)
-  }
-
-  #hold(run: Run, op: Operation): void {
-    run.out.delete(op)
-    run.held.push(op)
-    leave(this.#desk, op.owner)
-    this.#desk.touch(run)
-    this.#desk.schedule()
-  }
-
   abort(op: Operation): void {
-    const reason = op.stopped ?? 'stopped'
-    const run = this.#run(op.owner.id)
-    if (run === undefined || op.endRecorded) return
-    const held = run.held.indexOf(op)
-    if (held >= 0) run.held.splice(held, 1)
-    if (op.doubt !== undefined) this.closeQuestion(op)
-    if (held >= 0 || op.doubt !== undefined)
-      op.owner.arrive({ type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason } })
-    else this.#desk.effects.abort(op, reason)
-  }
-
-  epochOf(op: Operation): number {
-    return this.#run(op.owner.id)?.epoch ?? 0
-  }
-
-  attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
-    this.append(op.owner, { type: 'step.attempt-failed', address: op.address, attempt, failure: what, delayMs }, this.now())
-  }
-
-  mayRetry(op: Operation): boolean {
-    const run = this.#run(op.owner.id)
-    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#desk.dead && this.#desk.lease.fresh
-  }
-
-  calledBack(op: Operation): void {
-    const run = this.#run(op.owner.id)
-    if (run === undefined || op.owner.discarded) return
-    if (run.holds(op)) this.#hold(run, op)
-    else {
-      this.#desk.outbox.push(op)
-      this.#desk.schedule()
-    }
-  }
-
-  ended(op: Operation, event: StepSettled): void {
-    if (this.#desk.dead) return
-    this.#arrived(op, event)
-  }
-
-  #arrived(op: Operation, event: StepSettled): void {
-    const run = this.#run(op.owner.id)
-    if (run?.out.delete(op) === true) {
-      leave(this.#desk, op.owner)
-      this.#desk.touch(run)
-    }
-    if (op.owner.outcome !== undefined) return this.#desk.effects.forget(Effects.key(op))
-    const end = encodeEnd(event, encode)
-    op.owner.arrive(end.event, end.text)
-    if (run !== undefined) this.#desk.schedule()
-  }
-
-  part(op: Operation, attempt: number, part: Json): void {
-    this.#desk.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, part })
+    this.outlet.abort(op)
   }
 
   // ---- workers ---------------------------------------------------------------------------------------------------------------------
@@ -269,7 +202,7 @@ export class Keeper implements Keeping, EffectsHost {
   ): Activation {
     const at = this.now()
     const { agent, version } = born
-    if (born.limits !== undefined && Object.keys(born.limits).length > 0) run.accounts.set(id, new Account(id, born.limits))
+    if (born.limits !== undefined && Object.keys(born.limits).length > 0) run.addAccount(new Account(id, born.limits))
     const event: JournalEvent = {
       type: 'activation.started',
       agent,
@@ -330,6 +263,8 @@ export class Keeper implements Keeping, EffectsHost {
       run.out.delete(op)
       leave(this.#desk, activation)
     }
+    // what is still to be written of it is in the list of those that changed
+    run.accounts.delete(activation.id)
     if (run.held.length > 0) run.held = run.held.filter((op) => op.owner !== activation)
     if (activation.asked && !recorded) this.#desk.batch.closedActs.push(activation.id)
     if (activation.id === rootActivation(run.id)) {
@@ -377,16 +312,5 @@ export class Keeper implements Keeping, EffectsHost {
   }
   updateValue(activation: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
     return updateValue(this.#desk, this.callerOf(activation.id), activation, key, change, once)
-  }
-
-  // ---- pause -----------------------------------------------------------------------------------------------------------------------
-
-  /** `pausing` has become `paused` as soon as nothing is out. */
-  notePaused(run: Run): void {
-    const root = run.root
-    if (run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
-    run.pause.reached = true
-    this.append(root, { type: 'run.paused' }, this.now())
-    this.#desk.batch.control.push({ run: run.id, state: 'paused' })
   }
 }

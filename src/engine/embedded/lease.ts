@@ -115,7 +115,8 @@ export class Lease {
 
   /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
   claim(run: RunId): number | undefined {
-    if (this.#clock.now() >= this.#until) this.beat()
+    // Not only when the lease is over: whoever has had nothing to do is near its end, and with a run it must not be taken for dead.
+    if (this.tired) this.beat()
     // All rows, not the first: SQLite commits after the last one, and only who asks for it hears that this failed (a full disk).
     const [row] = this.#sql.claim.all(this.id, run, this.id) as { epoch: number }[]
     return row?.epoch

@@ -13,8 +13,14 @@ import type { Run } from './run.ts'
 
 /** The accounts that an activation's charges count on: its own and those of everybody above it. */
 export function accountsOf(run: Run, id: ActivationId): Account[] {
-  if (run.accounts.size === 0) return []
-  return [...run.accounts.values()].filter((account) => id === account.activation || id.startsWith(`${account.activation}>`))
+  const found: Account[] = []
+  if (run.accounts.size === 0) return found
+  // from the root downwards: each leader's id is the beginning of its workers'
+  for (let cut = id.indexOf('>'); ; cut = id.indexOf('>', cut + 1)) {
+    const account = run.accounts.get((cut < 0 ? id : id.slice(0, cut)) as ActivationId)
+    if (account !== undefined) found.push(account)
+    if (cut < 0) return found
+  }
 }
 
 /** Sets a charge aside on all accounts above, or on none and says which limit stands in the way. */
@@ -36,7 +42,7 @@ export function settle(owner: Owner, reserved: Charge, actual: Charge | undefine
 export function enter(desk: Desk, owner: Owner): void {
   for (const account of owner.birth.accounts) {
     const until = account.enter(desk.clock.now())
-    if (until !== undefined) desk.clock.timer(until, () => endMinutes(desk, account))
+    if (until !== undefined) account.callOff = desk.clock.timer(until, () => endMinutes(desk, account))
   }
 }
 

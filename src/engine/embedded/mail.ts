@@ -32,7 +32,7 @@ type Mail =
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
 export function receive(desk: Desk, run: Run, row: InboxRow): void {
   const activation = run.activations.get(row.act)
-  if (activation === undefined) return keepFor(run, row)
+  if (activation === undefined) return keepFor(desk, run, row)
   const mail = JSON.parse(row.body) as Mail
   switch (mail.type) {
     case 'answer':
@@ -65,10 +65,16 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
   }
 }
 
-function keepFor(run: Run, row: InboxRow): void {
+function keepFor(desk: Desk, run: Run, row: InboxRow): void {
   const kept = run.mail.get(row.act)
-  if (kept === undefined) run.mail.set(row.act, [row])
-  else kept.push(row)
+  if (kept !== undefined) kept.push(row)
+  else if (desk.reader.lastEvent(row.act)?.type !== 'activation.settled') run.mail.set(row.act, [row])
+  else {
+    // Its last word is in the log: nobody will ever read this, and left unread it would wake the run again and again.
+    desk.batch.taken.push({ act: row.act, key: row.key })
+    desk.touch(run)
+    desk.schedule()
+  }
 }
 
 /** The row is used up with the next commit. */
@@ -80,6 +86,14 @@ function use(desk: Desk, run: Run, activation: Activation, key: string): void {
 
 const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === undefined ? {} : { by: mail.by })
 
+const said = (mail: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } =>
+  mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) }
+
+/** Nothing changes, and whoever looks can see why (team C65). */
+function ignore(desk: Desk, root: Activation, command: 'pause' | 'resume', mail: { readonly reason?: string; readonly by?: string }): void {
+  if (!root.over) desk.keeper.append(root, { type: 'control.ignored', command, ...said(mail) }, desk.clock.now())
+}
+
 function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
   if (run.pause !== undefined) letGo(desk, run)
@@ -88,23 +102,40 @@ function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail:
 }
 
 function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>): void {
-  if (run.pause !== undefined) return
+  if (run.pause !== undefined) return ignore(desk, root, 'pause', mail)
   run.pause = { at: mail.at, reached: false }
-  desk.keeper.append(
-    root,
-    { type: 'run.pausing', at: mail.at, ...(mail.reason === undefined ? {} : { reason: mail.reason }), ...by(mail) },
-    desk.clock.now(),
-  )
+  desk.keeper.append(root, { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail) }, desk.clock.now())
   desk.batch.control.push({ run: run.id, state: 'pausing' })
   if (mail.at === 'now') callBack(desk, run)
-  else if (mail.withinMs !== undefined) {
-    const pausing = run.pause
-    desk.clock.timer(desk.clock.now() + mail.withinMs, () => {
-      if (run.pause !== pausing || pausing.reached || desk.runs.get(run.id) !== run) return
-      run.pause.at = 'now'
-      callBack(desk, run)
-    })
-  }
+  else escalateAt(desk, run, run.pause, desk.clock.now(), mail)
+}
+
+const within = (mail: { readonly withinMs?: number }): { withinMs?: number } => (mail.withinMs === undefined ? {} : { withinMs: mail.withinMs })
+
+/** If the pause was given a time, what has not ended by then is called back. */
+function escalateAt(
+  desk: Desk,
+  run: Run,
+  pausing: NonNullable<Run['pause']>,
+  since: number,
+  mail: { readonly withinMs?: number; readonly reason?: string; readonly by?: string },
+): void {
+  if (mail.withinMs === undefined) return
+  pausing.callOff = desk.clock.timer(since + mail.withinMs, () => {
+    if (run.pause !== pausing || pausing.reached || desk.runs.get(run.id) !== run) return
+    pausing.at = 'now'
+    if (run.root !== undefined)
+      desk.keeper.append(run.root, { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) }, desk.clock.now())
+    callBack(desk, run)
+  })
+}
+
+/** A pause that has outlived the memory in which it was asked for goes on as it was asked for. */
+export function restorePause(desk: Desk, run: Run): void {
+  const asked = run.root?.pausing
+  if (run.pause === undefined || asked === undefined) return
+  run.pause.at = asked.event.at
+  if (!run.pause.reached) escalateAt(desk, run, run.pause, asked.at, asked.event)
 }
 
 /** Aborts what is out and may be repeated; it runs again after the pause and loses no attempt by it. */
@@ -115,6 +146,7 @@ function callBack(desk: Desk, run: Run): void {
 }
 
 function letGo(desk: Desk, run: Run): void {
+  run.pause?.callOff?.()
   run.pause = undefined
   const held = run.held
   run.held = []
@@ -123,7 +155,7 @@ function letGo(desk: Desk, run: Run): void {
 }
 
 function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>): void {
-  if (run.pause === undefined) return
+  if (run.pause === undefined) return ignore(desk, root, 'resume', mail)
   desk.keeper.append(root, { type: 'run.resumed', ...by(mail) }, desk.clock.now())
   letGo(desk, run)
 }
@@ -131,6 +163,8 @@ function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { ty
 function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-doubt' }>): void {
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
+    const over = op === undefined ? activation.isOver(mail.address) : op.endRecorded || op.stopped !== undefined
+    if (over) return use(desk, run, activation, key)
     // The code has not come to this step yet: it will ask.
     run.doubts.set(`${activation.id}:${key}`, () => settleDoubt(desk, run, activation, key, mail))
     return

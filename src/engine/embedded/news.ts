@@ -21,14 +21,23 @@ interface Watcher {
 export class News {
   readonly #reader: Reader
   readonly #onWaiting: (somebody: boolean) => void
+  readonly #isStarting: (run: RunId) => boolean
   readonly #outcomes = new Map<RunId, Waiting[]>()
   readonly #watchers = new Set<Watcher>()
   readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
+  /** Where the newest end stands that was looked at, and awaited runs whose end this process has still to see for itself. */
+  #lastEnd: number
+  readonly #unseen = new Set<RunId>()
 
-  /** `onWaiting` is told whether anybody waits: a process that awaits a run must not end while the run can still move. */
-  constructor(reader: Reader, onWaiting: (somebody: boolean) => void) {
+  /**
+   * `onWaiting` is told whether anybody waits: a process that awaits a run must not end while the run can still move.
+   * `isStarting`: whether a run that is not in the store is about to be.
+   */
+  constructor(reader: Reader, onWaiting: (somebody: boolean) => void, isStarting: (run: RunId) => boolean) {
     this.#reader = reader
     this.#onWaiting = onWaiting
+    this.#isStarting = isStarting
+    this.#lastEnd = reader.lastEnd()
   }
 
   #count(): void {
@@ -45,7 +54,7 @@ export class News {
     })
   }
 
-  /** Resolves when the run has something after `from`, has ended, or the signal is aborted. */
+  /** Resolves when the run has something after `from`, has ended or was removed, or the signal is aborted. */
   watch(run: RunId, from: number, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted === true || this.#moved(run, from)) return Promise.resolve()
     return new Promise((done) => {
@@ -63,11 +72,9 @@ export class News {
   }
 
   #moved(run: RunId, from: number): boolean {
-    return this.#reader.hasNews(run, from) || this.#ended(run)
-  }
-
-  #ended(run: RunId): boolean {
-    return typeof this.#reader.run(run)?.ended === 'number'
+    if (this.#reader.hasNews(run, from)) return true
+    const row = this.#reader.run(run)
+    return row === undefined ? !this.#isStarting(run) : row.ended !== null
   }
 
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
@@ -88,11 +95,19 @@ export class News {
     for (const watcher of this.#watchers) {
       if (runs === 'all' ? this.#moved(watcher.run, watcher.from) : runs.has(watcher.run)) watcher.resolve()
     }
-    if (runs !== 'all') return
-    for (const run of this.#outcomes.keys()) {
-      const end = here.has(run) || !this.#ended(run) ? undefined : this.#reader.end(run)
+    if (runs === 'all') this.#lookForEnds()
+    for (const run of this.#unseen) {
+      const end = here.has(run) ? undefined : this.#reader.end(run)
       if (end !== undefined) this.ended(run, end)
     }
+  }
+
+  /** One query, however many are awaited. */
+  #lookForEnds(): void {
+    const last = this.#reader.lastEnd()
+    if (last === this.#lastEnd) return
+    if (this.#outcomes.size > 0) for (const run of this.#reader.endedAfter(this.#lastEnd)) if (this.#outcomes.has(run)) this.#unseen.add(run)
+    this.#lastEnd = last
   }
 
   ended(run: RunId, end: RunEnd): void {
@@ -109,6 +124,7 @@ export class News {
   #take(run: RunId): Waiting[] {
     const waiting = this.#outcomes.get(run) ?? []
     this.#outcomes.delete(run)
+    this.#unseen.delete(run)
     return waiting
   }
 

@@ -5,7 +5,7 @@ import { derivedId, runOf, type ActivationId, type Json, type MessageId } from '
 import type { AskOpened } from '../../journal/index.ts'
 import { Effects } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
-import { divergedKey } from './batch.ts'
+import { askKey, divergedKey, doubtKey } from './batch.ts'
 import type { Desk } from './desk.ts'
 
 interface Question {
@@ -29,14 +29,14 @@ export function putAsk(desk: Desk, op: Operation, event: AskOpened): void {
   const { address } = op
   const kind = event.type === 'timer.set' ? 'timer' : event.type === 'approval.requested' ? 'approval' : 'interrupt'
   const id = event.type === 'timer.set' ? `${op.owner.id}:${address}` : event.id
-  putQuestion(desk, op.owner, { id, address, key: address, kind, until: event.until ?? null, body: event as unknown as Json })
+  putQuestion(desk, op.owner, { id, address, key: askKey + address, kind, until: event.until ?? null, body: event as unknown as Json })
 }
 
 /** Asks whether a `once` effect has happened. An answer that came before the code got here is taken at once. */
 export function putDoubt(desk: Desk, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
   const id = derivedId('int', owner.id, address, String(round))
-  const key = `${address}!doubt${round}`
+  const key = `${doubtKey}${address}#${round}`
   if (isNew) {
     desk.keeper.append(owner, { type: 'effect.in-doubt', address, id, round }, desk.clock.now())
     const body = { address, path: owner.birth.path, round, key: Effects.key(op) }
@@ -64,7 +64,10 @@ export function dropQuestion(desk: Desk, op: Operation): void {
 
 /** Puts a message into another activation's inbox, with this activation's next commit. */
 export function putMessage(desk: Desk, from: Owner, to: ActivationId, id: MessageId, body: Json): void {
+  // Code whose memory is void may still run: nobody hears it.
+  if (from.discarded) return
   const row = { type: 'message', id, from: from.id, body }
   const text = JSON.stringify(row)
-  desk.post({ act: to, target: 'activation', key: id, kinds: undefined, refusalTo: from.id, body: text }).catch(() => undefined)
+  const sender = { refusalTo: from.id, from: runOf(from.id) }
+  desk.post({ act: to, target: 'activation', key: id, kinds: undefined, ...sender, body: text }).catch(() => undefined)
 }

@@ -18,7 +18,8 @@ interface LogRow {
   readonly body: string
   readonly blobs: number | null
 }
-interface RunRow {
+/** What is kept about a run. */
+export interface RunRow {
   readonly id: string
   readonly agent: string
   readonly version: string
@@ -48,6 +49,9 @@ export interface InboxRow {
   readonly key: string
   readonly body: string
 }
+
+/** How the reason of a run ends that is stuck because code is missing: another process may have it. */
+export const notRegistered = 'is not registered'
 
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
@@ -188,8 +192,9 @@ export class Reader {
     return (this.#sql.nextDeadline.get() as { at: number | null }).at ?? undefined
   }
 
+  /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). */
   due(now: number): { act: ActivationId; address: string; kind: string }[] {
-    return this.#sql.due.all(now) as unknown as { act: ActivationId; address: string; kind: string }[]
+    return this.#sql.due.all(now, now) as unknown as { act: ActivationId; address: string; kind: string }[]
   }
 
   /** Unread rows after a position, of all runs. */
@@ -217,14 +222,54 @@ export class Reader {
     return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
   }
 
-  /** Runs that nobody drives and that have something to do. */
-  orphans(limit: number): { id: RunId; agent: string }[] {
-    return this.#sql.orphans.all(limit) as unknown as { id: RunId; agent: string }[]
+  /** What a value became by an entry of its stream. */
+  written(stream: string, seq: number): Json {
+    const event = this.#event(this.#sql.entryAt.get(stream, seq) as unknown as LogRow)
+    return event.type === 'value.updated' ? event.value : null
+  }
+
+  /** Which agents and versions the runs have that nobody drives and that have something to do. One look at an index for each. */
+  *orphanKinds(): Generator<{ agent: string; version: string }> {
+    for (let last = { agent: '', version: '' }; ;) {
+      const next = this.#sql.nextOrphanKind.get(last.agent, last.version) as typeof last | undefined
+      if (next === undefined) return
+      yield (last = next)
+    }
+  }
+
+  /** The oldest of these runs. Asked for by kind: those that nobody here can drive stand in nobody's way. */
+  orphans(kind: { agent: string; version: string }, limit: number): RunId[] {
+    return (this.#sql.orphans.all(kind.agent, kind.version, limit) as { id: RunId }[]).map(({ id }) => id)
+  }
+
+  /** Where the newest end of a run stands in the feed. */
+  lastEnd(): number {
+    return (this.#sql.lastEnd.get() as { n: number | null }).n ?? 0
+  }
+
+  /** Runs that have ended after a position of the feed. */
+  endedAfter(position: number): RunId[] {
+    return (this.#sql.endedAfter.all(position) as { id: RunId }[]).map(({ id }) => id)
+  }
+
+  /** Runs that ended before a moment, the oldest first. */
+  endedBefore(at: number, limit: number): RunId[] {
+    return (this.#sql.endedBefore.all(at, limit) as { id: RunId }[]).map(({ id }) => id)
   }
 
   /** Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. */
   stuck(): RunId[] {
     return (this.#sql.stuck.all() as { id: RunId }[]).map(({ id }) => id)
+  }
+
+  /** Runs that waited for code that was missing where they were last looked at. */
+  withoutCode(): RunId[] {
+    return (this.#sql.withoutCode.all(`%${notRegistered}`) as { id: RunId }[]).map(({ id }) => id)
+  }
+
+  /** Somebody has said so, and nobody has read it. */
+  isToBeCancelled(run: RunId): boolean {
+    return this.#sql.cancel.get(rootActivation(run)) !== undefined
   }
 
   #event(row: Pick<LogRow, 'body' | 'blobs'>): JournalEvent {
@@ -245,8 +290,8 @@ export class Reader {
   }
 }
 
-const mine = '(id = ? OR (id > ? AND id < ?))'
-const mineAct = '(act = ? OR (act > ? AND act < ?))'
+const mine = '(id = ? OR (id >= ? AND id < ?))'
+const mineAct = '(act = ? OR (act >= ? AND act < ?))'
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const statements = {
   activationLog: 'SELECT l.seq, l.at, l.body, l.blobs FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq',
@@ -264,13 +309,21 @@ const statements = {
   questions: "SELECT * FROM question WHERE kind <> 'timer' ORDER BY at, rowid",
   questionsOfRun: `SELECT * FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
   nextDeadline: 'SELECT min(until) AS at FROM question WHERE until IS NOT NULL',
-  due: 'SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? ORDER BY until LIMIT 1000',
+  due: "SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer') ORDER BY until LIMIT 1000",
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
   unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${mineAct} ORDER BY position`,
   lastInbox: 'SELECT max(position) AS n FROM inbox',
   accounts: `SELECT act, body FROM account WHERE ${mineAct}`,
+  entryAt: 'SELECT body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) AND seq = ?',
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
-  orphans: 'SELECT id, agent FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL ORDER BY created LIMIT ?',
+  nextOrphanKind:
+    'SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND (agent, version) > (?, ?) ORDER BY agent, version LIMIT 1',
+  orphans: 'SELECT id FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND agent = ? AND version = ? ORDER BY created LIMIT ?',
+  lastEnd: 'SELECT max(end_position) AS n FROM run WHERE end_position IS NOT NULL',
+  endedAfter: 'SELECT id FROM run WHERE end_position > ?',
+  endedBefore: 'SELECT id FROM run WHERE ended < ? ORDER BY ended LIMIT ?',
   stuck: 'SELECT id FROM run WHERE ended IS NULL AND stuck IS NOT NULL',
+  withoutCode: 'SELECT id FROM run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE ?',
+  cancel: "SELECT 1 FROM inbox WHERE act = ? AND key = '!cancel' AND taken = 0",
   blob: 'SELECT body FROM blob WHERE hash = ?',
 } as const

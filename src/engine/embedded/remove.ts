@@ -9,7 +9,7 @@ import { runStream } from './values.ts'
 export function removeRun(db: DatabaseSync, run: RunId): void {
   const root = rootActivation(run)
   const mine = [root, `${root}>`, `${root}?`] as const
-  const where = (column: string): string => `(${column} = ? OR (${column} > ? AND ${column} < ?))`
+  const where = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
   db.exec('BEGIN IMMEDIATE')
   try {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
@@ -19,14 +19,17 @@ export function removeRun(db: DatabaseSync, run: RunId): void {
     const stream = runStream(run)
     db.prepare('DELETE FROM log WHERE act = (SELECT num FROM activation WHERE id = ?)').run(stream)
     db.prepare('DELETE FROM activation WHERE id = ?').run(stream)
-    db.prepare('DELETE FROM inbox WHERE act = ?').run(stream)
     db.prepare('DELETE FROM value WHERE stream = ?').run(stream)
+    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
+    db.prepare('DELETE FROM done WHERE run = ?').run(run)
     db.prepare(
-      'DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = ?) AND hash NOT IN (SELECT hash FROM blob_use WHERE run <> ?)',
+      'DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = ?) AND NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.hash = blob.hash AND u.run <> ?)',
     ).run(run, run)
     db.prepare('DELETE FROM blob_use WHERE run = ?').run(run)
     db.prepare('DELETE FROM run WHERE id = ?').run(run)
     const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
+    // One placeholder is enough: only the newest position can be given out again.
+    if (last !== null) db.prepare('DELETE FROM log WHERE act = 0 AND position < ?').run(last)
     if (last !== null && left !== last)
       db.prepare(`INSERT INTO log(position, act, seq, at, body) VALUES(?, 0, ?, 0, '{"type":"run.paused"}')`).run(last, last)
     db.exec('COMMIT')

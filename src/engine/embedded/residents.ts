@@ -8,16 +8,29 @@ import { ReeveError, rootActivation, runOf, type ActivationId, type RunId } from
 import type { Caller } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
+import type { Registry } from '../context.ts'
+import { nobody } from './batch.ts'
 import type { Desk } from './desk.ts'
-import { receive } from './mail.ts'
+import { receive, restorePause } from './mail.ts'
+import type { RunRow } from './reader.ts'
 import { Run } from './run.ts'
 import { storeError } from './schema.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
 export const residentCap = 1_000
+/** How long another process is given to take a run whose code is missing here. */
+const patienceMs = 200
+
+/** As it is in the store. */
+function clean(account: Account): Account {
+  account.dirty = false
+  return account
+}
 
 export class Residents {
   readonly #desk: Desk
+  /** Runs that this process has found to lack code, and in which registry. */
+  readonly #lacking = new Map<RunId, Registry>()
 
   constructor(desk: Desk) {
     this.#desk = desk
@@ -30,6 +43,7 @@ export class Residents {
     for (const op of run.out) op.owner.discarded = true
     this.#desk.runs.delete(id)
     this.#desk.batch.epochs.delete(id)
+    this.#desk.ends.delete(id)
     this.#strike(id)
   }
 
@@ -49,11 +63,18 @@ export class Residents {
     keep(b.accounts, (a) => a.run)
     keep(b.parked, (run) => run)
     keep(b.control, (c) => c.run)
+    // Somebody holds a promise for each row by its place: it stays, and nobody's word is not written.
+    for (const [i, row] of b.rows.entries()) if (row.from === id) b.rows[i] = { ...row, from: nobody }
   }
 
-  tryWake(id: RunId): void {
+  /** The code of something in this run is missing here. */
+  lacks(id: RunId): void {
+    if (this.#desk.registry !== undefined) this.#lacking.set(id, this.#desk.registry)
+  }
+
+  tryWake(id: RunId, insist = false): void {
     try {
-      this.wake(id)
+      this.wake(id, insist)
     } catch (thrown) {
       const error = storeError(thrown, this.#desk.options.file)
       this.#desk.onStoreFailure(error, [id])
@@ -62,17 +83,16 @@ export class Residents {
   }
 
   /** Brings a run into memory and goes on with it, if this process can drive it and nobody else does. */
-  wake(id: RunId): Run | undefined {
+  wake(id: RunId, insist = false): Run | undefined {
     const here = this.#desk.runs.get(id)
     if (here !== undefined || this.#desk.dead || this.#desk.closing) return here
     const row = this.#desk.reader.run(id)
     if (row === undefined || row.ended !== null || this.#desk.registry?.find(row.agent) === undefined) return undefined
+    if (this.#leavesToOthers(row, insist)) return undefined
     const epoch = this.#desk.lease.claim(id)
     if (epoch === undefined) return undefined
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
-    for (const [activation, state] of this.#desk.reader.accounts(id))
-      run.accounts.set(activation, new Account(activation, state.limits, state))
-    for (const account of run.accounts.values()) account.dirty = false
+    for (const [activation, state] of this.#desk.reader.accounts(id)) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null) run.pause = { at: 'next', reached: row.control === 'paused' }
     run.questions = this.#desk.reader.questions({ run: id }).length
     this.#desk.runs.set(id, run)
@@ -82,6 +102,7 @@ export class Residents {
       this.unreadable(run, thrown)
       return undefined
     }
+    restorePause(this.#desk, run)
     if (row.stuck !== null) this.#desk.batch.stuck.push({ run: id, reason: null })
     for (const inbox of this.#desk.reader.unreadOf(id)) {
       run.lastRow = inbox.position
@@ -90,6 +111,21 @@ export class Residents {
     this.#desk.touch(run)
     this.#desk.schedule()
     return run
+  }
+
+  /**
+   * A run whose code is missing here may be at home in another process (a rolling deploy): that one is given a moment to take it, so that it is not
+   * kept waiting by who can only call it stuck. What is known to be stuck here is left alone, but for a cancel, which needs no code.
+   */
+  #leavesToOthers(row: RunRow, insist: boolean): boolean {
+    const { registry, reader, options } = this.#desk
+    const id = row.id as RunId
+    const known = this.#lacking.get(id) === registry
+    if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined)) return false
+    if (known && row.stuck !== null && !reader.isToBeCancelled(id)) return true
+    if (insist || options.file === ':memory:') return false
+    setTimeout(() => this.tryWake(id, true), patienceMs).unref()
+    return true
   }
 
   /** A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in a moment. */
@@ -138,9 +174,21 @@ export class Residents {
     return activation
   }
 
+  /** Tries those that lacked code elsewhere: it may be here. */
+  adoptStuck(): void {
+    for (const id of this.#desk.reader.withoutCode()) if (this.#lacking.get(id) !== this.#desk.registry) this.tryWake(id)
+  }
+
   /** Goes on with runs that nobody drives. */
   adoptOrphans(): void {
-    if (this.#desk.registry === undefined || this.#desk.dead || this.#desk.runs.size > residentCap) return
-    for (const { id, agent } of this.#desk.reader.orphans(residentCap)) if (this.#desk.registry.find(agent) !== undefined) this.tryWake(id)
+    const { registry, reader, runs } = this.#desk
+    if (registry === undefined || this.#desk.dead || runs.size > residentCap) return
+    for (const kind of reader.orphanKinds()) {
+      if (registry.find(kind.agent) === undefined) continue
+      for (const id of reader.orphans(kind, residentCap)) {
+        if (runs.size > residentCap) return
+        this.tryWake(id)
+      }
+    }
   }
 }

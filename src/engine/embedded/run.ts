@@ -17,12 +17,15 @@ export class Run {
   readonly caller: Caller
   epoch: number
   readonly activations = new Map<ActivationId, Activation>()
+  /** Of those who have not settled. */
   readonly accounts = new Map<ActivationId, Account>()
+  /** Accounts that have changed since they were last written. */
+  dirty: Account[] = []
   /** Effects let out or about to be, whose end nobody has seen. */
   readonly out = new Set<Operation>()
   /** Effects held back by a pause. */
   held: Operation[] = []
-  pause: { at: PausePoint; reached: boolean } | undefined
+  pause: { at: PausePoint; reached: boolean; callOff?: () => void } | undefined
   /** Inbox rows for activations that are not in memory yet. */
   readonly mail = new Map<ActivationId, InboxRow[]>()
   /** The last inbox row that was received. */
@@ -33,6 +36,8 @@ export class Run {
   readonly doubts = new Map<string, () => void>()
   quietSince: number | undefined
   stuck: string | undefined
+  /** It is stuck because code is missing here. */
+  lacksCode = false
   ended = false
   /** Read it again from the store as soon as the current commit is through. */
   reload = false
@@ -41,6 +46,12 @@ export class Run {
     this.id = id
     this.epoch = epoch
     this.caller = deepFreeze(copy(caller as Json)) as Caller
+  }
+
+  addAccount(account: Account): void {
+    this.accounts.set(account.activation, account)
+    account.onChange = (changed) => this.dirty.push(changed)
+    if (account.dirty) this.dirty.push(account)
   }
 
   get root(): Activation | undefined {
@@ -55,14 +66,19 @@ export class Run {
   /** Nothing in it moves without the outside or the clock. */
   get quiet(): boolean {
     if (this.out.size > 0 || this.ended) return false
-    for (const activation of this.activations.values())
+    for (const activation of this.activations.values()) {
+      // what has come in for it stays in the store for whoever has its code
+      if (this.lacksCode && activation.stuck !== undefined) continue
       if (activation.awaitsForeign || activation.hasLive || activation.replaying) return false
+    }
     return true
   }
 
   /** Makes memory void: whatever its code still does has no effect. */
   discard(): void {
     for (const activation of this.activations.values()) activation.discarded = true
+    for (const account of this.accounts.values()) account.callOff?.()
+    this.pause?.callOff?.()
     this.activations.clear()
   }
 }

@@ -3,6 +3,8 @@
  *
  * Owns: the schema and its version, pragmas, the meaning of SQLite's errors. Does not own: what is written when (batch.ts).
  * `log` is the truth (K1). `run`, `question`, `account` and `value` are indexes over it, kept in the same transactions.
+ * AUTOINCREMENT where somebody remembers numbers: one that was removed is never given out again. The log, which is written most, keeps that promise
+ * by a placeholder instead (remove.ts).
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -17,13 +19,16 @@ const tables = `
 CREATE TABLE run(
   id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
   control TEXT, stuck TEXT, parked INTEGER NOT NULL DEFAULT 0, owner TEXT, epoch INTEGER NOT NULL DEFAULT 1,
-  caller TEXT, created INTEGER NOT NULL, ended INTEGER) WITHOUT ROWID;
-CREATE INDEX run_open ON run(owner) WHERE ended IS NULL AND parked = 0;
+  caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER) WITHOUT ROWID;
+CREATE INDEX run_open ON run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
+CREATE INDEX run_stuck ON run(stuck) WHERE stuck IS NOT NULL;
 CREATE INDEX run_created ON run(created);
-CREATE TABLE activation(num INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE);
+CREATE INDEX run_ended ON run(ended) WHERE ended IS NOT NULL;
+CREATE INDEX run_news ON run(end_position) WHERE end_position IS NOT NULL;
+CREATE TABLE activation(num INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE);
 CREATE TABLE log(position INTEGER PRIMARY KEY, act INTEGER NOT NULL, seq INTEGER NOT NULL, at INTEGER NOT NULL, body TEXT NOT NULL, blobs INTEGER);
 CREATE UNIQUE INDEX log_seq ON log(act, seq);
-CREATE TABLE inbox(position INTEGER PRIMARY KEY, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE inbox(position INTEGER PRIMARY KEY AUTOINCREMENT, act TEXT NOT NULL, key TEXT NOT NULL, body TEXT, taken INTEGER NOT NULL DEFAULT 0);
 CREATE UNIQUE INDEX inbox_key ON inbox(act, key);
 CREATE INDEX inbox_unread ON inbox(position) WHERE taken = 0;
 CREATE TABLE question(id TEXT PRIMARY KEY, act TEXT NOT NULL, address TEXT NOT NULL, key TEXT NOT NULL, kind TEXT NOT NULL, until INTEGER, at INTEGER NOT NULL, body TEXT NOT NULL);
@@ -31,8 +36,10 @@ CREATE INDEX question_act ON question(act, address);
 CREATE INDEX question_due ON question(until) WHERE until IS NOT NULL;
 CREATE TABLE account(act TEXT PRIMARY KEY, body TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE value(stream TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY(stream, key)) WITHOUT ROWID;
+CREATE TABLE done(run TEXT NOT NULL, stream TEXT NOT NULL, once TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(run, stream, once)) WITHOUT ROWID;
 CREATE TABLE blob(hash TEXT PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE blob_use(run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, hash)) WITHOUT ROWID;
+CREATE INDEX blob_use_hash ON blob_use(hash);
 CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
 `
 
@@ -55,7 +62,7 @@ export function openStore(options: OpenOptions): DatabaseSync {
     db.exec(`PRAGMA busy_timeout=${options.busyMs}`)
     prepareSchema(db, options.file)
     db.exec(
-      `PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=2000`,
+      `PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=1000`,
     )
     return db
   } catch (thrown) {
@@ -75,21 +82,19 @@ function mustBeWritable(file: string): void {
   }
 }
 
-function pragma(db: DatabaseSync, name: string): number {
-  return Number(Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0])
-}
+const look = `SELECT (SELECT application_id FROM pragma_application_id) AS id, (SELECT user_version FROM pragma_user_version) AS version,
+  (SELECT count(*) FROM sqlite_schema) AS tableCount`
 
 function prepareSchema(db: DatabaseSync, file: string): void {
   const check = (): 'ready' | 'empty' => {
-    const id = pragma(db, 'application_id')
-    const version = pragma(db, 'user_version')
+    // One statement: between two looks somebody else may make a store of it.
+    const { id, version, tableCount } = db.prepare(look).get() as { id: number; version: number; tableCount: number }
     if (id === applicationId && version === schemaVersion) return 'ready'
     if (id === applicationId && version > schemaVersion) {
       throw new ReeveError('store.newer', `${file} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, {
         hint: 'Upgrade Reeve in this process. Nothing was changed.',
       })
     }
-    const tableCount = Number((db.prepare('SELECT count(*) AS n FROM sqlite_schema').get() as { n: number }).n)
     if (id === 0 && tableCount === 0) return 'empty'
     throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, {
       hint: 'Name another file as the store. Nothing was changed.',

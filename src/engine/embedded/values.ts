@@ -1,7 +1,7 @@
 /**
  * Session values: small shared state on a stream that may outlive its runs (K1). Reads come from the store, writes are compare-and-set.
  */
-import { runOf, type Json, type RunId } from '../../core/index.ts'
+import { ReeveError, runOf, type Json, type RunId } from '../../core/index.ts'
 import { encode, type Caller } from '../../journal/index.ts'
 import type { Owner } from '../operation.ts'
 import type { Desk } from './desk.ts'
@@ -38,10 +38,14 @@ export async function updateValue(
       expected: version,
       body: JSON.stringify(changed),
       once,
+      from: runOf(owner.id),
       event,
       at: desk.clock.now(),
     })
     if (result.status === 'written') return changed
-    if (result.status === 'repeated') return JSON.parse(result.body) as Json
+    if (result.status === 'repeated') return desk.reader.written(stream, result.seq)
+    // Another holder of the run writes it, or this process as soon as it has read the run again.
+    if (result.status === 'lost')
+      throw new ReeveError('store.busy', `the run ${runOf(owner.id)} is not this process’s own at the moment`, { retryable: true })
   }
 }

@@ -6,16 +6,15 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { stopwatch } from '../../core/index.ts'
 import { BatchWriter, type Batch, type BatchResult } from './batch.ts'
 import type { OpenOptions } from './schema.ts'
 
 /** `auto` measures; the others are for tests and for those who know their disk. */
 export type WriterMode = 'auto' | 'inline' | 'thread'
 
-/** Median time of a commit above which the thread takes over, in milliseconds. */
+/** Median time that the disk takes for a commit above which the thread takes over, in milliseconds. */
 const inlineLimitMs = 1
-const sampleSize = 15
+const sampleSize = 31
 
 /** What the thread answers. */
 export type ThreadReply =
@@ -51,13 +50,17 @@ export class Writer {
     return moved
   }
 
+  /** A run was removed on this connection, which `moved` does not tell. */
+  forget(): void {
+    this.#inline.forget()
+  }
+
   /** Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. */
   commit(batch: Batch): BatchResult | Promise<BatchResult> {
     if (this.#thread !== undefined) return this.#send(batch)
     if (this.#mode === 'inline') return this.#inline.apply(batch)
-    const start = stopwatch()
     const result = this.#inline.apply(batch)
-    this.#sample(stopwatch() - start)
+    this.#sample(this.#inline.commitMs)
     return result
   }
 

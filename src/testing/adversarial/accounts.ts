@@ -10,7 +10,12 @@ export function accountsOf(store: AdversarialStore, run: RunId): Account[] {
     if (limits === undefined || Object.keys(limits).length === 0) return []
     const zero = { turns: 0, tokens: 0, usd: 0 }
     const account = new Account(id, limits, { limits, spent: zero, reserved: zero, ms, unknown: 0 })
-    for (const box of boxes) if (box.id === id || box.id.startsWith(`${id}>`)) charge(account, [...store.events(box)].map(({ event }) => event))
+    for (const box of boxes)
+      if (box.id === id || box.id.startsWith(`${id}>`))
+        charge(
+          account,
+          [...store.events(box)].map(({ event }) => event),
+        )
     return [account]
   })
 }

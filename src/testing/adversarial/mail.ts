@@ -13,7 +13,7 @@ type Mail =
 
 /** Gives an activation everything that is in its inbox and was not given to it yet. */
 export function pull(site: Site, loaded: Loaded): void {
-  for (const row of [...loaded.box.rows.values()]) {
+  for (const row of loaded.box.rows.values()) {
     if (row.taken || loaded.handed.has(row.key)) continue
     loaded.handed.add(row.key)
     give(site, loaded, row.key, JSON.parse(row.body) as Mail)
@@ -30,7 +30,11 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
     case 'answer':
       return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: mail.outcome }, undefined, key)
     case 'deadline':
-      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } }, undefined, key)
+      return activation.arrive(
+        { type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } },
+        undefined,
+        key,
+      )
     case 'message': {
       const from = 'from' in mail && mail.from !== undefined ? { from: mail.from } : {}
       return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, key)
@@ -39,7 +43,11 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
       return activation.arrive({ type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }, undefined, key)
     case 'end': {
       const { outcome, usage } = JSON.parse(mail.text) as { outcome: Outcome; usage?: Usage }
-      return activation.arrive({ type: 'worker.settled', address: mail.address, outcome, ...(usage === undefined ? {} : { usage }) }, undefined, key)
+      return activation.arrive(
+        { type: 'worker.settled', address: mail.address, outcome, ...(usage === undefined ? {} : { usage }) },
+        undefined,
+        key,
+      )
     }
     case 'cancel': {
       const { reason, by } = mail
@@ -53,7 +61,7 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
       return pause(site, loaded, mail)
     case 'resume':
       use()
-      if (site.store.runs.get(mail.run)?.pause === undefined) return
+      if (site.store.runs.get(mail.run)?.pause === undefined) return ignore(site, loaded, mail)
       site.append(activation, { type: 'run.resumed', ...(mail.by === undefined ? {} : { by: mail.by }) }, site.now())
       return letGo(site, loaded)
     case 'settle-doubt':
@@ -61,7 +69,11 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
     case 'settle-divergence': {
       use()
       const { address, action, to, by } = mail
-      site.append(activation, { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...(by === undefined ? {} : { by }) }, site.now())
+      site.append(
+        activation,
+        { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...(by === undefined ? {} : { by }) },
+        site.now(),
+      )
       loaded.closed.push(key.slice('!diverged:'.length) as never)
       loaded.box.stuck = undefined
       loaded.reload = true
@@ -69,20 +81,33 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
   }
 }
 
+const said = ({ reason, by }: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } => ({
+  ...(reason === undefined ? {} : { reason }),
+  ...(by === undefined ? {} : { by }),
+})
+
+function ignore(site: Site, { activation }: Loaded, mail: Extract<Post, { type: 'pause' | 'resume' }>): void {
+  if (!activation.over) site.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, site.now())
+}
+
 function pause(site: Site, root: Loaded, mail: Extract<Post, { type: 'pause' }>): void {
   const run = site.store.runs.get(mail.run)!
-  if (run.pause !== undefined) return
+  if (run.pause !== undefined) return ignore(site, root, mail)
   const mine = (run.pause = { at: mail.at, reached: false })
-  const { at, reason, by } = mail
-  site.append(root.activation, { type: 'run.pausing', at, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }, site.now())
+  const { at, withinMs } = mail
+  const event = { type: 'run.pausing', at, ...(withinMs === undefined ? {} : { withinMs }), ...said(mail) } as const
+  site.append(root.activation, event, site.now())
   const callBack = (): void => {
-    for (const op of [...site.out]) if (op.effect !== 'once' && op.owner.id.startsWith(rootActivation(mail.run))) site.effects.abort(op, 'paused', true)
+    for (const op of site.out)
+      if (op.effect !== 'once' && op.owner.id.startsWith(rootActivation(mail.run))) site.effects.abort(op, 'paused', true)
   }
   if (at === 'now') return callBack()
   if (mail.withinMs === undefined) return
   site.clock.timer(site.now() + mail.withinMs, () => {
     if (run.pause !== mine || mine.reached || site.dead) return
     mine.at = 'now'
+    const now = site.rootOf(mail.run)
+    if (now !== undefined) site.append(now.activation, { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) }, site.now())
     callBack()
   })
 }
@@ -101,6 +126,11 @@ function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Post
   const { activation } = loaded
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
+    if (op === undefined ? activation.isOver(mail.address) : op.endRecorded || op.stopped !== undefined) {
+      activation.taken.push(key)
+      loaded.changed = true
+      return
+    }
     // the code has not come to this step yet: it will ask
     loaded.doubts.set(key, () => settleDoubt(site, loaded, key, mail))
     return
@@ -108,7 +138,8 @@ function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Post
   loaded.doubts.delete(key)
   op.doubt = undefined
   site.closeQuestion(op)
-  if (mail.happened) return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+  if (mail.happened)
+    return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
   activation.taken.push(key)
   site.append(activation, { type: 'effect.cleared', address: op.address, ...(mail.by === undefined ? {} : { by: mail.by }) }, site.now())
   site.letOut(op)

@@ -22,11 +22,14 @@ import {
 } from '../../core/index.ts'
 import { decode, encode, type AskOpened, type Caller, type Charge, type JournalEvent, type StepSettled } from '../../journal/index.ts'
 import {
-  Account,
-  Activation,
+  type Account,
+  type Activation,
   Effects,
   encodeEnd,
+  mayLeave,
+  noteHeld,
   reserveAll,
+  stoppedEnd,
   type EffectsHost,
   type Host,
   type LivePart,
@@ -167,11 +170,13 @@ export class Site implements Host, EffectsHost {
   }
   release(op: Operation): void {
     if (!this.out.has(op) || op.owner.discarded) return
-    if (op.stopped !== undefined && !this.effects.has(op)) this.#arrived(op, { type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason: op.stopped } })
+    if (op.stopped !== undefined && !this.effects.has(op)) this.#arrived(op, stoppedEnd(op))
     else if (this.paused(op.owner.id, op)) this.#hold(op)
-    else this.effects.release(op)
+    else if (this.effects.has(op) || mayLeave(this, op)) this.effects.release(op)
+    else this.of(op.owner).sealed.push(op)
   }
   #hold(op: Operation): void {
+    noteHeld(this, op)
     this.#leave(op)
     this.held.push(op)
     this.#options.wake()
@@ -184,11 +189,11 @@ export class Site implements Host, EffectsHost {
   abort(op: Operation): void {
     if (op.endRecorded) return
     const held = this.held.indexOf(op)
+    if (held < 0 && op.doubt === undefined) return void this.effects.abort(op, op.stopped ?? 'stopped')
     if (held >= 0) this.held.splice(held, 1)
     if (op.doubt !== undefined) this.closeQuestion(op)
-    const reason = op.stopped ?? 'stopped'
-    if (held >= 0 || op.doubt !== undefined) op.owner.arrive({ type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason } })
-    else this.effects.abort(op, reason)
+    op.doubt = undefined
+    op.owner.arrive(stoppedEnd(op))
   }
   epochOf(): number {
     return this.store.epoch
@@ -211,7 +216,7 @@ export class Site implements Host, EffectsHost {
   }
   #arrived(op: Operation, event: StepSettled): void {
     this.#leave(op)
-    if (op.owner.outcome !== undefined) return this.effects.forget(Effects.key(op))
+    if (op.owner.outcome !== undefined || op.ended) return this.effects.forget(Effects.key(op))
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
     this.#options.wake()
@@ -257,7 +262,9 @@ export class Site implements Host, EffectsHost {
   }
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     const loaded = this.of(from)
-    const before = [...loaded.box.out.values(), ...loaded.letters].filter((letter) => letter.to === to && letter.body.type === 'message').length
+    const before = [...loaded.box.out.values(), ...loaded.letters].filter(
+      (letter) => letter.to === to && letter.body.type === 'message',
+    ).length
     this.#post(from, id, to, { type: 'message', id, from: from.id, body, nth: before })
   }
   settled(owner: Owner, outcome: Outcome, usage: Usage): void {
@@ -272,9 +279,14 @@ export class Site implements Host, EffectsHost {
 
   // ---- questions -------------------------------------------------------------------------------------------------------------------
 
-  #ask(owner: Owner, q: { id: string; address: string; key: string; kind: StoredQuestion['kind']; until?: number | undefined; timer?: boolean; body: Json }): void {
+  #ask(
+    owner: Owner,
+    q: { id: string; address: string; key: string; kind: StoredQuestion['kind']; until?: number | undefined; timer?: boolean; body: Json },
+  ): void {
     const { until, timer = false, ...rest } = q
-    const placed = { ...rest, timer, due: until, run: runOf(owner.id), activation: owner.id, askedAt: this.now(), body: copy(q.body) }
+    // an answer at the deadline still counts (team C81)
+    const due = until === undefined || timer ? until : until + 1
+    const placed = { ...rest, timer, due, run: runOf(owner.id), activation: owner.id, askedAt: this.now(), body: copy(q.body) }
     const loaded = this.of(owner)
     loaded.opened.push(until === undefined ? placed : { ...placed, until })
     this.#touch(loaded)

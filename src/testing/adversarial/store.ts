@@ -9,7 +9,15 @@ import type { AccountLimits, PostResult, Question, Registry } from '../../engine
 
 /** What goes from one activation to another. */
 export type LetterBody =
-  | { readonly type: 'birth'; readonly agent: string; readonly version: string; readonly input: Json; readonly limits?: AccountLimits; readonly path: readonly string[]; readonly cancelled?: string }
+  | {
+      readonly type: 'birth'
+      readonly agent: string
+      readonly version: string
+      readonly input: Json
+      readonly limits?: AccountLimits
+      readonly path: readonly string[]
+      readonly cancelled?: string
+    }
   | { readonly type: 'end'; readonly address: string; readonly text: string }
   | { readonly type: 'cancel'; readonly reason: string }
   | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }
@@ -137,7 +145,7 @@ export class AdversarialStore {
     if (box === undefined) return 'unknown'
     const asked = [...box.questions.values()].find((q) => q.address === address && !q.timer && kinds.includes(q.kind))
     if (asked === undefined) return box.rows.has(address) ? 'lost' : 'closed'
-    const late = asked.until !== undefined && asked.until <= now
+    const late = asked.until !== undefined && asked.until < now
     if (!this.put(box, asked.key, late ? { type: 'deadline', address } : body)) return 'lost'
     asked.due = undefined
     return late ? 'lost' : 'accepted'
@@ -169,7 +177,9 @@ export class AdversarialStore {
 
   remove(run: RunId): void {
     for (const { id } of this.boxesOf(run)) this.boxes.delete(id)
-    for (const key of [...this.values.keys()]) if (key.startsWith(`ses_${run}/`)) this.values.delete(key)
+    for (const key of this.values.keys()) if (key.startsWith(`ses_${run}/`)) this.values.delete(key)
+    const root = rootActivation(run)
+    for (const once of this.written.keys()) if (once.startsWith(`${root}:`) || once.startsWith(`${root}>`)) this.written.delete(once)
     this.runs.delete(run)
   }
 

@@ -9,14 +9,15 @@ const in_ = (ctx: Context, ms: number): Date => new Date(ctx.now().getTime() + m
 const deadlines: readonly Play[] = [
   {
     invariant: 'K2',
-    name: 'before its deadline an answer wins, and the deadline is forgotten',
+    name: 'at its deadline an answer still wins, and the deadline is forgotten',
     async play(stage) {
       stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) })))
       stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       assert.equal(asked.until, stage.clock.now() + 1_000)
-      stage.clock.advance(999)
+      stage.clock.advance(1_000)
+      await stage.fence()
       assert.equal(await stage.answer(asked, 'in time'), 'accepted')
       assert.deepEqual(await stage.outcome(run), completed('in time'))
       stage.clock.advance(10_000)
@@ -26,20 +27,20 @@ const deadlines: readonly Play[] = [
   },
   {
     invariant: 'K2',
-    name: 'at its deadline the clock answers, and a later answer has lost',
+    name: 'when its deadline has passed the clock answers, and a later answer has lost',
     async play(stage) {
       stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status)
       stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
-      stage.clock.advance(1_000)
+      stage.clock.advance(1_001)
       assert.deepEqual(await stage.outcome(run), completed('timed-out'))
       assert.ok(['lost', 'closed'].includes(await stage.answer(asked, 'too late')))
     },
   },
   {
     invariant: 'K2',
-    name: 'an answer at or after the deadline has lost, also if nobody was there when it passed',
+    name: 'an answer after the deadline has lost, also if nobody was there when it passed',
     restarts: true,
     async play(stage) {
       stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status)
@@ -47,7 +48,7 @@ const deadlines: readonly Play[] = [
       const run = await stage.start('a')
       const asked = await stage.question(run)
       await stage.restart('close', false)
-      stage.clock.advance(1_000)
+      stage.clock.advance(1_001)
       assert.equal(await stage.answer(asked, 'too late'), 'lost')
       stage.drive()
       assert.deepEqual(await stage.outcome(run), completed('timed-out'))
@@ -79,7 +80,10 @@ const timers: readonly Play[] = [
       const run = await stage.start('a')
       await until('all timers are set', async () => (await stage.all(run, 'timer.set')).length === 3)
       assert.deepEqual(await stage.engine.questions({ run }), [])
-      assert.notEqual(await stage.post({ type: 'answer', activation: rootActivation(run), address: 't/timer', outcome: completed(1) }), 'accepted')
+      assert.notEqual(
+        await stage.post({ type: 'answer', activation: rootActivation(run), address: 't/timer', outcome: completed(1) }),
+        'accepted',
+      )
       for (const n of [1, 2, 3]) {
         stage.clock.advance(100)
         await until(`${n} have ended`, async () => (await stage.all(run, 'ask.settled')).length === n)
@@ -128,7 +132,10 @@ const timers: readonly Play[] = [
       await stage.fence()
       stage.clock.advance(2 * 24 * 3_600_000)
       assert.deepEqual(await stage.outcome(run), completed(['before', 'after']))
-      assert.deepEqual(stage.ran.filter((name) => name !== 'fence'), ['before', 'after'])
+      assert.deepEqual(
+        stage.ran.filter((name) => name !== 'fence'),
+        ['before', 'after'],
+      )
     },
   },
 ]

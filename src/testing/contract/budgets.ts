@@ -46,15 +46,18 @@ export const budgetCases: readonly Play[] = [
         const workers = Array.from({ length: 5 }, () => ctx.scope('w').start('worker', null))
         const words: Json[] = []
         for (const worker of workers) words.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
-        return [...words.map(String).sort(), await spends(ctx, 'own', stage.does('own'), spend(80, 80))]
+        return [
+          words.filter((word) => word === 'completed').length,
+          words.length,
+          await spends(ctx, 'own', stage.does('own'), spend(80, 80)),
+        ]
       })
       stage.drive()
       const run = await stage.start('lead', null, { limits: { tokens: 100 } })
       await until('two are out', () => wait.waiting === 2)
       await until('three are refused', async () => (await stage.all(run, 'worker.settled')).length === 3)
       wait.open()
-      const no = 'budget.exceeded'
-      assert.deepEqual(await stage.outcome(run), completed([no, no, no, 'completed', 'completed', 'completed']))
+      assert.deepEqual(await stage.outcome(run), completed([2, 5, 'completed']))
       assert.equal(wait.attempts.length, 2)
     },
   },
@@ -80,7 +83,10 @@ export const budgetCases: readonly Play[] = [
     invariant: 'K8',
     name: "a worker's own limit binds the worker, the leader's binds both",
     async play(stage) {
-      stage.agent('worker', async (ctx) => [await spends(ctx, 's1', stage.does('w1'), spend(30, 30)), await spends(ctx, 's2', stage.does('w2'), spend(30, 30))])
+      stage.agent('worker', async (ctx) => [
+        await spends(ctx, 's1', stage.does('w1'), spend(30, 30)),
+        await spends(ctx, 's2', stage.does('w2'), spend(30, 30)),
+      ])
       stage.agent('lead', async (ctx) => [
         (await ended(ctx, ctx.start('worker', null, { limits: { tokens: 50 } }))) as never,
         (await ended(ctx, ctx.scope('again').start('worker', null, { limits: { tokens: 1_000 } }))) as never,
@@ -105,7 +111,13 @@ export const budgetCases: readonly Play[] = [
         const open = ctx.begin('open', wait.effect, spend(50, 20))
         const refused = await spends(ctx, 's2', stage.does('s2'), spend(30))
         const word1 = word(await ended(ctx, open))
-        return [first, refused, word1, await spends(ctx, 's3', stage.does('s3'), spend(51)), await spends(ctx, 's4', stage.does('s4'), spend(50))]
+        return [
+          first,
+          refused,
+          word1,
+          await spends(ctx, 's3', stage.does('s3'), spend(51)),
+          await spends(ctx, 's4', stage.does('s4'), spend(50)),
+        ]
       })
       stage.drive()
       const run = await stage.start('a', null, { limits: { tokens: 100 } })
@@ -144,7 +156,10 @@ export const budgetCases: readonly Play[] = [
       stage.clock.advance(1)
       const outcome = await stage.outcome(run)
       assert.ok(outcome.status === 'limited' && outcome.limit === 'minutes', JSON.stringify(outcome))
-      assert.deepEqual(stage.ran.filter((name) => name !== 'fence'), ['undo'])
+      assert.deepEqual(
+        stage.ran.filter((name) => name !== 'fence'),
+        ['undo'],
+      )
     },
   },
 ]

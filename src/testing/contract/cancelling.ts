@@ -34,7 +34,11 @@ async function team(stage: Stage): Promise<{ run: RunId; works: readonly Gate[] 
 /** Workers before their leader, last registered first, each once. */
 function checkUndone(names: readonly string[]): void {
   const workers = names.slice(0, 4)
-  for (const name of ['w1', 'w2']) assert.deepEqual(workers.filter((ran) => ran.startsWith(name)), [`${name}.undo2`, `${name}.undo1`])
+  for (const name of ['w1', 'w2'])
+    assert.deepEqual(
+      workers.filter((ran) => ran.startsWith(name)),
+      [`${name}.undo2`, `${name}.undo1`],
+    )
   assert.deepEqual(names.slice(4), ['lead.undo2', 'lead.undo1'])
 }
 
@@ -53,7 +57,7 @@ const stops: readonly Play[] = [
         await step(ctx, 'wait', (io) => until('both are out', () => slow.waiting === 2).then(() => io.attempt))
         for (const id of [...ids, timer]) ctx.stop(id, 'enough')
         const ends: Json[] = []
-        for (const id of ids) ends.push((await ended(ctx, id as never)) as never)
+        for (const id of ids) ends.push((await ended(ctx, id)) as never)
         await step(ctx, 'open', () => {
           other.open('kept')
           return null
@@ -64,7 +68,10 @@ const stops: readonly Play[] = [
       })
       stage.drive()
       const run = await stage.start('lead')
-      assert.deepEqual(await stage.outcome(run), completed([cancelled('enough'), cancelled('enough'), cancelled('enough'), completed('kept')]))
+      assert.deepEqual(
+        await stage.outcome(run),
+        completed([cancelled('enough'), cancelled('enough'), cancelled('enough'), completed('kept')]),
+      )
       assert.equal(slow.aborted, 2)
     },
   },
@@ -221,9 +228,15 @@ export const cancelCases: readonly Play[] = [
       const words = await Promise.all(['enough', 'again'].map((reason) => stage.post({ type: 'cancel', run, reason })))
       assert.deepEqual(words, ['accepted', 'lost'])
       assert.deepEqual(await stage.outcome(run), cancelled('enough'))
-      assert.deepEqual(works.map(({ aborted }) => aborted), [1, 1, 1])
+      assert.deepEqual(
+        works.map(({ aborted }) => aborted),
+        [1, 1, 1],
+      )
       checkUndone(undone(stage))
-      assert.deepEqual((await stage.all(run, 'activation.settled')).map(({ outcome }) => outcome.status), ['cancelled', 'cancelled', 'cancelled'])
+      assert.deepEqual(
+        (await stage.all(run, 'activation.settled')).map(({ outcome }) => outcome.status),
+        ['cancelled', 'cancelled', 'cancelled'],
+      )
     },
   },
   {

@@ -23,7 +23,7 @@ export interface ContractCase {
   /** Why it is not run on this engine. */
   readonly skip: string | undefined
   /** Plays the case on a fresh store. Rejects if it does not hold. */
-  run(): Promise<void>
+  readonly run: () => Promise<void>
 }
 
 const plays: readonly Play[] = [
@@ -47,7 +47,9 @@ export function engineContract(subject: EngineSubject & { readonly durable?: boo
   return plays.map(({ name, invariant, restarts, play }) => ({
     name,
     invariant,
-    skip: subject.skip?.[name] ?? (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined),
+    skip:
+      subject.skip?.[name] ??
+      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined),
     async run() {
       const stage = await Stage.open(subject)
       try {

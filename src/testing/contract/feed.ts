@@ -36,7 +36,10 @@ export const feedCases: readonly Play[] = [
       const last = events.at(-1)!
       assert.equal(last.event.type, 'activation.settled')
       const half = events[Math.floor(events.length / 2)]!.position
-      assert.deepEqual(await stage.engine.read(run, half), events.filter(({ position }) => position > half))
+      assert.deepEqual(
+        await stage.engine.read(run, half),
+        events.filter(({ position }) => position > half),
+      )
       assert.deepEqual(await stage.engine.read(run, last.position), [])
     },
   },
@@ -49,7 +52,7 @@ export const feedCases: readonly Play[] = [
       const run = await stage.start('lead')
       const seen: unknown[] = []
       const follow = async (): Promise<void> => {
-        for (let from = 0; ; ) {
+        for (let from = 0; ;) {
           const more = await stage.engine.read(run, from)
           seen.push(...more)
           from = more.at(-1)?.position ?? from
@@ -100,7 +103,10 @@ export const feedCases: readonly Play[] = [
       leave()
       wait.open()
       assert.deepEqual(await stage.outcome(run), completed('done'))
-      assert.deepEqual(others.map(({ address, attempt, part }) => [address, attempt, part]), [['s', 1, 'two']])
+      assert.deepEqual(
+        others.map(({ address, attempt, part }) => [address, attempt, part]),
+        [['s', 1, 'two']],
+      )
       assert.ok(heard.every(({ part }) => part === 'one'))
       assert.ok(!JSON.stringify(await stage.events(run)).includes('"two"'))
     },
@@ -109,10 +115,15 @@ export const feedCases: readonly Play[] = [
     invariant: 'K11',
     name: 'usage rolls up by agent and model; what is not known stays unknown',
     async play(stage) {
-      const used = (agent: string, input: number | undefined): { usage: { agent: string; model: string; used: { input: number; output: number } | undefined } } => ({
+      const used = (
+        agent: string,
+        input: number | undefined,
+      ): { usage: { agent: string; model: string; used: { input: number; output: number } | undefined } } => ({
         usage: { agent, model: 'm', used: input === undefined ? undefined : { input, output: 1 } },
       })
-      stage.agent('worker', async (ctx, input) => step(ctx, 's', () => 1, { effect: 'model', settle: () => used('worker', (input as number | null) ?? undefined) }))
+      stage.agent('worker', async (ctx, input) =>
+        step(ctx, 's', () => 1, { effect: 'model', settle: () => used('worker', (input as number | null) ?? undefined) }),
+      )
       stage.agent('lead', async (ctx) => {
         await step(ctx, 's', () => 1, { effect: 'model', settle: () => used('lead', 100) })
         for (const input of [10, 5, null]) await ctx.next(ctx.scope('w').start('worker', input))
@@ -121,7 +132,10 @@ export const feedCases: readonly Play[] = [
       stage.drive()
       const { usage } = await stage.play('lead')
       const rows = usage.map(({ agent, calls, input, output, unknown, unpriced }) => [agent, calls, input, output, unknown, unpriced])
-      assert.deepEqual(rows, [['lead', 1, 100, 1, 0, 1], ['worker', 3, 15, 2, 1, 3]])
+      assert.deepEqual(rows, [
+        ['lead', 1, 100, 1, 0, 1],
+        ['worker', 3, 15, 2, 1, 3],
+      ])
     },
   },
 ]

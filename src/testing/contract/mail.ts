@@ -23,9 +23,13 @@ export const mailCases: readonly Play[] = [
       stage.drive()
       const run = await stage.start('a')
       const activation = rootActivation(run)
-      for (const n of [1, 2, 3, 3, 2, 1, 4, 5]) assert.equal(await stage.post({ type: 'message', activation, id: `m${n}`, body: n }), 'accepted')
+      for (const n of [1, 2, 3, 3, 2, 1, 4, 5])
+        assert.equal(await stage.post({ type: 'message', activation, id: `m${n}`, body: n }), 'accepted')
       assert.deepEqual(await stage.outcome(run), completed([1, 2, 3, 4, 5]))
-      assert.deepEqual((await stage.all(run, 'message.received')).map(({ id }) => id), ['m1', 'm2', 'm3', 'm4', 'm5'])
+      assert.deepEqual(
+        (await stage.all(run, 'message.received')).map(({ id }) => id),
+        ['m1', 'm2', 'm3', 'm4', 'm5'],
+      )
     },
   },
   {
@@ -106,7 +110,11 @@ export const mailCases: readonly Play[] = [
     name: 'messages accepted while nobody drove are read after a restart, each once',
     restarts: true,
     async play(stage) {
-      stage.agent('worker', async (ctx) => [...(await take(ctx, 2)), await ended(ctx, ctx.ask('q', question('int_1'))).then((o) => o.status), ...(await take(ctx, 2))])
+      stage.agent('worker', async (ctx) => [
+        ...(await take(ctx, 2)),
+        await ended(ctx, ctx.ask('q', question('int_1'))).then((o) => o.status),
+        ...(await take(ctx, 2)),
+      ])
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('worker', null)))
       stage.drive()
       const run = await stage.start('lead')

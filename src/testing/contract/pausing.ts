@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { cancelled, completed, type Json, type RunId } from '../../core/index.ts'
 import { isArrival } from '../../journal/index.ts'
 import type { Post } from '../../engine/index.ts'
-import { ended, gate, step, until, type Gate, type Play, type Stage } from './stage.ts'
+import { ended, gate, question, step, until, type Gate, type Play, type Stage } from './stage.ts'
 
 type PausePoint = Extract<Post, { type: 'pause' }>['at']
 
@@ -131,10 +131,119 @@ const points: readonly Play[] = [
       stage.clock.advance(1)
       await stage.status(run, 'paused')
       assert.equal(first.aborted, 1)
+      const asked = await stage.all(run, 'run.pausing')
+      assert.deepEqual(
+        asked.map(({ at, escalated }) => [at, escalated]),
+        [
+          ['next', undefined],
+          ['now', true],
+        ],
+      )
       await stage.post({ type: 'resume', run })
       await until('the first is out again', () => first.waiting === 1)
       first.open('one')
       assert.deepEqual(await stage.outcome(run), completed(['one', 'second']))
+    },
+  },
+  {
+    invariant: 'K8',
+    name: 'a command that changes nothing is reported and nothing else',
+    async play(stage) {
+      const { run, first } = await twoSteps(stage)
+      assert.equal(await stage.post({ type: 'resume', run, by: 'ann' }), 'accepted')
+      await until('it is reported', async () => stage.has(run, 'control.ignored'))
+      await pause(stage, run, 'next')
+      await stage.status(run, 'pausing')
+      assert.equal(await stage.post({ type: 'pause', run, at: 'now', reason: 'again', by: 'ben' }), 'accepted')
+      await until('it is reported, too', async () => (await stage.all(run, 'control.ignored')).length === 2)
+      assert.equal(first.aborted, 0)
+      first.open('one')
+      await stage.status(run, 'paused')
+      await stage.post({ type: 'resume', run })
+      assert.deepEqual(await stage.outcome(run), completed(['one', 'second']))
+      assert.deepEqual(
+        (await stage.log(run)).filter(({ type }) => type === 'control.ignored'),
+        [
+          { type: 'control.ignored', command: 'resume', by: 'ann' },
+          { type: 'control.ignored', command: 'pause', reason: 'again', by: 'ben' },
+        ],
+      )
+    },
+  },
+]
+
+/** A `once` effect that a pause holds back: asked for, and not let out. */
+async function heldPayment(stage: Stage): Promise<RunId> {
+  const first = gate()
+  stage.agent('a', async (ctx) => {
+    await step(ctx, 'first', first.effect)
+    return step(ctx, 'pay', stage.does('pay'), { effect: 'once' })
+  })
+  stage.drive()
+  const run = await stage.start('a')
+  await until('the first is out', () => first.waiting === 1)
+  await pause(stage, run, 'next')
+  await stage.status(run, 'pausing')
+  first.open()
+  await stage.status(run, 'paused')
+  await until('the payment is asked for', async () => (await stage.all(run, 'effect.held')).length === 1)
+  return run
+}
+
+async function paidOnce(stage: Stage, run: RunId): Promise<void> {
+  await stage.fence()
+  assert.equal(stage.count('pay'), 0)
+  await stage.post({ type: 'resume', run })
+  assert.deepEqual(await stage.outcome(run), completed('pay'))
+  assert.equal(stage.count('pay'), 1)
+  const notes = (await stage.log(run)).map(({ type }) => type).filter((type) => type.startsWith('effect.'))
+  assert.deepEqual(notes, ['effect.held', 'effect.released'])
+}
+
+const held: readonly Play[] = [
+  {
+    invariant: 'K6',
+    name: 'a `once` effect that a pause held back never left: nobody is asked whether it happened, and it runs once after the pause',
+    async play(stage) {
+      await paidOnce(stage, await heldPayment(stage))
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'a `once` effect that a pause held back is not in doubt after a crash either',
+    restarts: true,
+    async play(stage) {
+      const run = await heldPayment(stage)
+      await stage.restart('kill')
+      await paidOnce(stage, run)
+    },
+  },
+  {
+    invariant: 'K8',
+    name: 'a pause after-tools is still one after a crash: a tool may start, a model call may not',
+    restarts: true,
+    async play(stage) {
+      const model = gate()
+      stage.agent('a', async (ctx) => {
+        await ended(ctx, ctx.ask('q', question('q')))
+        await step(ctx, 'tool', stage.does('tool'))
+        return step(ctx, 'model', model.effect, { effect: 'model' })
+      })
+      stage.drive()
+      const run = await stage.start('a')
+      const asked = await stage.question(run)
+      await pause(stage, run, 'after-tools')
+      await stage.status(run, 'paused')
+      await stage.restart('kill')
+      await stage.answer(asked, 'go on')
+      await until('the tool has run', () => stage.count('tool') === 1)
+      await until('the model call is asked for', async () => (await stage.all(run, 'step.begun')).length === 2)
+      await stage.fence()
+      assert.equal(model.attempts.length, 0)
+      await stage.post({ type: 'resume', run })
+      await until('the model is asked', () => model.waiting === 1)
+      model.open('done')
+      assert.deepEqual(await stage.outcome(run), completed('done'))
     },
   },
 ]
@@ -156,7 +265,11 @@ export const pauseCases: readonly Play[] = [
       assert.equal(await stage.post({ type: 'resume', run, by: 'operator' }), 'accepted')
       assert.deepEqual(await stage.outcome(run), completed(['one', 'second']))
       const notes = (await stage.log(run)).filter(({ type }) => type.startsWith('run.'))
-      assert.deepEqual(notes, [{ type: 'run.pausing', at: 'next', by: 'operator' }, { type: 'run.paused' }, { type: 'run.resumed', by: 'operator' }])
+      assert.deepEqual(notes, [
+        { type: 'run.pausing', at: 'next', by: 'operator' },
+        { type: 'run.paused' },
+        { type: 'run.resumed', by: 'operator' },
+      ])
     },
   },
   {
@@ -178,7 +291,10 @@ export const pauseCases: readonly Play[] = [
       assert.equal(stage.count('worker'), 0)
       await stage.post({ type: 'resume', run })
       assert.deepEqual(await stage.outcome(run), completed(['one', completed('worker')]))
-      assert.deepEqual((await stage.events(run)).filter(({ event }) => isArrival(event)).map(({ event }) => event.type), ['step.settled', 'step.settled', 'worker.settled'])
+      assert.deepEqual(
+        (await stage.events(run)).filter(({ event }) => isArrival(event)).map(({ event }) => event.type),
+        ['step.settled', 'step.settled', 'worker.settled'],
+      )
     },
   },
   {
@@ -236,8 +352,12 @@ export const pauseCases: readonly Play[] = [
       await stage.status(run, 'paused')
       await stage.post({ type: 'cancel', run, reason: 'no' })
       assert.deepEqual(await stage.outcome(run), cancelled('no'))
-      assert.deepEqual(stage.ran.filter((name) => name !== 'fence'), ['undo'])
+      assert.deepEqual(
+        stage.ran.filter((name) => name !== 'fence'),
+        ['undo'],
+      )
     },
   },
   ...points,
+  ...held,
 ]

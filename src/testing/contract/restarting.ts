@@ -4,10 +4,16 @@ import { completed, rootActivation, type Json } from '../../core/index.ts'
 import type { Arrival, Context } from '../../engine/index.ts'
 import { ended, gate, question, step, until, type Play } from './stage.ts'
 
-const next = async (ctx: Context): Promise<Json> => {
+const next = async (ctx: Context): Promise<string> => {
   const arrival: Arrival = await ctx.next()
-  return arrival.type === 'message' ? (arrival.body as string) : arrival.type === 'message.refused' ? arrival.reason : `${arrival.type} ${JSON.stringify(arrival.outcome)}`
+  return arrival.type === 'message'
+    ? (arrival.body as string)
+    : arrival.type === 'message.refused'
+      ? arrival.reason
+      : `${arrival.type} ${JSON.stringify(arrival.outcome)}`
 }
+
+const inOrder = (items: readonly string[]): string[] => items.toSorted((a, b) => (a < b ? -1 : 1))
 
 const segments: readonly Play[] = [
   {
@@ -23,7 +29,10 @@ const segments: readonly Play[] = [
       stage.drive()
       const run = await stage.start('a')
       assert.deepEqual(await stage.outcome(run), completed(['s0', 's1', 's2', 's3']))
-      assert.deepEqual((await stage.all(run, 'activation.restarted')).map(({ segment }) => segment), [1, 2, 3])
+      assert.deepEqual(
+        (await stage.all(run, 'activation.restarted')).map(({ segment }) => segment),
+        [1, 2, 3],
+      )
     },
   },
   {
@@ -35,7 +44,7 @@ const segments: readonly Play[] = [
       stage.agent('worker', async (ctx) => step(ctx, 'work', work.effect))
       stage.agent('quick', async () => 'quick')
       stage.agent('a', async (ctx) => {
-        if (ctx.carried !== undefined) return [await next(ctx), await next(ctx), await next(ctx), await next(ctx)].sort()
+        if (ctx.carried !== undefined) return inOrder([await next(ctx), await next(ctx), await next(ctx), await next(ctx)])
         ctx.start('worker', null)
         ctx.start('quick', null)
         ctx.begin('dropped', dropped.effect)
@@ -50,15 +59,23 @@ const segments: readonly Play[] = [
       await until('the message is there', async () => stage.has(run, 'message.received'))
       await stage.answer(await stage.question(run), 'go')
       await until('it has restarted', async () => stage.has(run, 'activation.restarted'))
-      await stage.answer((await stage.engine.questions({ run })).find(({ id }) => id === 'int_open')!, 'yes')
+      await stage.answer(
+        (await stage.engine.questions({ run })).find(({ id }) => id === 'int_open')!,
+        'yes',
+      )
+      await until('the worker is at work', () => work.waiting === 1)
       work.open('worked')
-      assert.deepEqual(await stage.outcome(run), completed([
-        'ask.settled {"status":"completed","output":"yes"}',
-        'hello',
-        'worker.settled {"status":"completed","output":"quick"}',
-        'worker.settled {"status":"completed","output":"worked"}',
-      ]))
+      assert.deepEqual(
+        await stage.outcome(run),
+        completed([
+          'ask.settled {"status":"completed","output":"yes"}',
+          'hello',
+          'worker.settled {"status":"completed","output":"quick"}',
+          'worker.settled {"status":"completed","output":"worked"}',
+        ]),
+      )
       assert.equal(dropped.aborted, 1)
+      assert.ok(!(await stage.all(run, 'step.settled')).some(({ address }) => address === 'dropped'))
     },
   },
   {
@@ -74,7 +91,10 @@ const segments: readonly Play[] = [
           await step(ctx, 'mark', stage.does('mark'))
           return [first, await next(ctx), ctx.carried]
         }
-        await step(ctx, 'paid', () => 1, { effect: 'model', settle: () => ({ usage: { agent: 'a', model: 'm', used: { input: 7, output: 1, usd: 1 } } }) })
+        await step(ctx, 'paid', () => 1, {
+          effect: 'model',
+          settle: () => ({ usage: { agent: 'a', model: 'm', used: { input: 7, output: 1, usd: 1 } } }),
+        })
         ctx.start('worker', null)
         await ctx.next(ctx.ask('go', question('int_go')))
         return ctx.restart('second')
@@ -84,7 +104,8 @@ const segments: readonly Play[] = [
       await stage.post({ type: 'message', activation: rootActivation(run), id: 'm1', body: 'hello' })
       await until('the message is there', async () => stage.has(run, 'message.received'))
       await stage.answer(await stage.question(run), 'go')
-      await until('the second segment and the worker are at work', () => stage.count('mark') === 1 && work.attempts.length === 1)
+      await until('the worker is at work', () => work.attempts.length === 1)
+      await until('the second segment is at work', async () => (await stage.all(run, 'step.settled')).length === 2)
       for (let n = 1; n <= 2; n++) {
         await stage.restart('kill')
         await until('the worker is at work again', () => work.attempts.length === n + 1)
@@ -92,7 +113,10 @@ const segments: readonly Play[] = [
       work.open('worked')
       const end = await stage.engine.outcome(run)
       assert.deepEqual(end.outcome, completed(['hello', 'worker.settled {"status":"completed","output":"worked"}', 'second']))
-      assert.deepEqual(end.usage.map(({ calls, input, usd }) => [calls, input, usd]), [[1, 7, 1]])
+      assert.deepEqual(
+        end.usage.map(({ calls, input, usd }) => [calls, input, usd]),
+        [[1, 7, 1]],
+      )
       assert.equal(stage.count('mark'), 1)
     },
   },
@@ -129,7 +153,11 @@ export const restartCases: readonly Play[] = [
     async play(stage) {
       const paying = gate(true)
       stage.agent('worker', async (ctx) => step(ctx, 's', stage.does('worker')))
-      stage.agent('a', async (ctx) => [await step(ctx, 'pay', paying.effect, { effect: 'once' }), (await ended(ctx, ctx.start('worker', null))) as never, await step(ctx, 'after', stage.does('after'))])
+      stage.agent('a', async (ctx) => [
+        await step(ctx, 'pay', paying.effect, { effect: 'once' }),
+        (await ended(ctx, ctx.start('worker', null))) as never,
+        await step(ctx, 'after', stage.does('after')),
+      ])
       stage.drive()
       const run = await stage.start('a')
       await until('it is being paid', () => paying.waiting === 1)

@@ -6,7 +6,19 @@
 import assert from 'node:assert/strict'
 import { completed, rootActivation, runId, type ActivationId, type Json, type OpId, type Outcome, type RunId } from '../../core/index.ts'
 import type { JournalEvent, Recorded } from '../../journal/index.ts'
-import type { Context, Engine, Orchestration, Post, PostResult, Question, Registry, RunEnd, StartRun, StepIO, StepOptions } from '../../engine/index.ts'
+import type {
+  Context,
+  Engine,
+  Orchestration,
+  Post,
+  PostResult,
+  Question,
+  Registry,
+  RunEnd,
+  StartRun,
+  StepIO,
+  StepOptions,
+} from '../../engine/index.ts'
 import { manualClock, type ManualClock } from '../manual-clock.ts'
 
 /** One engine over one store, as a suite needs it. */
@@ -33,7 +45,7 @@ export interface Play {
   readonly name: string
   /** Needs a store that outlives its engine. */
   readonly restarts?: true
-  play(stage: Stage): Promise<void>
+  readonly play: (stage: Stage) => Promise<void>
 }
 
 export type Body = (ctx: Context, input: Json) => Promise<Json | Outcome>
@@ -57,7 +69,7 @@ export interface Gate {
   readonly attempts: readonly number[]
   readonly keys: readonly string[]
   readonly aborted: number
-  effect(io: StepIO): Promise<Json>
+  readonly effect: (io: StepIO) => Promise<Json>
   open(value?: Json): void
   fail(error: Error): void
 }
@@ -225,7 +237,9 @@ export class Stage {
 
   /** Everything of one type in a run's feed. */
   async all<T extends JournalEvent['type']>(run: RunId, type: T): Promise<readonly Extract<JournalEvent, { type: T }>[]> {
-    return (await this.engine.read(run)).map(({ event }) => event).filter((event): event is Extract<JournalEvent, { type: T }> => event.type === type)
+    return (await this.engine.read(run))
+      .map(({ event }) => event)
+      .filter((event): event is Extract<JournalEvent, { type: T }> => event.type === type)
   }
 
   /** Waits for the open question of a run. */

@@ -14,7 +14,7 @@ export const startingCases: readonly Play[] = [
       stage.drive()
       const request = { run: runId('run_x'), agent: 'a', version: '1', input: { b: 1, a: [2] } }
       const both = await Promise.all([stage.engine.start(request), stage.engine.start(request)])
-      assert.deepEqual(both.map(({ created }) => created).sort(), [false, true])
+      assert.equal(both.filter(({ created }) => created).length, 1)
       assert.deepEqual(await stage.outcome(request.run), { status: 'completed', output: ['work', { b: 1, a: [2] }] })
       assert.deepEqual(await stage.engine.start({ ...request, input: { a: [2], b: 1 } }), { created: false })
       assert.equal(stage.count('work'), 1)
@@ -27,7 +27,7 @@ export const startingCases: readonly Play[] = [
       stage.agent('a', async (ctx) => step(ctx, 'work', stage.does('work')))
       const request = { run: runId('run_x'), agent: 'a', version: '1', input: 1 }
       const both = await Promise.all([stage.engine.start(request), stage.engine.start(request)])
-      assert.deepEqual(both.map(({ created }) => created).sort(), [false, true])
+      assert.equal(both.filter(({ created }) => created).length, 1)
       stage.drive()
       assert.deepEqual(await stage.outcome(request.run), { status: 'completed', output: 'work' })
       assert.equal(stage.count('work'), 1)
@@ -93,7 +93,10 @@ export const startingCases: readonly Play[] = [
       const summary = await stage.engine.summary(run)
       assert.equal(summary?.status, 'completed')
       assert.equal(summary?.endedAt, stage.clock.now())
-      assert.deepEqual((await stage.engine.runs({ status: ['completed'], agent: 'a' })).map((s) => s.run), [run])
+      assert.deepEqual(
+        (await stage.engine.runs({ status: ['completed'], agent: 'a' })).map((s) => s.run),
+        [run],
+      )
       assert.deepEqual(await stage.engine.runs({ status: ['failed'] }), [])
     },
   },

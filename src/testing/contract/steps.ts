@@ -32,7 +32,16 @@ const once: readonly Play[] = [
       const run = await inDoubt(stage)
       const asked = await stage.question(run, 'in-doubt')
       assert.equal(asked.address, 'pay')
-      assert.equal(await stage.post({ type: 'settle-doubt', activation: asked.activation, address: asked.address, happened: true, value: 'receipt 7' }), 'accepted')
+      assert.equal(
+        await stage.post({
+          type: 'settle-doubt',
+          activation: asked.activation,
+          address: asked.address,
+          happened: true,
+          value: 'receipt 7',
+        }),
+        'accepted',
+      )
       assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'receipt 7' })
       assert.equal(stage.count('pay'), 0)
     },
@@ -75,7 +84,10 @@ const once: readonly Play[] = [
         stage.ran.push('fail')
         throw new Error('no')
       }
-      stage.agent('a', async (ctx) => (await ended(ctx, ctx.begin('s', failing, { effect: 'once', retry: { attempts: 5, backoffMs: 0 } }))).status)
+      stage.agent(
+        'a',
+        async (ctx) => (await ended(ctx, ctx.begin('s', failing, { effect: 'once', retry: { attempts: 5, backoffMs: 0 } }))).status,
+      )
       stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'failed' })
       assert.equal(stage.count('fail'), 1)
@@ -102,7 +114,13 @@ const retries: readonly Play[] = [
       assert.equal(outcome.failure.message, 'no 3')
       assert.deepEqual(wait.attempts, [1, 2, 3])
       assert.equal(new Set(wait.keys).size, 1)
-      assert.deepEqual((await stage.all(run, 'step.attempt-failed')).map((e) => [e.attempt, e.delayMs]), [[1, 1_000], [2, 2_000]])
+      assert.deepEqual(
+        (await stage.all(run, 'step.attempt-failed')).map((e) => [e.attempt, e.delayMs]),
+        [
+          [1, 1_000],
+          [2, 2_000],
+        ],
+      )
     },
   },
   {
@@ -167,7 +185,15 @@ const retries: readonly Play[] = [
     name: 'an attempt that takes too long is aborted and tried again, also if it does not listen',
     async play(stage) {
       const wait = gate(true)
-      stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { timeoutMs: 60_000, retry: { attempts: 2, backoffMs: 600_000, maxBackoffMs: 600_000, jitter: false } })))
+      stage.agent('a', async (ctx) =>
+        ended(
+          ctx,
+          ctx.begin('s', wait.effect, {
+            timeoutMs: 60_000,
+            retry: { attempts: 2, backoffMs: 600_000, maxBackoffMs: 600_000, jitter: false },
+          }),
+        ),
+      )
       stage.drive()
       const run = await stage.start('a')
       await until('attempt 1', () => wait.waiting === 1)
@@ -183,7 +209,10 @@ const retries: readonly Play[] = [
       await until('attempt 2', () => wait.waiting === 2)
       wait.open('late but here')
       assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'late but here' })
-      assert.deepEqual((await stage.all(run, 'step.attempt-failed')).map((e) => e.failure.code), ['effect.timed-out'])
+      assert.deepEqual(
+        (await stage.all(run, 'step.attempt-failed')).map((e) => e.failure.code),
+        ['effect.timed-out'],
+      )
     },
   },
 ]
@@ -218,7 +247,12 @@ export const stepCases: readonly Play[] = [
     async play(stage) {
       const given = { date: new Date(0), gone: undefined, kept: 1 }
       stage.agent('a', async (ctx) => step(ctx, 's', () => given as never))
-      stage.agent('broken', async (ctx) => ended(ctx, ctx.begin('s', () => ({ big: 1n }) as never, { retry: { attempts: 1 } })))
+      stage.agent('broken', async (ctx) =>
+        ended(
+          ctx,
+          ctx.begin('s', () => ({ big: 1n }) as never, { retry: { attempts: 1 } }),
+        ),
+      )
       stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: { date: '1970-01-01T00:00:00.000Z', kept: 1 } })
       const { outcome } = await stage.play('broken')
@@ -247,7 +281,10 @@ export const stepCases: readonly Play[] = [
       })
       stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'orchestration.address-in-use' })
-      assert.deepEqual((await stage.play('b')).outcome, { status: 'completed', output: [1, 2, 3, 'branch/same', 'branch#1/same', 'branch#2/same'] })
+      assert.deepEqual((await stage.play('b')).outcome, {
+        status: 'completed',
+        output: [1, 2, 3, 'branch/same', 'branch#1/same', 'branch#2/same'],
+      })
     },
   },
   ...retries,

@@ -29,7 +29,11 @@ async function wake(stage: Stage, run: RunId, activation = rootActivation(run)):
 
 const act = (stage: Stage, ctx: Context, name: string, options = {}): Promise<Json> => step(ctx, name, stage.does(name), options)
 
-async function resolve(stage: Stage, run: RunId, word: { address: string } & Pick<Extract<Post, { type: 'settle-divergence' }>, 'action' | 'to'>): Promise<void> {
+async function resolve(
+  stage: Stage,
+  run: RunId,
+  word: { address: string } & Pick<Extract<Post, { type: 'settle-divergence' }>, 'action' | 'to'>,
+): Promise<void> {
   const asked = await stage.question(run, 'diverged')
   assert.equal(await stage.post({ type: 'settle-divergence', activation: asked.activation, ...word }), 'accepted')
 }
@@ -73,7 +77,11 @@ const divergence: readonly Play[] = [
     name: 'a new effect beside an unclaimed one parks the run and asks; map takes the recorded end',
     restarts: true,
     async play(stage) {
-      const run = await changed(stage, async (ctx) => [await act(stage, ctx, 'a'), await act(stage, ctx, 'renamed'), await act(stage, ctx, 'c')])
+      const run = await changed(stage, async (ctx) => [
+        await act(stage, ctx, 'a'),
+        await act(stage, ctx, 'renamed'),
+        await act(stage, ctx, 'c'),
+      ])
       const asked = await stage.question(run, 'diverged')
       await stage.status(run, 'stuck')
       assert.deepEqual(asked.body, { address: 'renamed', unclaimed: ['b'] })
@@ -109,6 +117,7 @@ const divergence: readonly Play[] = [
         return [await act(stage, ctx, 'renamed'), await ended(ctx, asked).then((o) => (o.status === 'completed' ? o.output : o.status))]
       })
       await resolve(stage, run, { address: 'renamed', action: 'execute' })
+      await until('it goes on', () => stage.count('renamed') === 1)
       assert.equal(await stage.answer(await stage.question(run), 'still here'), 'accepted')
       assert.deepEqual(await stage.outcome(run), completed(['renamed', 'still here']))
     },
@@ -135,7 +144,10 @@ const divergence: readonly Play[] = [
       await stage.post({ type: 'cancel', run, reason: 'no' })
       assert.deepEqual(await stage.outcome(run), cancelled('no'))
       assert.deepEqual(stage.ran, ['a', 'undo'])
-      assert.deepEqual((await stage.all(run, 'activation.settled')).map(({ outcome }) => outcome), [cancelled('no'), cancelled('no')])
+      assert.deepEqual(
+        (await stage.all(run, 'activation.settled')).map(({ outcome }) => outcome),
+        [cancelled('no'), cancelled('no')],
+      )
       assert.deepEqual(await stage.engine.questions(), [])
     },
   },
@@ -218,7 +230,7 @@ export const versionCases: readonly Play[] = [
     invariant: 'K7',
     name: 'starting an agent that is not registered is a result for the leader',
     async play(stage) {
-      stage.agent('lead', async (ctx) => (await ended(ctx, ctx.start('nobody', null))) as never)
+      stage.agent('lead', async (ctx) => ended(ctx, ctx.start('nobody', null)))
       stage.drive()
       const { outcome } = await stage.play('lead')
       assert.deepEqual(outcome, failed(failure('agent.not-registered', 'no agent "nobody" is registered', 'validation')))

@@ -1,0 +1,107 @@
+/**
+ * Endings: what is open when an activation ends or begins a new segment, who has to leave before its last word, and what both leave in the accounts.
+ *
+ * Owns: telling open operations apart, writing both events. Does not own: stopping operations (activation.ts).
+ * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the commit that records why).
+ */
+import { failed, failure, messageOf, type Json, type Outcome, type Usage } from '../core/index.ts'
+import { encode, type ActivationRestarted, type ArrivalEvent, type Charge } from '../journal/index.ts'
+import type { Host } from './host.ts'
+import { neverLeft, nothingUsed, type Operation, type Owner } from './operation.ts'
+import type { Carried } from './recorded.ts'
+
+/** The end of an activation, from the moment it is certain to its last word. */
+export class Ending {
+  /** What was open, in the order in which it was asked for. */
+  readonly open: readonly Operation[]
+  readonly #leaving: Set<string>
+
+  /** `recorded`: the last word is in the log already, so nobody has to be waited for. */
+  constructor(operations: Iterable<Operation>, recorded: boolean) {
+    this.open = [...operations].filter((operation) => !operation.ended && operation.type !== 'timer.set')
+    const workers = recorded ? [] : this.open.filter((operation) => operation.kind === 'worker' && !operation.endRecorded)
+    this.#leaving = new Set(workers.map(({ address }) => address))
+  }
+
+  /** Everybody below has ended. */
+  get alone(): boolean {
+    return this.#leaving.size === 0
+  }
+
+  /** A worker has left. False: this was not the end of one who had to. */
+  leaves(event: ArrivalEvent): event is Extract<ArrivalEvent, { type: 'worker.settled' }> {
+    return event.type === 'worker.settled' && this.#leaving.delete(event.address)
+  }
+
+  /** Records the end, and settles in the same commit what was set aside for effects whose end nobody will record. Returns the recorded outcome. */
+  write(host: Host, owner: Owner, at: number, outcome: Outcome, used: Usage, abandoned: readonly Charge[]): Outcome {
+    const usage = used.length === 0 ? {} : { usage: used }
+    const open = this.open.length === 0 ? {} : { open: this.open.map(({ address }) => address) }
+    const event = { type: 'activation.settled', outcome, ...usage, ...open } as const
+    let text: string
+    try {
+      text = encode(event)
+    } catch (thrown) {
+      text = encode({ ...event, outcome: notJson('what it returned', thrown) })
+    }
+    const recorded = host.append(owner, event, at, text)
+    settleOpen(host, owner, this.open, abandoned)
+    return (JSON.parse(recorded) as { outcome: Outcome }).outcome
+  }
+}
+
+/** How code has ended that gave something which cannot be written down. */
+export const notJson = (what: string, thrown: unknown): Outcome =>
+  failed(failure('input.not-json', `${what} is not JSON: ${messageOf(thrown)}`, 'validation'))
+
+/** A segment ends: its steps are called off, and nothing of them is waited for. */
+export function dropSteps(
+  host: Host,
+  owner: Owner & { readonly operations: Map<string, Operation> },
+  steps: readonly Operation[],
+  abandoned: readonly Charge[],
+): void {
+  for (const operation of steps) {
+    operation.stopped = 'its activation restarts'
+    operation.ended = true
+    owner.operations.delete(operation.address)
+    host.abort(operation)
+  }
+  settleOpen(host, owner, steps, abandoned)
+}
+
+/** Settles what was set aside for steps whose ends nobody will record. What certainly was not let out used nothing; of the rest nobody knows. */
+export function settleOpen(host: Host, owner: Owner, operations: Iterable<Operation>, abandoned: readonly Charge[]): void {
+  for (const op of operations)
+    if (op.reserved !== undefined && !op.endRecorded) host.settle(owner, op.reserved, neverLeft(op) ? nothingUsed : undefined)
+  for (const charge of abandoned) host.settle(owner, charge, undefined)
+}
+
+/** Records that a segment begins. Returns what the code goes on with, as recorded (K10), or how it has failed. */
+export function writeSegment(
+  host: Host,
+  owner: Owner,
+  at: number,
+  next: { segment: number; state: Json; open: readonly Carried[]; unread: readonly ArrivalEvent[] },
+): ActivationRestarted | Outcome {
+  const event: ActivationRestarted = { type: 'activation.restarted', ...next }
+  let text: string
+  try {
+    text = encode(event)
+  } catch (thrown) {
+    return notJson('what it restarts with', thrown)
+  }
+  return JSON.parse(host.append(owner, event, at, text)) as ActivationRestarted
+}
+
+/** At the end of a segment: workers and questions go on, steps are to be called off; what ended and was not read stays. */
+export function cutSegment(operations: Iterable<Operation>): { readonly carried: Carried[]; readonly steps: Operation[] } {
+  const carried: Carried[] = []
+  const steps: Operation[] = []
+  for (const operation of operations) {
+    if (operation.ended) continue
+    if (operation.kind === 'step') steps.push(operation)
+    else carried.push({ address: operation.address, op: operation.kind })
+  }
+  return { carried, steps }
+}

@@ -1,0 +1,171 @@
+/** A process that has lost a run, and one that must not lose any: what does not count any more has no effect, and who lives is believed to (K2). */
+import { describe, expect, test } from 'vitest'
+import { rootActivation, type ActivationId, type Json, type RunId } from '../../src/core/index.ts'
+import type { Context } from '../../src/engine/index.ts'
+import { manualClock } from '../../src/testing/manual-clock.ts'
+import { begin, behind, inFolder, open, outcome, registry, step, until } from './hand.ts'
+
+const act = (run: string) => rootActivation(run as RunId)
+
+/** An effect that the test lets end. */
+function gate(): { readonly calls: number; effect: () => Promise<Json>; open: (value: Json) => void } {
+  const inside: ((value: Json) => void)[] = []
+  let calls = 0
+  return {
+    get calls() {
+      return calls
+    },
+    effect: () => (calls++, new Promise((resolve) => inside.push(resolve))),
+    open: (value) => inside.splice(0).forEach((resolve) => resolve(value)),
+  }
+}
+
+async function message(ctx: Context): Promise<Json> {
+  const arrival = await ctx.next((any) => any.type === 'message')
+  return arrival.type === 'message' ? arrival.body : null
+}
+
+/** Somebody else, who lives, has taken this run over. */
+const takenAway = (file: string, run: string): void =>
+  behind(file, (db) => {
+    db.exec("INSERT INTO process SELECT 'prc_other', host, pid, started, until + 1000000 FROM process LIMIT 1")
+    db.prepare("UPDATE run SET owner = 'prc_other', epoch = epoch + 1 WHERE id = ?").run(run)
+  })
+
+describe.each(['inline', 'thread'] as const)('a process that has lost a run, writer %s', (writer) => {
+  test('K2: reports no end, sends no message and writes no value of it', async () => {
+    const file = inFolder()
+    const engine = open(file, { leaseMs: 60_000, writer })
+    const work = gate()
+    engine.drive(
+      registry({
+        loser: async (ctx) => {
+          const value = await step(ctx, 'work', work.effect)
+          ctx.send(act('listener'), 'from the loser')
+          return value
+        },
+        // The write is an effect: it is under way when the run is lost.
+        writer: (ctx) => ctx.values.update('key', () => (work.effect(), takenAway(file, 'values'), 'stale')),
+        listener: message,
+      }),
+    )
+    await begin(engine, 'listener', 'listener')
+    await begin(engine, 'loser', 'loser')
+    await until('it is at work', () => work.calls === 1)
+    const ends: string[] = []
+    void outcome(engine, 'loser').then(
+      () => ends.push('loser'),
+      () => undefined,
+    )
+    takenAway(file, 'loser')
+    work.open('stale')
+    await until('it lets the run go', () => !engine.driver.runs.has('loser' as RunId))
+    behind(file, (db) => db.exec("DELETE FROM process WHERE id = 'prc_other'; UPDATE run SET owner = NULL WHERE id = 'nobody'"))
+    await begin(engine, 'values', 'writer')
+    await until('it lets the other run go', () => work.calls === 2 && !engine.driver.runs.has('values' as RunId))
+    await engine.post({ type: 'message', activation: act('listener'), id: 'm', body: 'from outside' })
+    expect(await outcome(engine, 'listener')).toEqual({ status: 'completed', output: 'from outside' })
+    expect(ends).toEqual([])
+    expect(behind(file, (db) => db.prepare('SELECT count(*) AS n FROM value').get())).toEqual({ n: 0 })
+    const ended = behind(file, (db) => db.prepare("SELECT id FROM run WHERE ended IS NOT NULL AND id <> 'listener'").all())
+    expect(ended).toEqual([])
+  })
+})
+
+test('K2: who loses the race for a start reports no end and sends no message of the run that it did not begin', async () => {
+  const file = inFolder()
+  const first = open(file)
+  first.drive(registry({ agent: message, listener: message }))
+  await begin(first, 'listener', 'listener')
+  let raced = false
+  const second = open(file, {
+    crash: (point) => {
+      // Just before the loser commits, the other process begins the same run.
+      if (point === 'commit.before' && !raced) {
+        raced = true
+        behind(file, (db) => {
+          db.prepare("INSERT INTO run(id, agent, version, created, owner) VALUES('same', 'agent', '1', 0, ?)").run(first.driver.lease.id)
+          db.exec("INSERT INTO activation(id) VALUES('act_same')")
+          const body = '{"type":"activation.started","agent":"agent","version":"1","input":null}'
+          db.prepare("INSERT INTO log(act, seq, at, body) SELECT num, 0, 0, ? FROM activation WHERE id = 'act_same'").run(body)
+        })
+      }
+      return false
+    },
+  })
+  second.drive(
+    registry({
+      agent: (ctx) => {
+        ctx.send(act('listener'), 'from the loser')
+        return Promise.resolve('loser')
+      },
+    }),
+  )
+  const ends: string[] = []
+  const hear = second.driver.onEnd
+  second.driver.onEnd = (run, end) => (ends.push(run), hear(run, end))
+  expect(await begin(second, 'same', 'agent')).toEqual({ created: false })
+  expect(second.driver.runs.size).toBe(0)
+  await first.post({ type: 'message', activation: act('listener'), id: 'm', body: 'from outside' })
+  expect(await outcome(first, 'listener')).toEqual({ status: 'completed', output: 'from outside' })
+  expect(ends).toEqual([])
+  expect((await first.read('same' as RunId)).map(({ event }) => event.type)).toEqual(['activation.started'])
+})
+
+test.each(['idempotent', 'once'] as const)('K2: a process that had nothing to do is not taken for dead when it begins a run (%s)', async (effect) => {
+  const file = inFolder()
+  const clock = manualClock()
+  const work = gate()
+  const agents = registry({ agent: (ctx) => step(ctx, 'work', work.effect, { effect }) })
+  const idle = open(file, { clock, pollMs: 2 })
+  idle.drive(agents)
+  const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
+  const armed = beat()
+  clock.advance(2_960)
+  await begin(idle, 'r', 'agent')
+  await until('it is at work', () => work.calls === 1)
+  // Its heartbeat of before would be over in 40 ms; its next look is later.
+  expect(beat()).toBeGreaterThan(armed)
+  clock.advance(50)
+  const other = open(file, { clock, pollMs: 2 })
+  behind(file, (db) => db.exec("UPDATE process SET host = 'elsewhere'"))
+  other.drive(agents)
+  expect(other.driver.runs.size).toBe(0)
+  work.open('done')
+  expect(await outcome(idle, 'r')).toEqual({ status: 'completed', output: 'done' })
+  expect(work.calls).toBe(1)
+  expect(await idle.questions()).toEqual([])
+})
+
+test('K2: a process that had nothing to do is not taken for dead when it takes a run over', async () => {
+  const file = inFolder()
+  const clock = manualClock()
+  const agents = registry({ agent: message })
+  const engine = open(file, { clock, pollMs: 2 })
+  engine.drive(agents)
+  await begin(engine, 'r', 'agent')
+  await until('it is parked', () => (clock.advance(400), engine.driver.runs.size === 0))
+  const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
+  const before = beat()
+  clock.advance(Math.max(0, before - clock.now() - 40))
+  expect(engine.driver.lease.claim('r' as RunId)).toBeGreaterThan(1)
+  expect(beat()).toBe(clock.now() + 3_000)
+})
+
+test('K5: a message of a run whose memory is void is not sent', async () => {
+  const file = inFolder()
+  const engine = open(file, { leaseMs: 60_000 })
+  const work = gate()
+  let context: Context | undefined
+  engine.drive(registry({ agent: async (ctx) => ((context = ctx), step(ctx, 'work', work.effect)), listener: message }))
+  await begin(engine, 'listener', 'listener')
+  await begin(engine, 'r', 'agent')
+  await until('it is at work', () => work.calls === 1)
+  const old = context!
+  engine.driver.residents.drop('r' as RunId)
+  engine.driver.residents.tryWake('r' as RunId)
+  await until('it is read again', () => context !== old)
+  old.send('act_listener' as ActivationId, 'from a memory that is void')
+  await engine.post({ type: 'message', activation: act('listener'), id: 'm', body: 'from outside' })
+  expect(await outcome(engine, 'listener')).toEqual({ status: 'completed', output: 'from outside' })
+})
