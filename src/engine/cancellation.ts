@@ -65,7 +65,7 @@ export class Cancellation {
       const scope = base.scope(name, undoing)
       try {
         const work = new Promise<void>((resolve) => resolve(undo(scope)))
-        const late = await outOfTime(activation, log, work, scope.path, index)
+        const late = (await outOfTime(activation, log, work, scope.path, index)) ? `"${name}" was not undone in time` : undefined
         if (late === undefined) continue
         undoing.expired = late
         for (const operation of below(activation, scope.path)) activation.stop(operation.id, late)
@@ -94,14 +94,8 @@ export class Cancellation {
 const below = (activation: Undoable, path: string): Operation[] =>
   [...activation.operations.values()].filter(({ address }) => address.startsWith(path))
 
-/** Waits for a compensation, but not for ever. Undefined: it is done; else why nobody waits any longer. Throws what it throws. */
-async function outOfTime(
-  activation: Undoable,
-  log: RecordedLog,
-  work: Promise<void>,
-  path: string,
-  index: number,
-): Promise<string | undefined> {
+/** Waits for a compensation, but not for ever. True: nobody waits any longer. Throws what it throws. */
+async function outOfTime(activation: Undoable, log: RecordedLog, work: Promise<void>, path: string, index: number): Promise<boolean> {
   const clock = new Scope(activation, clockPath, { expired: undefined }, activation.version)
   const withinMs = activation.host.undoWithinMs ?? defaultUndoWithinMs
   for (let round = 0; ; round++) {
@@ -111,17 +105,17 @@ async function outOfTime(
     const done = work.then(() => false)
     if (!(await Promise.race([rang, done]).catch(() => false))) {
       clock.stop(timer, 'undone')
-      return void (await work)
+      await work
+      return false
     }
     // What was decided then shows in the journal: it got as much again, or something came after it.
     if (!log.isOver(`${clockPath}${index}.${round + 1}`)) continue
-    const late = `not undone within ${withinMs} ms`
-    if (activation.replaying || log.outcome !== undefined || !log.isOver(`${clockPath}${index + 1}`)) return late
+    if (activation.replaying || log.outcome !== undefined || !log.isOver(`${clockPath}${index + 1}`)) return true
     // Only time at work counts: it began again with this memory, and stands while somebody outside is asked.
     const asks = below(activation, path).some(
       (op) => !op.ended && (op.doubt !== undefined || (op.kind === 'ask' && op.type !== 'timer.set')),
     )
-    if (!asks && activation.host.now() - activation.since >= withinMs) return late
+    if (!asks && activation.host.now() - activation.since >= withinMs) return true
   }
 }
 

@@ -5,7 +5,15 @@
  * Does not own: delivery (activation.ts). Holds: K4 (nothing but a new effect beside an unclaimed one stops a run).
  */
 import { addUsage, ReeveError, type Json, type Outcome, type Usage } from '../core/index.ts'
-import { isArrival, isCommand, type ArrivalEvent, type Charge, type CommandEvent, type JournalEvent, type RunPausing } from '../journal/index.ts'
+import {
+  isArrival,
+  isCommand,
+  type ArrivalEvent,
+  type Charge,
+  type CommandEvent,
+  type JournalEvent,
+  type RunPausing,
+} from '../journal/index.ts'
 import type { Command } from './host.ts'
 import { claimable, reserveOf, type Known } from './operation.ts'
 

@@ -112,30 +112,34 @@ test('K2: who loses the race for a start reports no end and sends no message of 
   expect((await first.read('same' as RunId)).map(({ event }) => event.type)).toEqual(['activation.started'])
 })
 
-test.each(['idempotent', 'once'] as const)('K2: a process that had nothing to do is not taken for dead when it begins a run (%s)', async (effect) => {
-  const file = inFolder()
-  const clock = manualClock()
-  const work = gate()
-  const agents = registry({ agent: (ctx) => step(ctx, 'work', work.effect, { effect }) })
-  const idle = open(file, { clock, pollMs: 2 })
-  idle.drive(agents)
-  const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
-  const armed = beat()
-  clock.advance(2_960)
-  await begin(idle, 'r', 'agent')
-  await until('it is at work', () => work.calls === 1)
-  // Its heartbeat of before would be over in 40 ms; its next look is later.
-  expect(beat()).toBeGreaterThan(armed)
-  clock.advance(50)
-  const other = open(file, { clock, pollMs: 2 })
-  behind(file, (db) => db.exec("UPDATE process SET host = 'elsewhere'"))
-  other.drive(agents)
-  expect(other.driver.runs.size).toBe(0)
-  work.open('done')
-  expect(await outcome(idle, 'r')).toEqual({ status: 'completed', output: 'done' })
-  expect(work.calls).toBe(1)
-  expect(await idle.questions()).toEqual([])
-})
+test.each(['idempotent', 'once'] as const)(
+  'K2: a process that had nothing to do is not taken for dead when it begins a run (%s)',
+  async (effect) => {
+    const file = inFolder()
+    const clock = manualClock()
+    const work = gate()
+    const agents = registry({ agent: (ctx) => step(ctx, 'work', work.effect, { effect }) })
+    // It has not come to its next look when the other one comes.
+    const idle = open(file, { clock, pollMs: 60_000 })
+    idle.drive(agents)
+    const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
+    const armed = beat()
+    clock.advance(2_960)
+    await begin(idle, 'r', 'agent')
+    await until('it is at work', () => work.calls === 1)
+    // Its heartbeat of before would be over in 40 ms.
+    expect(beat()).toBeGreaterThan(armed)
+    clock.advance(50)
+    const other = open(file, { clock, pollMs: 2 })
+    behind(file, (db) => db.exec("UPDATE process SET host = 'elsewhere'"))
+    other.drive(agents)
+    expect(other.driver.runs.size).toBe(0)
+    work.open('done')
+    expect(await outcome(idle, 'r')).toEqual({ status: 'completed', output: 'done' })
+    expect(work.calls).toBe(1)
+    expect(await idle.questions()).toEqual([])
+  },
+)
 
 test('K2: a process that had nothing to do is not taken for dead when it takes a run over', async () => {
   const file = inFolder()

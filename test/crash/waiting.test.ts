@@ -105,7 +105,7 @@ test('K2: a deadline whose row is taken already does not ring again and again', 
   )
   await begin(engine, 'r', 'agent')
   // However it came there: the row of the answer exists, and nobody will read it.
-  behind(file, (db) => db.exec("INSERT INTO inbox(act, key, taken) SELECT act, key, 1 FROM question"))
+  behind(file, (db) => db.exec('INSERT INTO inbox(act, key, taken) SELECT act, key, 1 FROM question'))
   const due = (): unknown => behind(file, (db) => db.prepare('SELECT until FROM question').get())
   await until('the deadline is over', () => (due() as { until: number | null }).until === null)
   const { commits } = engine.driver
@@ -168,6 +168,7 @@ test('K9: an answer costs the same however many outcomes are awaited, and the en
   engine.drive(registry({ agent: ask }))
   await parked(engine, 200)
   const ends = Array.from({ length: 200 }, (_, k) => outcome(engine, `r${k}`))
+  for (const end of ends) end.catch(() => undefined)
   const asked = [vi.spyOn(engine.driver.reader, 'run'), vi.spyOn(engine.driver.reader, 'end')]
   for (let k = 0; k < 5; k++) {
     await answer(engine, `r${k}`, k)
@@ -181,5 +182,4 @@ test('K9: an answer costs the same however many outcomes are awaited, and the en
     await answer(other, `r${k}`, k)
     expect(await ends[k]).toEqual({ status: 'completed', output: completed(k) })
   }
-  for (const end of ends) end.catch(() => undefined)
 })

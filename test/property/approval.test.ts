@@ -73,11 +73,11 @@ describe('approval', () => {
             () => true,
             () => false,
           )
-          const valid = forged === undefined && run === approval && !won.has(ids[run]!) && clock.now() < deadline
+          const valid = forged === undefined && run === approval && !won.has(ids[run]!) && clock.now() <= deadline
           expect(accepted, JSON.stringify({ act, run, approval, forged, decision })).toBe(valid)
           if (accepted) won.set(ids[run]!, decision)
         }
-        clock.advance(timeoutMs)
+        clock.advance(timeoutMs + 1)
         for (const run of ids) {
           const { outcome } = await engine.outcome(run)
           expect(outcome).toEqual(

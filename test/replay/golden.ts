@@ -9,12 +9,11 @@ import { manualClock, type Scenario } from '../../src/testing/index.ts'
 import { scenarios } from './scenarios.ts'
 
 type Cells = Record<string, SQLInputValue>
-const tables = ['run', 'activation', 'inbox', 'question', 'account', 'value', 'blob', 'blob_use'] as const
-
 /** One line of a golden journal. */
 export interface Commit {
   readonly log: readonly Cells[]
-  readonly tables: Readonly<Record<(typeof tables)[number], readonly Cells[]>>
+  /** Every table but the log and the list of processes. */
+  readonly tables: Readonly<Record<string, readonly Cells[]>>
 }
 
 export interface Golden {
@@ -47,8 +46,8 @@ export async function plant(file: string, commits: readonly Commit[]): Promise<v
     db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(...Object.values(row))
   }
   for (const entry of commits.flatMap(({ log }) => log)) insert('log', entry)
-  for (const table of tables)
-    for (const row of commits.at(-1)!.tables[table]) insert(table, table === 'run' ? { ...row, owner: null } : row)
+  for (const [table, kept] of Object.entries(commits.at(-1)!.tables))
+    for (const row of kept) insert(table, table === 'run' ? { ...row, owner: null } : row)
   db.close()
 }
 
@@ -68,13 +67,18 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
     },
   })
   const { db } = engine.driver.reader
+  const named = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('log', 'process') AND name NOT LIKE 'sqlite_%'`
+  const tables = db
+    .prepare(named)
+    .all()
+    .map(({ name }) => String(name))
   const note = (): void => {
     const rows = (sql: string): Cells[] => db.prepare(sql).all()
     const log = rows(`SELECT * FROM log WHERE position > ${last} ORDER BY position`)
     last = (log.at(-1)?.['position'] as number | undefined) ?? last
     commits.push({
       log,
-      tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT * FROM ${table}`)])) as unknown as Commit['tables'],
+      tables: Object.fromEntries(tables.map((table) => [table, rows(`SELECT * FROM ${table}`)])),
     })
   }
   engine.drive(scenario.registry)

@@ -264,7 +264,8 @@ export class Driver implements Desk {
     }
     if (result.moved) this.storeChanged()
     else if (batch.rows.length > 0) this.#receive()
-    for (const question of batch.questions) if (question.until !== null) this.alarm.arm(question.kind === 'timer' ? question.until : question.until + 1)
+    for (const question of batch.questions)
+      if (question.until !== null) this.alarm.arm(question.kind === 'timer' ? question.until : question.until + 1)
     if (!result.moved) this.onChange(touched)
     if (batch.ended.length + batch.parked.length > 0) this.residents.adoptOrphans()
   }

@@ -115,7 +115,11 @@ export class EmbeddedEngine implements Engine {
       this.#writer,
       this.#lease,
     )
-    this.#news = new News(this.#reader, (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()), (run) => this.#starting.has(run) || this.driver.runs.has(run))
+    this.#news = new News(
+      this.#reader,
+      (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
+      (run) => this.#starting.has(run) || this.driver.runs.has(run),
+    )
     this.driver.onChange = (runs) => this.#news.changed(runs, this.driver.runs)
     this.driver.onEnd = (run, end) => this.#news.ended(run, end)
     this.driver.onPart = (run, part) => this.#news.part(run, part)

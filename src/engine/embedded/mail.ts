@@ -110,7 +110,8 @@ function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { typ
   else escalateAt(desk, run, run.pause, desk.clock.now(), mail)
 }
 
-const within = (mail: { readonly withinMs?: number }): { withinMs?: number } => (mail.withinMs === undefined ? {} : { withinMs: mail.withinMs })
+const within = (mail: { readonly withinMs?: number }): { withinMs?: number } =>
+  mail.withinMs === undefined ? {} : { withinMs: mail.withinMs }
 
 /** If the pause was given a time, what has not ended by then is called back. */
 function escalateAt(

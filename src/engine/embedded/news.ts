@@ -106,7 +106,8 @@ export class News {
   #lookForEnds(): void {
     const last = this.#reader.lastEnd()
     if (last === this.#lastEnd) return
-    if (this.#outcomes.size > 0) for (const run of this.#reader.endedAfter(this.#lastEnd)) if (this.#outcomes.has(run)) this.#unseen.add(run)
+    if (this.#outcomes.size > 0)
+      for (const run of this.#reader.endedAfter(this.#lastEnd)) if (this.#outcomes.has(run)) this.#unseen.add(run)
     this.#lastEnd = last
   }
 

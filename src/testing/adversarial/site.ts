@@ -295,7 +295,15 @@ export class Site implements Host, EffectsHost {
     const timer = event.type === 'timer.set'
     const kind = event.type === 'approval.requested' ? 'approval' : 'interrupt'
     const id = timer ? `${op.owner.id}:${op.address}` : event.id
-    this.#ask(op.owner, { id, address: op.address, key: op.address, kind, timer, until: event.until, body: event as unknown as Json })
+    this.#ask(op.owner, {
+      id,
+      address: op.address,
+      key: `ask:${op.address}`,
+      kind,
+      timer,
+      until: event.until,
+      body: event as unknown as Json,
+    })
   }
   closeQuestion(op: Operation): void {
     if (op.owner.discarded) return
@@ -305,7 +313,7 @@ export class Site implements Host, EffectsHost {
   }
   openDoubt(op: Operation, isNew: boolean): void {
     const { owner, address, rounds: round } = op
-    const key = `${address}!doubt${round}`
+    const key = `doubt:${address}#${round}`
     if (isNew) {
       const id = derivedId('int', owner.id, address, String(round))
       this.append(owner, { type: 'effect.in-doubt', address, id, round }, this.now())

@@ -144,7 +144,7 @@ export class AdversarialStore {
     const box = this.boxes.get(activation)
     if (box === undefined) return 'unknown'
     const asked = [...box.questions.values()].find((q) => q.address === address && !q.timer && kinds.includes(q.kind))
-    if (asked === undefined) return box.rows.has(address) ? 'lost' : 'closed'
+    if (asked === undefined) return box.rows.has(`ask:${address}`) ? 'lost' : 'closed'
     const late = asked.until !== undefined && asked.until < now
     if (!this.put(box, asked.key, late ? { type: 'deadline', address } : body)) return 'lost'
     asked.due = undefined

@@ -265,6 +265,34 @@ export const cancelCases: readonly Play[] = [
       assert.deepEqual(undone(stage), ['worker.undo.first', 'worker.undo.last', 'lead.undo2', 'lead.undo1'])
     },
   },
+  {
+    invariant: 'K8',
+    name: 'a compensation that hangs is given up when its time is over; the others run, and the run says what was not undone',
+    async play(stage) {
+      const hang = gate(true)
+      const work = gate()
+      stage.agent('a', async (ctx) => {
+        ctx.onCancel('last', async (undo) => void (await step(undo, 's', stage.does('last.undo'))))
+        ctx.onCancel('hangs', async (undo) => {
+          await ended(undo, undo.begin('s', hang.effect))
+          await step(undo, 'more', stage.does('more.undo'))
+        })
+        return step(ctx, 'work', work.effect)
+      })
+      stage.drive()
+      const run = await stage.start('a')
+      await until('it is at work', () => work.waiting === 1)
+      await stage.post({ type: 'cancel', run, reason: 'enough' })
+      await until('it is being undone', () => hang.waiting === 1)
+      stage.clock.advance(59_000)
+      await stage.fence()
+      assert.deepEqual(undone(stage), [])
+      stage.clock.advance(2_000)
+      const outcome = await stage.outcome(run)
+      assert.ok(outcome.status === 'failed' && outcome.failure.message.includes('"hangs" was not undone in time'))
+      assert.deepEqual(undone(stage), ['last.undo'])
+    },
+  },
   ...stops,
   ...corners,
 ]

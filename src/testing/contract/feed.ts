@@ -1,6 +1,6 @@
 /** Contract: what observers see. Gapless per activation, ordered per run, one end each, and nothing depends on who looks (K1, K7, K9). */
 import assert from 'node:assert/strict'
-import { completed, type Json } from '../../core/index.ts'
+import { completed, rootActivation, type ActivationId, type Json } from '../../core/index.ts'
 import type { LivePart } from '../../engine/index.ts'
 import { checkJournal } from '../journal-check.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
@@ -20,6 +20,25 @@ function team(stage: Stage): void {
 }
 
 export const feedCases: readonly Play[] = [
+  {
+    invariant: 'K1',
+    name: 'a worker whose name is empty is in the feed like any other, and leaves with its run',
+    async play(stage) {
+      stage.agent('worker', async (ctx) => step(ctx, 's', stage.does('work')))
+      stage.agent('lead', async (ctx) => ended(ctx, ctx.start('worker', null, { name: '' })))
+      stage.drive()
+      const run = await stage.start('lead')
+      assert.deepEqual(await stage.outcome(run), completed('work'))
+      const worker = `${rootActivation(run)}>`
+      assert.deepEqual(
+        (await stage.events(run)).filter(({ activation }) => activation === worker).map(({ event }) => event.type),
+        ['activation.started', 'step.begun', 'step.settled', 'activation.settled'],
+      )
+      await stage.engine.remove(run)
+      assert.deepEqual(await stage.engine.read(run), [])
+      assert.equal(await stage.post({ type: 'message', activation: worker as ActivationId, id: 'm', body: 1 }), 'unknown')
+    },
+  },
   {
     invariant: 'K1',
     name: 'the feed is gapless per activation, ordered by position, and says one end each',

@@ -17,6 +17,27 @@ async function take(ctx: Context, n: number): Promise<Json[]> {
 export const mailCases: readonly Play[] = [
   {
     invariant: 'K2',
+    name: 'a message never takes the place of an answer or a deadline, whatever its id and the question’s address are',
+    async play(stage) {
+      stage.agent('a', async (ctx) => {
+        const until = new Date(ctx.now().getTime() + 1_000)
+        const answered = ctx.ask('msg:1', question('int_1'))
+        const late = ctx.ask('msg:2', { ...question('int_2'), until })
+        return [(await ended(ctx, answered)).status, (await ended(ctx, late)).status, ...(await take(ctx, 3))]
+      })
+      stage.drive()
+      const run = await stage.start('a')
+      await stage.question(run)
+      const activation = rootActivation(run)
+      for (const id of ['1', '2', 'ask:msg:1']) assert.equal(await stage.post({ type: 'message', activation, id, body: id }), 'accepted')
+      assert.equal(await stage.post({ type: 'answer', activation, address: 'msg:1', outcome: completed('yes') }), 'accepted')
+      await until('the answer is read', async () => (await stage.all(run, 'ask.settled')).length === 1)
+      stage.clock.advance(1_001)
+      assert.deepEqual(await stage.outcome(run), completed(['completed', 'timed-out', '1', '2', 'ask:msg:1']))
+    },
+  },
+  {
+    invariant: 'K2',
     name: 'messages from outside come once each and in order',
     async play(stage) {
       stage.agent('a', async (ctx) => take(ctx, 5))

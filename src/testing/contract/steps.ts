@@ -1,6 +1,6 @@
 /** Contract: effects. Recorded once, tried as often as their policy says, never repeated without a word if they are `once`. */
 import assert from 'node:assert/strict'
-import { failure, FailureError, type Json } from '../../core/index.ts'
+import { completed, failure, FailureError, type Json, type OpId, type ReeveError } from '../../core/index.ts'
 import { ended, gate, step, until, type Play, type Stage } from './stage.ts'
 
 /** Waits until a run's n-th failed attempt is recorded, then lets its backoff pass. */
@@ -22,6 +22,39 @@ async function inDoubt(stage: Stage): Promise<Awaited<ReturnType<Stage['start']>
   await stage.restart('kill')
   return run
 }
+
+const waiting: readonly Play[] = [
+  {
+    invariant: 'K3',
+    name: 'to wait under an id that nothing can come under is an error: read before, waited for already, never begun',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => {
+        const seen: string[] = []
+        const refused = async (id: OpId): Promise<void> => {
+          await ctx.next(id).catch((thrown: unknown) => seen.push((thrown as ReeveError).code))
+        }
+        const id = ctx.begin('s', wait.effect)
+        const first = ctx.next(id)
+        await refused(id)
+        await first
+        await refused(id)
+        await refused('typo' as OpId)
+        // Something that has ended and was not read can still be read, once.
+        const early = ctx.begin('early', stage.does('early'))
+        await ended(ctx, ctx.begin('late', stage.does('late')))
+        seen.push((await ended(ctx, early)).status)
+        return seen
+      })
+      stage.drive()
+      const run = await stage.start('a')
+      await until('it is out', () => wait.waiting === 1)
+      wait.open()
+      const code = 'orchestration.nothing-to-await'
+      assert.deepEqual(await stage.outcome(run), completed([code, code, code, 'completed']))
+    },
+  },
+]
 
 const once: readonly Play[] = [
   {
@@ -289,4 +322,5 @@ export const stepCases: readonly Play[] = [
   },
   ...retries,
   ...once,
+  ...waiting,
 ]

@@ -1,0 +1,161 @@
+/** What is counted: charges settle once, clocks stop, and nothing is kept of those who have ended. */
+import { afterEach, describe, expect, test } from 'vitest'
+import { completed, type Json } from '../../src/core/index.ts'
+import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
+import type { Context } from '../../src/engine/index.ts'
+import { manualClock, verifyReplay } from '../../src/testing/index.ts'
+import { checkJournal } from '../../src/testing/journal-check.ts'
+import { gate, question, step, until } from '../../src/testing/contract/stage.ts'
+import { Bench, calm, ended, isMessage, listening, never, registry, root, run, start, types } from './disk-bench.ts'
+
+let bench = new Bench()
+afterEach(async () => {
+  await bench.dispose()
+  bench = new Bench()
+})
+
+describe('K11: accounts', () => {
+  test('K11: an account is settled with the end that is recorded, however often the process dies before it', async () => {
+    const tidy = gate()
+    const wait = gate()
+    const agents = {
+      worker: async (ctx: Context) => {
+        ctx.onCancel('tidy', async (undo) => void (await step(undo, 'slow', tidy.effect)))
+        return step(ctx, 'x', listening)
+      },
+      lead: async (ctx: Context) => {
+        ctx.begin('m', never, { effect: 'read', reserve: { tokens: 100 } })
+        ctx.start('worker', null)
+        await step(ctx, 's', wait.effect)
+        return 1
+      },
+    }
+    await start(bench.engine(agents), { limits: { tokens: 1_000 } })
+    await until('it is at work', () => wait.waiting === 1)
+    wait.open()
+    for (let turn = 0; turn < 2; turn++) {
+      await until('the worker is being undone', () => tidy.attempts.length > turn)
+      expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 100 }, unknown: 0 })
+      await bench.kill()
+      bench.engine(agents)
+    }
+    await until('the worker is being undone', () => tidy.attempts.length > 2)
+    tidy.open()
+    await until('it has ended', () => bench.accounts()[0]!.reserved.tokens === 0)
+    expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 100 }, unknown: 1 })
+  })
+
+  test('K11: a step that was stopped before it left used nothing', async () => {
+    const engine = bench.engine({
+      lead: async (ctx) => {
+        const id = ctx.begin('m', () => 1, { effect: 'model', reserve: { turns: 1, tokens: 900 } })
+        ctx.stop(id, 'changed my mind')
+        return (await ended(ctx, id)).status
+      },
+    })
+    await start(engine, { limits: { tokens: 1_000 } })
+    expect((await engine.outcome(run)).outcome).toEqual(completed('cancelled'))
+    expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 0 }, unknown: 0 })
+  })
+
+  test('K11: what was set aside for a step that the code does not ask for any more is spent, not set aside for ever', async () => {
+    const reserve = { tokens: 600 }
+    await start(bench.engine({ lead: async (ctx) => step(ctx, 'm', never, { effect: 'model', reserve }) }), { limits: { tokens: 1_000 } })
+    await calm()
+    await bench.kill()
+    const engine = bench.engine({ lead: async () => 1 })
+    await engine.outcome(run)
+    expect(bench.accounts()[0]).toMatchObject({ spent: { tokens: 600 }, reserved: { tokens: 0 }, unknown: 1 })
+  })
+
+  test('K8: a clock of working minutes is called off when the work is over', async () => {
+    const clock = manualClock()
+    const lead = async (ctx: Context): Promise<Json> => {
+      for (let i = 0; i < 20; i++) await step(ctx, 's', () => 1)
+      return 1
+    }
+    const engine = bench.engine({ lead }, { clock })
+    await start(engine, { limits: { minutes: 30 } })
+    await engine.outcome(run)
+    expect(clock.pending).toBe(0)
+  })
+
+  test('K11: workers with limits of their own leave no account in memory when they have ended', async () => {
+    let most = 0
+    const engine: EmbeddedEngine = bench.engine({
+      worker: async (ctx) => step(ctx, 's', () => 1),
+      lead: async (ctx) => {
+        for (let i = 0; i < 50; i++) {
+          await ctx.next(ctx.start('worker', i, { name: `w${i}`, limits: { turns: 9 } }))
+          most = Math.max(most, engine.driver.runs.get(run)!.accounts.size)
+        }
+        return 1
+      },
+    })
+    await start(engine, { limits: { tokens: 1_000 } })
+    await engine.outcome(run)
+    expect(most).toBeLessThan(3)
+  })
+})
+
+describe('K2', () => {
+  test('K2: after waking, a run knows how many questions it has open', async () => {
+    const hold = gate()
+    const agents = {
+      lead: async (ctx: Context) => {
+        for (let i = 0; i < 3; i++) await ctx.next(ctx.ask('q', question(`q${i}`)))
+        for (const name of ['open1', 'open2']) ctx.ask(name, question(name))
+        await ctx.next(isMessage)
+        return step(ctx, 's', hold.effect)
+      },
+    }
+    const engine = bench.engine(agents)
+    await start(engine)
+    for (let i = 0; i < 3; i++) {
+      await until('it asks', async () => (await engine.questions()).some(({ id }) => id === `q${i}`))
+      const asked = (await engine.questions()).find(({ id }) => id === `q${i}`)!
+      await engine.post({ type: 'answer', activation: root, address: asked.address, outcome: completed(1) })
+    }
+    await until('it asks twice', async () => (await engine.questions()).length === 2)
+    await engine.post({ type: 'message', activation: root, id: 'm', body: 1 })
+    await until('it has woken', () => hold.waiting === 1)
+    expect(engine.driver.runs.get(run)?.questions).toBe(2)
+    hold.open()
+    await engine.outcome(run)
+  })
+})
+
+describe('K8: the time of compensations', () => {
+  test('K8: time in which no process was there does not count for a compensation; working time does, and a replay decides the same', async () => {
+    const clock = manualClock()
+    const hang = gate(true)
+    const agents = {
+      lead: async (ctx: Context) => {
+        ctx.onCancel('hangs', async (undo) => void (await step(undo, 's', hang.effect)))
+        return step(ctx, 'work', listening)
+      },
+    }
+    const options = { clock, undoWithinMs: 5_000 }
+    const first = bench.engine(agents, options)
+    await start(first)
+    await calm()
+    await first.post({ type: 'cancel', run, reason: 'enough' })
+    await until('it is being undone', () => hang.attempts.length === 1)
+    await bench.kill()
+    clock.advance(600_000)
+    const second = bench.engine(agents, options)
+    await until('it is being undone again', () => hang.attempts.length === 2)
+    await until('it was given time again', async () => (await types(second)).filter((type) => type === 'timer.set').length === 2)
+    clock.advance(4_000)
+    await calm(20)
+    expect(await types(second)).not.toContain('activation.settled')
+    await bench.kill()
+    const third = bench.engine(agents, options)
+    await until('it is being undone once more', () => hang.attempts.length === 3)
+    clock.advance(11_000)
+    expect((await third.outcome(run)).outcome).toMatchObject({ status: 'failed', failure: { code: 'orchestration.threw' } })
+    expect(checkJournal(await third.read(run))).toEqual([])
+    const verdict = await verifyReplay(third, registry(agents), run)
+    expect(verdict.problems).toEqual([])
+  })
+})
