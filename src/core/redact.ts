@@ -29,7 +29,7 @@ export function redactor(rules: Redaction | undefined): ((value: Json) => Json) 
     return Object.fromEntries(
       Object.entries(value).map(([key, member]) => [
         clean(key),
-        keys.has(key.toLowerCase()) && member !== null ? redactedMark : redact(member as Json),
+        keys.has(key.toLowerCase()) && member !== null ? redactedMark : redact(member),
       ]),
     )
   }
