@@ -12,7 +12,7 @@ import { Scope, type Undoing, type Verbs } from './scope.ts'
 import type { Waits } from './waits.ts'
 
 /** How long one compensation may work if nobody says otherwise. Milliseconds. */
-export const defaultUndoWithinMs = 60_000
+const defaultUndoWithinMs = 60_000
 
 /** What compensations need of their activation. */
 interface Undoable extends Verbs {

@@ -51,7 +51,7 @@ export class Ending {
 }
 
 /** How code has ended that gave something which cannot be written down. */
-export const notJson = (what: string, thrown: unknown): Outcome =>
+const notJson = (what: string, thrown: unknown): Outcome =>
   failed(failure('input.not-json', `${what} is not JSON: ${messageOf(thrown)}`, 'validation'))
 
 /** A segment ends: its steps are called off, and nothing of them is waited for. */
@@ -71,7 +71,7 @@ export function dropSteps(
 }
 
 /** Settles what was set aside for steps whose ends nobody will record. What certainly was not let out used nothing; of the rest nobody knows. */
-export function settleOpen(host: Host, owner: Owner, operations: Iterable<Operation>, abandoned: readonly Charge[]): void {
+function settleOpen(host: Host, owner: Owner, operations: Iterable<Operation>, abandoned: readonly Charge[]): void {
   for (const op of operations)
     if (op.reserved !== undefined && !op.endRecorded) host.settle(owner, op.reserved, neverLeft(op) ? nothingUsed : undefined)
   for (const charge of abandoned) host.settle(owner, charge, undefined)

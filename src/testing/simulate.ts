@@ -29,6 +29,7 @@ export interface Scenario {
   readonly outside?: (engine: Engine, clock: ManualClock) => Promise<void>
 }
 
+/** Which points `simulate` dies at, and whether it dies a second time while recovering. */
 export interface SimulateOptions {
   /** Only these points. Default: all. */
   readonly points?: readonly CrashPoint[]

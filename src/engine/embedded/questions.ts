@@ -18,7 +18,7 @@ interface Question {
   readonly body: Json
 }
 
-export function putQuestion(desk: Desk, owner: Owner, question: Question): void {
+function putQuestion(desk: Desk, owner: Owner, question: Question): void {
   const run = desk.runs.get(runOf(owner.id))
   if (run === undefined || owner.discarded) return
   if (question.kind !== 'timer') run.questions++

@@ -13,7 +13,7 @@ import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 /** Raised with every change of the tables. */
-export const schemaVersion = 1
+const schemaVersion = 1
 
 const tables = `
 CREATE TABLE run(

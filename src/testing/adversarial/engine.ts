@@ -24,6 +24,7 @@ import { Mover } from './mover.ts'
 import { badWeather, LossyNetwork, type Weather } from './network.ts'
 import { AdversarialStore, type StoredRun } from './store.ts'
 
+/** How hostile the engine is, and what it stands on. Everything has a default; equal seeds give equal weather. */
 export interface AdversarialOptions {
   readonly seed?: string
   readonly clock?: Clock
@@ -33,6 +34,10 @@ export interface AdversarialOptions {
   readonly store?: AdversarialStore
 }
 
+/**
+ * A second engine, made to hurt: every activation has a log of its own, and whatever passes between activations is lost, doubled or late, until a sweep
+ * delivers it. A team that passes on it depends on nothing that a distributed engine does not promise. For tests; nothing survives the process.
+ */
 export class AdversarialEngine implements Engine {
   readonly store: AdversarialStore
   readonly network: LossyNetwork

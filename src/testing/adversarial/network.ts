@@ -10,6 +10,7 @@ export interface Weather {
   readonly delay: number
 }
 
+/** A quarter of all letters lost, a quarter doubled, each late by up to six rounds. */
 export const badWeather: Weather = { lost: 0.25, doubled: 0.25, delay: 6 }
 
 export class LossyNetwork {

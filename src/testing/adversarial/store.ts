@@ -74,6 +74,10 @@ export interface StoredRun {
   ended: { readonly status: OutcomeStatus; readonly at: number } | undefined
 }
 
+/**
+ * What an adversarial engine keeps: the logs of its activations, letters that nobody has taken, and who drives what. It outlives the engine, so a test
+ * can drop the engine and open another one over the same store. In memory only.
+ */
 export class AdversarialStore {
   readonly runs = new Map<RunId, StoredRun>()
   readonly boxes = new Map<ActivationId, Box>()
