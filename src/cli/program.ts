@@ -36,10 +36,18 @@ export async function main(
   }
 }
 
+/** What is advised to programs, as commands: the same things under the names they have in a terminal. */
+const forTerminals = (hint: string): string =>
+  hint
+    .replaceAll('runtime.runs()', '`reeve runs`')
+    .replaceAll('runtime.approvals()', '`reeve runs` and `reeve show <run>`')
+    .replaceAll('runtime.questions()', '`reeve show <run>`')
+    .replaceAll('runtime.handle(id).outcome()', '`reeve show <run>`')
+
 function complain(error: unknown, terminal: Terminal): Exit {
   const isOurs = ReeveError.is(error)
   terminal.note(`${terminal.style('red', 'reeve:')} ${messageOf(error)}`)
-  if (isOurs && error.hint !== undefined) terminal.note(`  ${error.hint}`)
+  if (isOurs && error.hint !== undefined) terminal.note(`  ${forTerminals(error.hint)}`)
   if (!isOurs && error instanceof Error && error.stack !== undefined) terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
   return exitOfError(error)
 }
@@ -55,6 +63,10 @@ Examples:
   $ reeve resume run_5fz…                 go on with a run that was left, killed, or waited
   $ reeve events run_5fz… --json | jq .   everything that happened, as NDJSON`
 
+const positiveNumber = (text: string): number => {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError('It is not a whole number of at least 1.')
+  return Number(text)
+}
 const wholeNumber = (text: string): number => {
   if (!/^\d+$/.test(text)) throw new InvalidArgumentError('It is not a whole number.')
   return Number(text)
@@ -106,7 +118,7 @@ function addLooking(program: Command, carry: Carry): void {
   program
     .command('runs')
     .description('list the runs of the store, newest first')
-    .option('--limit <n>', 'at most so many', wholeNumber, 50)
+    .option('--limit <n>', 'at most so many', positiveNumber, 50)
     .addOption(jsonOption())
     .addHelpText('after', examples('reeve runs', 'reeve runs --json'))
     .action((options: Parameters<typeof runs>[1]) => carry((context) => runs(context, options)))

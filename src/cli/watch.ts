@@ -134,6 +134,21 @@ function shortly(value: Json): string {
     : `${text.slice(0, shownCharacters)}… (${text.length} characters; reeve show --json has them all)`
 }
 
+/** A question that only a program can answer for now: what it is, and where it is answered. */
+function questionLines({ kind, id, body }: RunWaiting['questions'][number], run: string): readonly string[] {
+  const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
+  const answer = {
+    interrupt: `answer({ interruptId: '${id}', value })`,
+    approval: `decide({ approvalId: '${id}', decision })`,
+    'in-doubt': 'settleDoubt({ … }): say whether it happened',
+    diverged: 'settleDivergence({ … }): say what became of it',
+  }[kind]
+  return [
+    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked)}`}`,
+    `  Answer it from code: runtime.handle('${run}').${answer}`,
+  ]
+}
+
 function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOptions): Exit {
   if (json) return exits.waiting
   const say = (text: string): void => terminal.line(text)
@@ -147,6 +162,6 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOpt
     say(`  reeve resume ${run.id}${where}`)
   } else if (state.questions.length === 0)
     say(`The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`)
-  else for (const { kind, id } of state.questions) say(`The run waits: ${kind} ${id}`)
+  else for (const question of state.questions) for (const line of questionLines(question, run.id)) say(line)
   return exits.waiting
 }

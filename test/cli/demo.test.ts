@@ -233,6 +233,16 @@ test('a paused run goes on with resume', async () => {
   expect(await reeve(folder, 'resume', 'run_a')).toMatchObject({ code: 0 })
 })
 
+test('one resume is enough after a pause: the pause of before is not taken for the present', async () => {
+  await reeve(folder, 'demo', '.', '--run', 'run_a')
+  expect((await reeve(folder, 'pause', 'run_a')).code).toBe(0)
+  const resumed = await reeve(folder, 'resume', 'run_a')
+  expect(resumed.code).toBe(3)
+  expect(resumed.out).toContain('The run waits for approval')
+  expect(resumed.out).not.toContain('The run is paused.')
+  expect((await reeve(folder, 'runs')).out).toMatch(/run_a\s+waiting/)
+})
+
 test('help has examples and the exit codes', async () => {
   const help = await reeve(folder, '--help')
   expect(help).toMatchObject({ code: 0, err: '' })

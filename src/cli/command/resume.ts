@@ -10,7 +10,7 @@ import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
 import { findStore, loadConfig, look } from '../store.ts'
 import { watchRun } from '../watch.ts'
-import { createRuntime, type RunView, type RuntimeOptions } from '../../runtime/index.ts'
+import { createRuntime, type Run, type RunView, type RuntimeOptions } from '../../runtime/index.ts'
 
 /** Goes on with a run and watches it. */
 export async function resume(
@@ -25,9 +25,20 @@ export async function resume(
   await using runtime = await createRuntime({ store, agents, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
   // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
-  if (view.endedAt === undefined) await run.resume('cli')
+  if (view.endedAt === undefined) {
+    await run.resume('cli')
+    await takenUp(run, view.position, interrupted)
+  }
   return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
 }
+
+/** Waits until the run has read the word, so that a pause from before it is not taken for the present. A run that cannot be driven never reads it. */
+async function takenUp(run: Run, from: number, interrupted: AbortSignal): Promise<void> {
+  const signal = AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)])
+  for await (const { event } of run.events({ from, signal })) if (event.type === 'run.resumed' || event.type === 'control.ignored') return
+}
+
+const patienceMs = 5_000
 
 async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promise<NonNullable<RuntimeOptions['agents']>> {
   if (isDemoAgent(view.agent)) {
