@@ -36,18 +36,10 @@ export async function main(
   }
 }
 
-/** What is advised to programs, as commands: the same things under the names they have in a terminal. */
-const forTerminals = (hint: string): string =>
-  hint
-    .replaceAll('runtime.runs()', '`reeve runs`')
-    .replaceAll('runtime.approvals()', '`reeve runs` and `reeve show <run>`')
-    .replaceAll('runtime.questions()', '`reeve show <run>`')
-    .replaceAll('runtime.handle(id).outcome()', '`reeve show <run>`')
-
 function complain(error: unknown, terminal: Terminal): Exit {
   const isOurs = ReeveError.is(error)
   terminal.note(`${terminal.style('red', 'reeve:')} ${messageOf(error)}`)
-  if (isOurs && error.hint !== undefined) terminal.note(`  ${forTerminals(error.hint)}`)
+  if (isOurs && error.hint !== undefined) terminal.note(`  ${error.hint}`)
   if (!isOurs && error instanceof Error && error.stack !== undefined) terminal.note(error.stack.split('\n').slice(1, 6).join('\n'))
   return exitOfError(error)
 }

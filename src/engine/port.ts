@@ -3,7 +3,7 @@
  *
  * Owns: the interface and its plain data. The behaviour is pinned by the contract suite in `reeve/testing`.
  */
-import type { ActivationId, Json, Outcome, RunId, Usage } from '../core/index.ts'
+import { ReeveError, type ActivationId, type Json, type Outcome, type RunId, type Usage } from '../core/index.ts'
 import type { ApprovalRequested, Caller, InterruptRaised, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 
@@ -128,3 +128,7 @@ export interface Engine {
   /** Stops driving and lets everything go. Runs stay as they are. Idempotent. */
   close(): Promise<void>
 }
+
+/** What every engine says of a run that it does not have. */
+export const unknownRun = (run: string): ReeveError =>
+  new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs: reeve runs, or runtime.runs().' })

@@ -117,7 +117,7 @@ async function closedApproval(desk: DecisionDesk, id: string, result?: PostResul
   }
   if (result === 'lost' || result === 'closed') return decided(id, '')
   return new ReeveError('approval.unknown', `there is no approval "${id}"${desk.run === undefined ? '' : ` in the run "${desk.run}"`}`, {
-    hint: 'List the open ones with runtime.approvals().',
+    hint: 'List the open ones: reeve show <run>, or runtime.approvals().',
   })
 }
 
@@ -151,7 +151,9 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
       hint: 'The first answer counts; one whose agent has ended needs none.',
     })
   }
-  throw new ReeveError('interrupt.unknown', `there is no interrupt "${id}"`, { hint: 'List what is asked with runtime.questions().' })
+  throw new ReeveError('interrupt.unknown', `there is no interrupt "${id}"`, {
+    hint: 'List what is asked: reeve show <run>, or runtime.questions().',
+  })
 }
 
 /** Says whether an effect in doubt has happened. */
@@ -197,7 +199,7 @@ async function findOrThrow(desk: DecisionDesk, id: string, kind: Question['kind'
   const question = await find(desk, id, kind)
   if (question !== undefined) return question
   throw new ReeveError('interrupt.unknown', `nothing is open under the id "${id}"`, {
-    hint: 'List what is asked with runtime.questions().',
+    hint: 'List what is asked: reeve show <run>, or runtime.questions().',
   })
 }
 

@@ -4,8 +4,8 @@
  * Owns: following a run through the engine's `read` and `changed`, the live parts for one reader. Does not own: storage, what a view makes of it.
  * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
  */
-import { parentOf, ReeveError, rootActivation, type ActivationId, type RunId } from '../core/index.ts'
-import type { Engine, LivePart, RunStatus } from '../engine/index.ts'
+import { parentOf, rootActivation, type ActivationId, type RunId } from '../core/index.ts'
+import { unknownRun, type Engine, type LivePart, type RunStatus } from '../engine/index.ts'
 import type { JournalEvent, Recorded } from '../journal/index.ts'
 import { droppedPart, isDelta, LiveQueue, mergeParts, partBytes } from './parts.ts'
 
@@ -27,10 +27,6 @@ const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed',
 
 /** True for the status of a run that has ended. */
 export const hasEnded = (status: RunStatus): boolean => ended.has(status)
-
-/** The error for a run that is not in the store. */
-export const unknownRun = (run: string): ReeveError =>
-  new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs with runtime.runs().' })
 
 /** Follows a run: every event after `from`, in order, until the run has ended. */
 export function follow(engine: Engine, run: RunId, options: ReadOptions = {}): AsyncIterableIterator<Recorded, undefined> {

@@ -15,7 +15,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import type { Engine, LivePart, Post, PostResult, Question } from '../engine/index.ts'
+import { unknownRun, type Engine, type LivePart, type Post, type PostResult, type Question } from '../engine/index.ts'
 import { foldRun, newRunFold, viewOf, type Recorded, type RunView } from '../journal/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
@@ -28,7 +28,7 @@ import {
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
-import { follow, hasEnded, liveParts, liveText, unknownRun, type PartsOptions, type ReadOptions } from './feed.ts'
+import { follow, hasEnded, liveParts, liveText, type PartsOptions, type ReadOptions } from './feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -172,5 +172,7 @@ async function changedOrLater(engine: Engine, run: RunId, position: number): Pro
 function posted(run: RunId, result: PostResult): void {
   if (result === 'unknown') throw unknownRun(run)
   if (result === 'closed')
-    throw new ReeveError('run.ended', `the run "${run}" has ended`, { hint: 'Its outcome is final: runtime.handle(id).outcome().' })
+    throw new ReeveError('run.ended', `the run "${run}" has ended`, {
+      hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
+    })
 }

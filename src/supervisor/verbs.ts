@@ -41,15 +41,35 @@ const object = (properties: JsonObject, required: readonly string[]): JsonObject
   additionalProperties: false,
 })
 
-/** `delegate`: gives work to a worker that takes text. */
-export class DelegateBinding implements Binding {
+/** What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs. */
+abstract class Delegating implements Binding {
   readonly verb = true
+  abstract readonly spec: ToolSpec
+  protected readonly team: Team
+
+  constructor(team: Team) {
+    this.team = team
+  }
+
+  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
+    return this.placed(call).run(ctx, call, desk)
+  }
+
+  placed(call: ToolCall): Pick<Binding, 'run'> {
+    const place = this.team.delegations.place(call)
+    return { run: (ctx, given, desk) => this.give(ctx, given, desk, place) }
+  }
+
+  protected abstract give(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult>
+}
+
+/** `delegate`: gives work to a worker that takes text. */
+export class DelegateBinding extends Delegating {
   readonly spec: ToolSpec
-  readonly #team: Team
   readonly #names: readonly string[]
 
   constructor(team: Team, names: readonly string[]) {
-    this.#team = team
+    super(team)
     this.#names = names
     this.spec = {
       name: verbNames.delegate,
@@ -65,21 +85,12 @@ export class DelegateBinding implements Binding {
     }
   }
 
-  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    return this.placed(call).run(ctx, call, desk)
-  }
-
-  placed(call: ToolCall): Pick<Binding, 'run'> {
-    const place = this.#team.delegations.place(call)
-    return { run: (ctx, given, desk) => this.#run(ctx, given, desk, place) }
-  }
-
-  #run(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
     const { worker, instructions } = isObject(call.input) ? call.input : {}
     const problem = briefProblem(worker, instructions)
     if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
-    if (!this.#names.includes(worker as string)) return Promise.resolve(unknownWorker(ctx, call, worker as string, this.#names, this.#team))
-    return this.#team.delegate(ctx, call, desk, worker as string, { instructions: instructions as string }, place)
+    if (!this.#names.includes(worker as string)) return Promise.resolve(unknownWorker(ctx, call, worker as string, this.#names, this.team))
+    return this.team.delegate(ctx, call, desk, worker as string, { instructions: instructions as string }, place)
   }
 }
 
@@ -100,15 +111,13 @@ function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: read
 }
 
 /** `delegate_<name>`: gives work to the one worker that takes this input. */
-export class TypedDelegateBinding implements Binding {
-  readonly verb = true
+export class TypedDelegateBinding extends Delegating {
   readonly spec: ToolSpec
-  readonly #team: Team
   readonly #worker: string
   readonly #schema: Schema | undefined
 
   constructor(team: Team, worker: string, agent: Agent | undefined) {
-    this.#team = team
+    super(team)
     this.#worker = worker
     this.#schema = agent?.inputSchema
     const json = this.#schema?.json ?? { type: 'object' }
@@ -120,21 +129,12 @@ export class TypedDelegateBinding implements Binding {
     }
   }
 
-  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    return this.placed(call).run(ctx, call, desk)
-  }
-
-  placed(call: ToolCall): Pick<Binding, 'run'> {
-    const place = this.#team.delegations.place(call)
-    return { run: (ctx, given, desk) => this.#run(ctx, given, desk, place) }
-  }
-
-  #run(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
     const json = this.#schema?.json
     const input = json !== undefined && wrapped(json) && isObject(call.input) ? (call.input['input'] ?? null) : (call.input ?? {})
     const checked = this.#schema?.check(input)
     if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
-    return this.#team.delegate(ctx, call, desk, this.#worker, { input }, place)
+    return this.team.delegate(ctx, call, desk, this.#worker, { input }, place)
   }
 }
 

@@ -203,7 +203,9 @@ export class Driver implements Desk {
         this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
       // A closing engine's memory is void: the next process notes it.
       if (!this.closing) this.keeper.outlet.notePaused(run)
-      if (this.#mayPark(run)) this.#park(run)
+      if (!this.#mayPark(run)) continue
+      this.batch.parked.push(id)
+      this.batch.epochs.set(id, run.epoch)
     }
   }
 
@@ -229,17 +231,11 @@ export class Driver implements Desk {
     return false
   }
 
-  #park(run: Run): void {
-    this.batch.parked.push(run.id)
-    this.batch.epochs.set(run.id, run.epoch)
-  }
-
-  /** Parks runs that have been quiet for long enough. */
+  /** Looks again at runs that have been quiet for long enough to park. */
   parkQuiet(): void {
     const now = this.clock.now()
     for (const run of this.runs.values()) {
-      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs && run.quiet && !this.#hasReady(run))
-        this.#touched.add(run.id)
+      if (run.quietSince !== undefined && now - run.quietSince >= this.options.parkAfterMs) this.#touched.add(run.id)
     }
     if (this.#touched.size > 0) this.schedule()
   }

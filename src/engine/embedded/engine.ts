@@ -20,7 +20,18 @@ import {
 import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import { mustBeJson } from '../scope.ts'
-import type { Engine, LivePart, Post, PostResult, Question, RunEnd, RunFilter, RunSummary, StartRun } from '../port.ts'
+import {
+  unknownRun,
+  type Engine,
+  type LivePart,
+  type Post,
+  type PostResult,
+  type Question,
+  type RunEnd,
+  type RunFilter,
+  type RunSummary,
+  type StartRun,
+} from '../port.ts'
 import { pack } from './blobs.ts'
 import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
@@ -264,7 +275,7 @@ export class EmbeddedEngine implements Engine {
     const row = this.driver.runs.has(run) ? undefined : this.#reader.run(run)
     if (typeof row?.ended === 'number') return Promise.resolve(this.#reader.end(run)!)
     if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) {
-      return Promise.reject(new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' }))
+      return Promise.reject(unknownRun(run))
     }
     return this.#news.outcome(run)
   }
@@ -349,8 +360,7 @@ export class EmbeddedEngine implements Engine {
   remove(run: RunId): Promise<void> {
     return this.#read(() => {
       const row = this.#reader.run(run)
-      if (row === undefined)
-        throw new ReeveError('run.unknown', `there is no run ${run}`, { hint: 'List them: reeve runs, or runtime.runs().' })
+      if (row === undefined) throw unknownRun(run)
       if (row.ended === null) throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
       this.#remove(run)
     })

@@ -7,18 +7,19 @@
  */
 import { canonical, copy, newId, ReeveError, rootActivation, systemClock, type Clock, type Json, type RunId } from '../../core/index.ts'
 import { decode, encode, type Recorded } from '../../journal/index.ts'
-import type {
-  Engine,
-  LivePart,
-  Post,
-  PostResult,
-  Question,
-  Registry,
-  RunEnd,
-  RunFilter,
-  RunStatus,
-  RunSummary,
-  StartRun,
+import {
+  unknownRun,
+  type Engine,
+  type LivePart,
+  type Post,
+  type PostResult,
+  type Question,
+  type Registry,
+  type RunEnd,
+  type RunFilter,
+  type RunStatus,
+  type RunSummary,
+  type StartRun,
 } from '../../engine/index.ts'
 import { Mover } from './mover.ts'
 import { badWeather, LossyNetwork, type Weather } from './network.ts'
@@ -145,7 +146,7 @@ export class AdversarialEngine implements Engine {
 
   outcome(run: RunId): Promise<RunEnd> {
     const stored = this.store.runs.get(run)
-    if (stored === undefined) return Promise.reject(new ReeveError('run.unknown', `there is no run ${run}`))
+    if (stored === undefined) return Promise.reject(unknownRun(run))
     if (stored.ended !== undefined) return Promise.resolve(this.#mover.end(run)!)
     return new Promise((resolve, reject) => this.#outcomes.push({ run, resolve, reject }))
   }
@@ -213,7 +214,7 @@ export class AdversarialEngine implements Engine {
 
   async remove(run: RunId): Promise<void> {
     const stored = this.store.runs.get(run)
-    if (stored === undefined) throw new ReeveError('run.unknown', `there is no run ${run}`)
+    if (stored === undefined) throw unknownRun(run)
     if (stored.ended === undefined) throw new ReeveError('run.conflict', `run ${run} has not ended`)
     this.store.remove(run)
   }

@@ -30,6 +30,17 @@ function turns(stage: Stage, models: Gate, tools: Gate): void {
   })
 }
 
+/** A mind whose first model call is under way. */
+async function mindAsked(stage: Stage): Promise<{ models: Gate; tools: Gate; run: Awaited<ReturnType<Stage['start']>> }> {
+  const models = gate()
+  const tools = gate()
+  turns(stage, models, tools)
+  stage.drive()
+  const run = await stage.start('mind')
+  await until('the model is asked', () => models.waiting === 1)
+  return { models, tools, run }
+}
+
 const points: readonly Play[] = [
   {
     invariant: 'K8',
@@ -75,12 +86,7 @@ const points: readonly Play[] = [
     invariant: 'K8',
     name: 'pause after-model lets the model call end and starts no tool',
     async play(stage) {
-      const models = gate()
-      const tools = gate()
-      turns(stage, models, tools)
-      stage.drive()
-      const run = await stage.start('mind')
-      await until('the model is asked', () => models.waiting === 1)
+      const { models, tools, run } = await mindAsked(stage)
       await pause(stage, run, 'after-model')
       await stage.status(run, 'pausing')
       models.open('use tools')
@@ -98,12 +104,7 @@ const points: readonly Play[] = [
     invariant: 'K8',
     name: 'pause after-tools lets the turn end and asks no model',
     async play(stage) {
-      const models = gate()
-      const tools = gate()
-      turns(stage, models, tools)
-      stage.drive()
-      const run = await stage.start('mind')
-      await until('the model is asked', () => models.waiting === 1)
+      const { models, tools, run } = await mindAsked(stage)
       await pause(stage, run, 'after-tools')
       await stage.status(run, 'pausing')
       models.open('use tools')
