@@ -12,6 +12,7 @@ import {
   failureFrom,
   jitter,
   messageOf,
+  type ActivationId,
   type Clock,
   type ErrorCode,
   type Failure,
@@ -131,10 +132,16 @@ export class Effects {
     this.#flights.delete(key)
   }
 
-  /** Somebody else drives this run now: its effects here are nobody's any more. */
-  forgetRun(run: RunId): void {
+  /** Whether an activation has anything out here. */
+  any(activation: ActivationId): boolean {
+    for (const { op } of this.#flights.values()) if (op.owner.id === activation) return true
+    return false
+  }
+
+  /** Somebody else drives this run now, or this activation of it: its effects here are nobody's any more. */
+  forgetAll(whose: RunId | ActivationId): void {
     for (const [key, flight] of this.#flights) {
-      if (runOf(flight.op.owner.id) !== run) continue
+      if (runOf(flight.op.owner.id) !== whose && flight.op.owner.id !== whose) continue
       this.#flights.delete(key)
       flight.backingOff?.()
       flight.grace?.()

@@ -101,6 +101,8 @@ export interface RunFilter {
 export interface LivePart {
   readonly activation: ActivationId
   readonly address: string
+  /** Grows when another process takes over: an effect that runs again there begins with its first attempt again. */
+  readonly epoch: number
   readonly attempt: number
   readonly part: Json
 }
@@ -123,8 +125,8 @@ export interface Engine {
   listen(run: RunId, hear: (part: LivePart) => void): () => void
   /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */
   remove(run: RunId): Promise<void>
-  /** Begins to drive runs whose agents are in the registry, and goes on with those that were left. */
-  drive(registry: Registry): void
+  /** Begins to drive runs whose agents are in the registry, and goes on with those that were left. Resolves when it does; rejects if it cannot. */
+  drive(registry: Registry): void | Promise<void>
   /** Stops driving and lets everything go. Runs stay as they are. Idempotent. */
   close(): Promise<void>
 }

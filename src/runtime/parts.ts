@@ -164,7 +164,8 @@ export function isDelta(part: Json): part is JsonObject & { readonly type: strin
 
 /** Joins two adjacent deltas of the same kind, block, place and attempt; undefined if they are not. */
 export function mergeParts(last: LivePart, next: LivePart): LivePart | undefined {
-  if (last.activation !== next.activation || last.address !== next.address || last.attempt !== next.attempt) return undefined
+  if (last.activation !== next.activation || last.address !== next.address) return undefined
+  if (last.epoch !== next.epoch || last.attempt !== next.attempt) return undefined
   const [a, b] = [last.part, next.part]
   if (!isDelta(a) || !isDelta(b) || a.type !== b.type || a.id !== b.id) return undefined
   return { ...last, part: { ...a, text: a.text + b.text } }
@@ -187,5 +188,5 @@ function sizeOf(value: Json | undefined): number {
 
 /** The part that says how many were left out. */
 export function droppedPart(activation: LivePart['activation'], count: number): LivePart {
-  return { activation, address: '', attempt: 0, part: { type: 'parts.dropped', count } satisfies PartsDropped }
+  return { activation, address: '', epoch: 0, attempt: 0, part: { type: 'parts.dropped', count } satisfies PartsDropped }
 }

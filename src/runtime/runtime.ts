@@ -79,7 +79,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
   const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
   const engine = given ?? (await openEmbedded({ file: store, ...embedded }))
-  if (drive) engine.drive(registry)
+  try {
+    if (drive) await engine.drive(registry)
+  } catch (thrown) {
+    await engine.close()
+    throw thrown
+  }
   return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)
 }
 

@@ -8,6 +8,7 @@ const activation = 'act_r' as ActivationId
 const text = (t: string, more: Partial<LivePart> = {}): LivePart => ({
   activation,
   address: 'turn/model',
+  epoch: 1,
   attempt: 1,
   part: { type: 'text.delta', id: '0', text: t },
   ...more,

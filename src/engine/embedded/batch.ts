@@ -6,6 +6,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
+import { askKey } from '../question.ts'
 import type { PostResult } from '../port.ts'
 
 export interface NewRun {
@@ -348,10 +349,6 @@ export class BatchWriter {
   }
 }
 
-/** Under which keys questions are answered: prefixed by their kind, since an address can be any text and messages come under keys of their own. */
-export const askKey = 'ask:'
-export const doubtKey = 'doubt:'
-export const divergedKey = '!diverged:'
 /** What the clock answers. */
 export const deadlineBody = (address: string): string => JSON.stringify({ type: 'deadline', address })
 /** From whom rows come whose run was dropped before the commit: they are not written. */

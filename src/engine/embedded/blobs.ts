@@ -1,39 +1,12 @@
 /**
- * Large payloads: content-addressed beside the journal, so that the same brief or document is stored once and entries stay small.
- *
- * Owns: taking long strings out of an entry and putting them back. Does not own: where they are stored (batch.ts, reader.ts).
+ * Large payloads of this store: what ../payload.ts does, with the hash that Node has.
  */
 import { createHash } from 'node:crypto'
+import * as payload from '../payload.ts'
 
-/** Entries below this many characters are stored as they are. */
-const entryLimit = 16_384
-/** Strings below this many characters stay in their entry. */
-const stringLimit = 1_024
-const mark = '$reeve.blob'
+export { unpack } from '../payload.ts'
 
-/** An entry without its long strings, and those strings (as JSON) by their SHA-256. Undefined if the entry is small. */
-export function pack(text: string): { readonly body: string; readonly blobs: ReadonlyMap<string, string> } | undefined {
-  if (text.length <= entryLimit) return undefined
-  const blobs = new Map<string, string>()
-  const aside = (body: string): Record<string, string> => {
-    const hash = createHash('sha256').update(body).digest('hex')
-    blobs.set(hash, body)
-    return { [mark]: hash }
-  }
-  const body = JSON.stringify(JSON.parse(text), (_key, value: unknown) => {
-    if (typeof value === 'string' && value.length > stringLimit) return aside(JSON.stringify(value))
-    // Somebody's own object with our mark is put aside whole, so that it comes back as it was. Ours are not seen here: what is returned is not asked about.
-    if (typeof value === 'object' && value !== null && mark in value) return aside(JSON.stringify(value))
-    return value
-  })
-  return blobs.size === 0 ? undefined : { body, blobs }
-}
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-/** The entry as it was. */
-export function unpack(body: string, read: (hash: string) => string): string {
-  const restored: unknown = JSON.parse(body, (_key, value: unknown) => {
-    const hash = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[mark] : undefined
-    return typeof hash === 'string' ? (JSON.parse(read(hash)) as unknown) : value
-  })
-  return JSON.stringify(restored)
-}
+/** An entry without its long strings, and those strings by their hash. Undefined if the entry is small. */
+export const pack = (text: string): ReturnType<typeof payload.pack> => payload.pack(text, sha256)

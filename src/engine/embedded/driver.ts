@@ -186,7 +186,7 @@ export class Driver implements Desk {
   /** It is somebody else's now. */
   #lose(run: RunId): void {
     this.residents.drop(run)
-    this.effects.forgetRun(run)
+    this.effects.forgetAll(run)
     this.onChange(new Set([run]))
   }
 

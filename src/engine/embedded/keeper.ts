@@ -21,13 +21,13 @@ import {
 import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
+import { codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
 import type { Operation, Owner } from '../operation.ts'
 import { pack } from './blobs.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
-import { notRegistered } from './reader.ts'
 import { Outlet } from './outlet.ts'
 import type { Run } from './run.ts'
 import { readValue, updateValue } from './values.ts'
@@ -87,19 +87,16 @@ export class Keeper implements Keeping {
   // ---- orchestration ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
-    const registry = this.#desk.registry
-    const exact = registry?.find(activation.birth.agent, activation.version)
-    if (exact !== undefined) return exact
-    const newest = registry?.find(activation.birth.agent)
-    if (newest !== undefined && registry?.onMissingVersion === 'move') {
-      this.append(activation, { type: 'agent.moved', from: activation.version, to: newest.version }, this.now())
-      activation.version = newest.version
-      return newest
+    const { agent } = activation.birth
+    const found = codeFor(this.#desk.registry, agent, activation.version)
+    if ('code' in found) {
+      if (found.moved) {
+        this.append(activation, { type: 'agent.moved', from: activation.version, to: found.code.version }, this.now())
+        activation.version = found.code.version
+      }
+      return found.code
     }
-    const missing =
-      newest === undefined
-        ? `the agent "${activation.birth.agent}" ${notRegistered}`
-        : `version ${activation.version} of "${activation.birth.agent}" ${notRegistered}`
+    const { missing } = found
     activation.stuck = missing
     this.#stick(activation, missing)
     const run = this.#run(activation.id)

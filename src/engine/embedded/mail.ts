@@ -4,30 +4,13 @@
  * Owns: reading a row and giving it to its activation, or carrying out an operator's command.
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
  */
-import { completed, type Json, type MessageId, type Outcome } from '../../core/index.ts'
+import { completed } from '../../core/index.ts'
 import type { Activation } from '../activation.ts'
+import { arrivalOfMail, by, said, type Mail } from '../mail.ts'
+import { divergedKey } from '../question.ts'
 import type { Desk } from './desk.ts'
 import type { InboxRow } from './reader.ts'
-import { divergedKey } from './batch.ts'
-import type { PausePoint, Run } from './run.ts'
-
-/** What a row's body can be. */
-type Mail =
-  | { readonly type: 'answer'; readonly address: string; readonly outcome: Outcome }
-  | { readonly type: 'deadline'; readonly address: string }
-  | { readonly type: 'message'; readonly id: string; readonly from?: Activation['id']; readonly body: Json }
-  | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
-  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string }
-  | { readonly type: 'pause'; readonly at: PausePoint; readonly withinMs?: number; readonly reason?: string; readonly by?: string }
-  | { readonly type: 'resume'; readonly by?: string }
-  | { readonly type: 'settle-doubt'; readonly address: string; readonly happened: boolean; readonly value?: Json; readonly by?: string }
-  | {
-      readonly type: 'settle-divergence'
-      readonly address: string
-      readonly action: 'map' | 'execute' | 'drop'
-      readonly to?: string
-      readonly by?: string
-    }
+import type { Run } from './run.ts'
 
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
 export function receive(desk: Desk, run: Run, row: InboxRow): void {
@@ -35,20 +18,6 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
   if (activation === undefined) return keepFor(desk, run, row)
   const mail = JSON.parse(row.body) as Mail
   switch (mail.type) {
-    case 'answer':
-      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: mail.outcome }, undefined, row.key)
-    case 'deadline':
-      return activation.arrive(
-        { type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } },
-        undefined,
-        row.key,
-      )
-    case 'message': {
-      const from = mail.from === undefined ? {} : { from: mail.from }
-      return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, row.key)
-    }
-    case 'refused':
-      return activation.arrive({ type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }, undefined, row.key)
     case 'cancel':
       return cancel(desk, run, activation, row.key, mail)
     case 'pause':
@@ -62,6 +31,8 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
     case 'settle-divergence':
       use(desk, run, activation, row.key)
       return settleDivergence(desk, run, activation, row.key, mail)
+    default:
+      return activation.arrive(arrivalOfMail(mail)!, undefined, row.key)
   }
 }
 
@@ -83,11 +54,6 @@ function use(desk: Desk, run: Run, activation: Activation, key: string): void {
   desk.touch(run)
   desk.schedule()
 }
-
-const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === undefined ? {} : { by: mail.by })
-
-const said = (mail: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } =>
-  mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) }
 
 /** Nothing changes, and whoever looks can see why (team C65). */
 function ignore(desk: Desk, root: Activation, command: 'pause' | 'resume', mail: { readonly reason?: string; readonly by?: string }): void {

@@ -114,7 +114,13 @@ export class Outlet implements EffectsHost {
   }
 
   part(op: Operation, attempt: number, part: Json): void {
-    this.#desk.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, part })
+    this.#desk.onPart(runOf(op.owner.id), {
+      activation: op.owner.id,
+      address: op.address,
+      epoch: this.epochOf(op),
+      attempt,
+      part,
+    })
   }
 
   /** `pausing` has become `paused` as soon as nothing is out. */

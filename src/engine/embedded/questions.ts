@@ -1,24 +1,14 @@
 /**
  * Questions in the store: what waits for an answer from outside, or for the clock. Kept in the transactions of the entries that open and end them.
  */
-import { derivedId, runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
+import { runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import type { AskOpened } from '../../journal/index.ts'
 import { Effects } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
-import { askKey, divergedKey, doubtKey } from './batch.ts'
+import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question.ts'
 import type { Desk } from './desk.ts'
 
-interface Question {
-  readonly id: string
-  readonly address: string
-  /** The inbox key under which an answer competes with others. */
-  readonly key: string
-  readonly kind: 'timer' | 'approval' | 'interrupt' | 'in-doubt' | 'diverged'
-  readonly until: number | null
-  readonly body: Json
-}
-
-function putQuestion(desk: Desk, owner: Owner, question: Question): void {
+function putQuestion(desk: Desk, owner: Owner, question: QuestionRecord): void {
   const run = desk.runs.get(runOf(owner.id))
   if (run === undefined || owner.discarded) return
   if (question.kind !== 'timer') run.questions++
@@ -26,31 +16,26 @@ function putQuestion(desk: Desk, owner: Owner, question: Question): void {
 }
 
 export function putAsk(desk: Desk, op: Operation, event: AskOpened): void {
-  const { address } = op
-  const kind = event.type === 'timer.set' ? 'timer' : event.type === 'approval.requested' ? 'approval' : 'interrupt'
-  const id = event.type === 'timer.set' ? `${op.owner.id}:${address}` : event.id
-  putQuestion(desk, op.owner, { id, address, key: askKey + address, kind, until: event.until ?? null, body: event as unknown as Json })
+  putQuestion(desk, op.owner, askedQuestion(op, event))
 }
 
 /** Asks whether a `once` effect has happened. An answer that came before the code got here is taken at once. */
 export function putDoubt(desk: Desk, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
-  const id = derivedId('int', owner.id, address, String(round))
-  const key = `${doubtKey}${address}#${round}`
+  const question = doubtQuestion(op, Effects.key(op))
   if (isNew) {
-    desk.keeper.append(owner, { type: 'effect.in-doubt', address, id, round }, desk.clock.now())
-    const body = { address, path: owner.birth.path, round, key: Effects.key(op) }
-    putQuestion(desk, owner, { id, address, key, kind: 'in-doubt', until: null, body })
+    desk.keeper.append(owner, { type: 'effect.in-doubt', address, id: question.id, round }, desk.clock.now())
+    putQuestion(desk, owner, question)
   }
-  desk.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${key}`)?.()
+  desk.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${question.key}`)?.()
 }
 
 /** Asks what became of a recorded effect that the code does not ask for any more. Asked once, however often the run is read again. */
 export function putDivergence(desk: Desk, owner: Owner, address: string, unclaimed: readonly string[]): void {
-  const id = derivedId('int', owner.id, 'diverged', address, unclaimed.join())
-  if (desk.reader.questionExists(id)) return
+  const question = divergenceQuestion(owner, address, unclaimed)
+  if (desk.reader.questionExists(question.id)) return
   desk.keeper.append(owner, { type: 'replay.diverged', address, unclaimed }, desk.clock.now())
-  putQuestion(desk, owner, { id, address, key: divergedKey + address, kind: 'diverged', until: null, body: { address, unclaimed } })
+  putQuestion(desk, owner, question)
 }
 
 export function dropQuestion(desk: Desk, op: Operation): void {

@@ -7,6 +7,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
+import { notRegistered } from '../code.ts'
 import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
 import { unpack } from './blobs.ts'
 
@@ -49,9 +50,6 @@ export interface InboxRow {
   readonly key: string
   readonly body: string
 }
-
-/** How the reason of a run ends that is stuck because code is missing: another process may have it. */
-export const notRegistered = 'is not registered'
 
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000

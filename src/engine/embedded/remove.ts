@@ -3,7 +3,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../../core/index.ts'
-import { runStream } from './values.ts'
+import { runStream } from '../stream.ts'
 
 /** Removes a run in one transaction. Positions of the feed are never given out again. */
 export function removeRun(db: DatabaseSync, run: RunId): void {

@@ -1,20 +1,14 @@
 /**
  * Session values: small shared state on a stream that may outlive its runs (K1). Reads come from the store, writes are compare-and-set.
  */
-import { ReeveError, runOf, type Json, type RunId } from '../../core/index.ts'
+import { ReeveError, runOf, type Json } from '../../core/index.ts'
 import { encode, type Caller } from '../../journal/index.ts'
 import type { Owner } from '../operation.ts'
+import { streamOf } from '../stream.ts'
 import type { Desk } from './desk.ts'
 
-/** The session's stream, or one of the run's own if it belongs to no session. No session id has a `/`, so the two never meet. */
-const streamOf = (caller: Caller, owner: Owner): string =>
-  caller.session === undefined ? runStream(runOf(owner.id)) : `ses_${caller.session}`
-
-/** The stream of the values of a run that belongs to no session. */
-export const runStream = (run: RunId): string => `ses_/${run}`
-
 export function readValue(desk: Desk, caller: Caller, owner: Owner, key: string): Promise<Json> {
-  return Promise.resolve(desk.reader.value(streamOf(caller, owner), key).value)
+  return Promise.resolve(desk.reader.value(streamOf(caller, runOf(owner.id)), key).value)
 }
 
 /** Writes once under `once`: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
@@ -26,7 +20,7 @@ export async function updateValue(
   change: (value: Json) => Json,
   once: string,
 ): Promise<Json> {
-  const stream = streamOf(caller, owner)
+  const stream = streamOf(caller, runOf(owner.id))
   for (;;) {
     const { version, value } = desk.reader.value(stream, key)
     const body = desk.options.redact(JSON.stringify(change(value) ?? null))

@@ -12,7 +12,7 @@ const deadlines: readonly Play[] = [
     name: 'at its deadline an answer still wins, and the deadline is forgotten',
     async play(stage) {
       stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) })))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       assert.equal(asked.until, stage.clock.now() + 1_000)
@@ -30,7 +30,7 @@ const deadlines: readonly Play[] = [
     name: 'when its deadline has passed the clock answers, and a later answer has lost',
     async play(stage) {
       stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       stage.clock.advance(1_001)
@@ -44,13 +44,13 @@ const deadlines: readonly Play[] = [
     restarts: true,
     async play(stage) {
       stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, 1_000) }))).status)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       await stage.restart('close', false)
       stage.clock.advance(1_001)
       assert.equal(await stage.answer(asked, 'too late'), 'lost')
-      stage.drive()
+      await stage.drive()
       assert.deepEqual(await stage.outcome(run), completed('timed-out'))
     },
   },
@@ -59,7 +59,7 @@ const deadlines: readonly Play[] = [
     name: 'a deadline that has passed when the question is put answers it at once',
     async play(stage) {
       stage.agent('a', async (ctx) => (await ended(ctx, ctx.ask('q', { ...question('int_1'), until: in_(ctx, -5) }))).status)
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, completed('timed-out'))
     },
   },
@@ -76,7 +76,7 @@ const timers: readonly Play[] = [
         while (order.length < 3) order.push(ids.get((await ctx.next()).id as OpId)!)
         return order
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('all timers are set', async () => (await stage.all(run, 'timer.set')).length === 3)
       assert.deepEqual(await stage.engine.questions({ run }), [])
@@ -104,12 +104,12 @@ const timers: readonly Play[] = [
         await ctx.next(second)
         return ctx.now().getTime() - at
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('timers are set', async () => (await stage.all(run, 'timer.set')).length === 2)
       await stage.restart('kill', false)
       stage.clock.advance(1_000)
-      stage.drive()
+      await stage.drive()
       await until('one has ended', async () => stage.has(run, 'ask.settled'))
       await stage.restart('close')
       stage.clock.advance(4_000)
@@ -125,7 +125,7 @@ const timers: readonly Play[] = [
         await ctx.next(ctx.ask('sleep', { until: in_(ctx, 3 * 24 * 3_600_000) }))
         return [before, await step(ctx, 'after', stage.does('after'))]
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it sleeps', async () => stage.has(run, 'timer.set'))
       stage.clock.advance(24 * 3_600_000)
@@ -146,7 +146,7 @@ export const askingCases: readonly Play[] = [
     name: 'of many answers the first is accepted and all others have lost',
     async play(stage) {
       stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       assert.deepEqual([asked.id, asked.kind, asked.run], ['int_1', 'interrupt', run])
@@ -164,7 +164,7 @@ export const askingCases: readonly Play[] = [
     name: 'an answer to nobody is unknown, to a question never put closed',
     async play(stage) {
       stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       assert.equal(await stage.answer({ ...asked, activation: `${asked.activation}>nobody` as typeof asked.activation }, 1), 'unknown')
@@ -179,7 +179,7 @@ export const askingCases: readonly Play[] = [
     async play(stage) {
       stage.agent('worker', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
       stage.agent('lead', async (ctx) => [await step(ctx, 's', stage.does('s')), (await ended(ctx, ctx.start('worker', null))) as never])
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       const asked = await stage.question(run)
       await stage.restart('kill', false)
@@ -197,7 +197,7 @@ export const askingCases: readonly Play[] = [
         ctx.ask('q', question('int_1'))
         return step(ctx, 's', stage.does('s'))
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       assert.deepEqual(await stage.outcome(run), completed('s'))
       assert.deepEqual(await stage.engine.questions({ run }), [])

@@ -30,7 +30,7 @@ export const budgetCases: readonly Play[] = [
         await spends(ctx, 's4', stage.does('s4'), spend(1)),
         await spends(ctx, 's5', stage.does('s5'), spend(0)),
       ])
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a', null, { limits: { tokens: 100 } })
       assert.deepEqual(await stage.outcome(run), completed(['completed', 'budget.exceeded', 'completed', 'budget.exceeded', 'completed']))
       assert.deepEqual(stage.ran, ['s1', 's3', 's5'])
@@ -52,7 +52,7 @@ export const budgetCases: readonly Play[] = [
           await spends(ctx, 'own', stage.does('own'), spend(80, 80)),
         ]
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead', null, { limits: { tokens: 100 } })
       await until('two are out', () => wait.waiting === 2)
       await until('three are refused', async () => (await stage.all(run, 'worker.settled')).length === 3)
@@ -74,7 +74,7 @@ export const budgetCases: readonly Play[] = [
         await spends(ctx, 's3', stage.does('s3'), spend(21)),
         await spends(ctx, 's4', stage.does('s4'), spend(20)),
       ])
-      stage.drive()
+      await stage.drive()
       const { outcome } = await stage.play('a', null, { limits: { tokens: 100 } })
       assert.deepEqual(outcome, completed(['completed', 'agent.failed', 'budget.exceeded', 'completed']))
     },
@@ -93,7 +93,7 @@ export const budgetCases: readonly Play[] = [
         await spends(ctx, 'own', stage.does('own'), spend(11)),
         await spends(ctx, 'own2', stage.does('own2'), spend(10)),
       ])
-      stage.drive()
+      await stage.drive()
       const { outcome } = await stage.play('lead', null, { limits: { tokens: 100 } })
       const no = 'budget.exceeded'
       assert.deepEqual(outcome, completed([completed(['completed', no]), completed(['completed', 'completed']), no, 'completed']))
@@ -119,7 +119,7 @@ export const budgetCases: readonly Play[] = [
           await spends(ctx, 's4', stage.does('s4'), spend(50)),
         ]
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a', null, { limits: { tokens: 100 } })
       await until('it is out', () => wait.waiting === 1)
       await until('the refusal is recorded', async () => (await stage.all(run, 'step.settled')).length === 2)
@@ -141,7 +141,7 @@ export const budgetCases: readonly Play[] = [
         await step(ctx, 'wait', wait.effect)
         return step(ctx, 'wait2', wait.effect)
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a', null, { limits: { minutes: 2 } })
       const asked = await stage.question(run)
       stage.clock.advance(60 * 60_000)

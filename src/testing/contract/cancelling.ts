@@ -25,7 +25,7 @@ async function team(stage: Stage): Promise<{ run: RunId; works: readonly Gate[] 
   undoer(stage, 'w1', works[0])
   undoer(stage, 'w2', works[1])
   undoer(stage, 'lead', works[2], ['w1', 'w2'])
-  stage.drive()
+  await stage.drive()
   const run = await stage.start('lead')
   await until('all are at work', () => works.every((work) => work.waiting === 1))
   return { run, works }
@@ -66,7 +66,7 @@ const stops: readonly Play[] = [
         ctx.stop(kept, 'it has ended: no error')
         return ends
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       assert.deepEqual(
         await stage.outcome(run),
@@ -87,7 +87,7 @@ const stops: readonly Play[] = [
         ctx.stop(worker, 'no')
         return [(await ended(ctx, id)) as never, (await ended(ctx, worker)) as never]
       })
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('lead')).outcome, completed([cancelled('no'), cancelled('no')]))
       await stage.fence()
       assert.deepEqual(stage.ran, [])
@@ -104,7 +104,7 @@ const stops: readonly Play[] = [
         ctx.stop(id, 'enough')
         return [(await ended(ctx, id)) as never]
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it was told', () => deaf.aborted === 1)
       await stage.fence()
@@ -126,7 +126,7 @@ const stops: readonly Play[] = [
         await step(ctx, 'wait', () => until('both are out', () => work.waiting === 2).then(() => null))
         return 'returned'
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       assert.deepEqual(await stage.outcome(run), completed('returned'))
       await until('the worker has ended', async () => (await stage.all(run, 'activation.settled')).length === 2)
@@ -172,7 +172,7 @@ const corners: readonly Play[] = [
         await ctx.next().catch((thrown: unknown) => seen.push(thrown instanceof Cancelled ? 'Cancelled' : 'another error'))
         return 'pretends to be done'
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it waits', () => wait.waiting === 1)
       await stage.post({ type: 'cancel', run, reason: 'stop it' })
@@ -187,7 +187,7 @@ const corners: readonly Play[] = [
     async play(stage) {
       stage.agent('asks', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('asks', null)))
-      stage.drive()
+      await stage.drive()
       const waiting = await stage.start('lead')
       await stage.question(waiting)
       assert.equal(await stage.post({ type: 'cancel', run: waiting, reason: 'no' }), 'accepted')
@@ -208,7 +208,7 @@ const corners: readonly Play[] = [
         })
         return step(ctx, 'wait', wait.effect)
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it waits', () => wait.waiting === 1)
       await stage.post({ type: 'cancel', run, reason: 'no' })
@@ -253,7 +253,7 @@ export const cancelCases: readonly Play[] = [
         return step(ctx, 'work', work.effect)
       })
       undoer(stage, 'lead', gate(), ['worker'])
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       await until('it is at work', () => work.waiting === 1)
       await stage.post({ type: 'cancel', run, reason: 'enough' })
@@ -279,7 +279,7 @@ export const cancelCases: readonly Play[] = [
         })
         return step(ctx, 'work', work.effect)
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it is at work', () => work.waiting === 1)
       await stage.post({ type: 'cancel', run, reason: 'enough' })

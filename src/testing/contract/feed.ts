@@ -26,7 +26,7 @@ export const feedCases: readonly Play[] = [
     async play(stage) {
       stage.agent('worker', async (ctx) => step(ctx, 's', stage.does('work')))
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('worker', null, { name: '' })))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       assert.deepEqual(await stage.outcome(run), completed('work'))
       const worker = `${rootActivation(run)}>`
@@ -44,7 +44,7 @@ export const feedCases: readonly Play[] = [
     name: 'the feed is gapless per activation, ordered by position, and says one end each',
     async play(stage) {
       team(stage)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       await stage.answer(await stage.question(run), 1)
       await stage.outcome(run)
@@ -67,7 +67,7 @@ export const feedCases: readonly Play[] = [
     name: 'who follows the feed misses nothing and sees nothing twice',
     async play(stage) {
       team(stage)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       const seen: unknown[] = []
       const follow = async (): Promise<void> => {
@@ -90,7 +90,7 @@ export const feedCases: readonly Play[] = [
     name: 'waiting for news ends when the signal is aborted',
     async play(stage) {
       team(stage)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       await stage.question(run)
       const controller = new AbortController()
@@ -113,7 +113,7 @@ export const feedCases: readonly Play[] = [
           return 'done'
         }),
       )
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const leave = stage.engine.listen(run, (part) => heard.push(part))
       await until('it is out', () => wait.waiting === 1)
@@ -148,7 +148,7 @@ export const feedCases: readonly Play[] = [
         for (const input of [10, 5, null]) await ctx.next(ctx.scope('w').start('worker', input))
         return 'done'
       })
-      stage.drive()
+      await stage.drive()
       const { usage } = await stage.play('lead')
       const rows = usage.map(({ agent, calls, input, output, unknown, unpriced }) => [agent, calls, input, output, unknown, unpriced])
       assert.deepEqual(rows, [

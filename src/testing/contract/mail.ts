@@ -25,7 +25,7 @@ export const mailCases: readonly Play[] = [
         const late = ctx.ask('msg:2', { ...question('int_2'), until })
         return [(await ended(ctx, answered)).status, (await ended(ctx, late)).status, ...(await take(ctx, 3))]
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await stage.question(run)
       const activation = rootActivation(run)
@@ -41,7 +41,7 @@ export const mailCases: readonly Play[] = [
     name: 'messages from outside come once each and in order',
     async play(stage) {
       stage.agent('a', async (ctx) => take(ctx, 5))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const activation = rootActivation(run)
       for (const n of [1, 2, 3, 3, 2, 1, 4, 5])
@@ -58,7 +58,7 @@ export const mailCases: readonly Play[] = [
     name: 'a message to nobody is unknown, to one that has ended closed',
     async play(stage) {
       stage.agent('a', async () => 1)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await stage.outcome(run)
       assert.equal(await stage.post({ type: 'message', activation: rootActivation(run), id: 'm', body: 1 }), 'closed')
@@ -81,7 +81,7 @@ export const mailCases: readonly Play[] = [
         const back = await take(ctx, many)
         return [back.every((body, n) => body === n * 2), await ended(ctx, worker).then((o) => o.status === 'completed' && o.output)]
       })
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('lead')).outcome, completed([true, many]))
     },
   },
@@ -98,7 +98,7 @@ export const mailCases: readonly Play[] = [
         const refusals = [await ctx.next(late), await ctx.next(lost)]
         return refusals.map((refusal) => (refusal.type === 'message.refused' ? refusal.reason : refusal.type))
       })
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('lead')).outcome, completed(['closed', 'unknown']))
     },
   },
@@ -115,7 +115,7 @@ export const mailCases: readonly Play[] = [
         const refusal = await ctx.next(lost)
         return refusal.type
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       await until('it is held', () => wait.waiting === 1)
       await stage.restart('kill')
@@ -137,7 +137,7 @@ export const mailCases: readonly Play[] = [
         ...(await take(ctx, 2)),
       ])
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('worker', null)))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       await until('the worker is there', async () => (await stage.all(run, 'activation.started')).length === 2)
       const activation = `${rootActivation(run)}>worker` as ActivationId
@@ -145,7 +145,7 @@ export const mailCases: readonly Play[] = [
       const asked = await stage.question(run)
       await stage.restart('kill', false)
       for (const n of [2, 3, 4]) assert.equal(await stage.post({ type: 'message', activation, id: `m${n}`, body: n }), 'accepted')
-      stage.drive()
+      await stage.drive()
       await until('they are read', async () => (await stage.all(run, 'message.received')).length === 4)
       await stage.restart('kill')
       await stage.answer(asked, 'go')

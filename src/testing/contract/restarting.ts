@@ -26,7 +26,7 @@ const segments: readonly Play[] = [
         if (state.n === 3) return seen
         return ctx.restart({ n: state.n + 1, seen })
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       assert.deepEqual(await stage.outcome(run), completed(['s0', 's1', 's2', 's3']))
       assert.deepEqual(
@@ -52,7 +52,7 @@ const segments: readonly Play[] = [
         ctx.ask('open', question('int_open'))
         return ctx.restart('second')
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('the quick one has ended', async () => stage.has(run, 'worker.settled'))
       await stage.post({ type: 'message', activation: rootActivation(run), id: 'm1', body: 'hello' })
@@ -99,7 +99,7 @@ const segments: readonly Play[] = [
         await ctx.next(ctx.ask('go', question('int_go')))
         return ctx.restart('second')
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await stage.post({ type: 'message', activation: rootActivation(run), id: 'm1', body: 'hello' })
       await until('the message is there', async () => stage.has(run, 'message.received'))
@@ -138,7 +138,7 @@ export const restartCases: readonly Play[] = [
         }
         return got
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       for (let n = 0; n < 5; n++) await stage.restart('close')
       const names = Array.from({ length: 20 }, (_, n) => [`m${n}`, `w${n}`]).flat()
@@ -158,14 +158,14 @@ export const restartCases: readonly Play[] = [
         (await ended(ctx, ctx.start('worker', null))) as never,
         await step(ctx, 'after', stage.does('after')),
       ])
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it is being paid', () => paying.waiting === 1)
       const closing = stage.restart('close', false)
       paying.open('paid')
       await closing
       assert.deepEqual(stage.ran, [])
-      stage.drive()
+      await stage.drive()
       assert.deepEqual(await stage.outcome(run), completed(['paid', completed('worker'), 'after']))
       assert.equal(paying.attempts.length, 1)
     },

@@ -50,9 +50,9 @@ export interface Play {
 
 export type Body = (ctx: Context, input: Json) => Promise<Json | Outcome>
 
-const patienceMs = 2_000
+const patienceMs = 10_000
 
-/** Waits until a condition holds. Rejects with `what` if it does not within five seconds of real time. */
+/** Waits until a condition holds. Rejects with `what` if it does not within ten seconds of real time. */
 export async function until(what: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   const end = Date.now() + patienceMs
   for (let turn = 0; !(await condition()); turn++) {
@@ -193,8 +193,8 @@ export class Stage {
     }
   }
 
-  drive(): void {
-    this.engine.drive(this.registry)
+  async drive(): Promise<void> {
+    await this.engine.drive(this.registry)
   }
 
   /** Begins a run and returns its id. */
@@ -218,7 +218,7 @@ export class Stage {
   async restart(how: 'close' | 'kill', drive = true): Promise<void> {
     assert.ok(this.bench.restart !== undefined)
     this.engine = await this.bench.restart(how)
-    if (drive) this.drive()
+    if (drive) await this.drive()
   }
 
   async events(run: RunId): Promise<readonly Recorded[]> {

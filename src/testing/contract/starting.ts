@@ -11,7 +11,7 @@ export const startingCases: readonly Play[] = [
     name: 'a run begun twice is begun once',
     async play(stage) {
       stage.agent('a', async (ctx, input) => [await step(ctx, 'work', stage.does('work')), input])
-      stage.drive()
+      await stage.drive()
       const request = { run: runId('run_x'), agent: 'a', version: '1', input: { b: 1, a: [2] } }
       const both = await Promise.all([stage.engine.start(request), stage.engine.start(request)])
       assert.equal(both.filter(({ created }) => created).length, 1)
@@ -28,7 +28,7 @@ export const startingCases: readonly Play[] = [
       const request = { run: runId('run_x'), agent: 'a', version: '1', input: 1 }
       const both = await Promise.all([stage.engine.start(request), stage.engine.start(request)])
       assert.equal(both.filter(({ created }) => created).length, 1)
-      stage.drive()
+      await stage.drive()
       assert.deepEqual(await stage.outcome(request.run), { status: 'completed', output: 'work' })
       assert.equal(stage.count('work'), 1)
     },
@@ -39,7 +39,7 @@ export const startingCases: readonly Play[] = [
     async play(stage) {
       stage.agent('a', async () => 1)
       stage.agent('b', async () => 2)
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a', 'x')
       await assert.rejects(stage.engine.start({ run, agent: 'a', version: '1', input: 'y' }), code('run.conflict'))
       await assert.rejects(stage.engine.start({ run, agent: 'b', version: '1', input: 'x' }), code('run.conflict'))
@@ -59,7 +59,7 @@ export const startingCases: readonly Play[] = [
       ]
       stage.agent('any', async (_ctx, input) => outcomes[input as number]!)
       stage.agent('lead', async (ctx, input) => ended(ctx, ctx.start('any', input)))
-      stage.drive()
+      await stage.drive()
       for (const [i, outcome] of outcomes.entries()) {
         assert.deepEqual(await stage.outcome(await stage.start('any', i)), outcome)
         assert.deepEqual(await stage.outcome(await stage.start('lead', i)), outcome)
@@ -74,7 +74,7 @@ export const startingCases: readonly Play[] = [
         throw new Error('boom')
       })
       stage.agent('lead', async (ctx) => (await ended(ctx, ctx.start('bad', null))).status)
-      stage.drive()
+      await stage.drive()
       const { outcome } = await stage.play('bad')
       assert.ok(outcome.status === 'failed')
       assert.deepEqual([outcome.failure.code, outcome.failure.message], ['orchestration.threw', 'boom'])
@@ -86,7 +86,7 @@ export const startingCases: readonly Play[] = [
     name: 'an outcome asked for after the end, and the summary, say how it ended',
     async play(stage) {
       stage.agent('a', async () => 'done')
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await stage.outcome(run)
       assert.deepEqual(await stage.engine.outcome(run), { outcome: { status: 'completed', output: 'done' }, usage: [] })
@@ -105,7 +105,7 @@ export const startingCases: readonly Play[] = [
     name: 'a run that nobody knows is unknown to every verb',
     async play(stage) {
       stage.agent('a', async () => 1)
-      stage.drive()
+      await stage.drive()
       const run = runId('nobody')
       await assert.rejects(stage.engine.outcome(run), code('run.unknown'))
       await assert.rejects(stage.engine.remove(run), code('run.unknown'))
@@ -123,7 +123,7 @@ export const startingCases: readonly Play[] = [
         return step(ctx, 'work', stage.does('work'))
       })
       stage.agent('asks', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
-      stage.drive()
+      await stage.drive()
       const kept = await stage.start('a')
       await stage.outcome(kept)
       const before = await stage.events(kept)
@@ -148,7 +148,7 @@ export const startingCases: readonly Play[] = [
     async play(stage) {
       const wait = gate()
       stage.agent('a', async (ctx) => step(ctx, 'wait', wait.effect))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('the effect is out', () => wait.waiting === 1)
       const waiting = assert.rejects(stage.engine.outcome(run), code('engine.closed'))

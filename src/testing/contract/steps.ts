@@ -14,7 +14,7 @@ async function passBackoff(stage: Stage, run: Awaited<ReturnType<Stage['start']>
 async function inDoubt(stage: Stage): Promise<Awaited<ReturnType<Stage['start']>>> {
   const paying = gate()
   stage.agent('payer', async (ctx) => ended(ctx, ctx.begin('pay', paying.effect, { effect: 'once' })))
-  stage.drive()
+  await stage.drive()
   const run = await stage.start('payer')
   await until('it is being paid', () => paying.waiting === 1)
   stage.forget('payer')
@@ -46,7 +46,7 @@ const waiting: readonly Play[] = [
         seen.push((await ended(ctx, early)).status)
         return seen
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('it is out', () => wait.waiting === 1)
       wait.open()
@@ -121,7 +121,7 @@ const once: readonly Play[] = [
         'a',
         async (ctx) => (await ended(ctx, ctx.begin('s', failing, { effect: 'once', retry: { attempts: 5, backoffMs: 0 } }))).status,
       )
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'failed' })
       assert.equal(stage.count('fail'), 1)
     },
@@ -135,7 +135,7 @@ const retries: readonly Play[] = [
     async play(stage) {
       const wait = gate()
       stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 1_000, jitter: false } })))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       for (const attempt of [1, 2, 3]) {
         await until(`attempt ${attempt}`, () => wait.waiting === 1)
@@ -162,7 +162,7 @@ const retries: readonly Play[] = [
     async play(stage) {
       const wait = gate()
       stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { backoffMs: 100, jitter: false } })))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('the first attempt', () => wait.waiting === 1)
       wait.fail(new FailureError(failure('model.rate-limited', 'slow down', 'rate-limit', { retryAfterMs: 7_000 })))
@@ -185,7 +185,7 @@ const retries: readonly Play[] = [
         throw new FailureError(failure('tool.invalid-input', 'bad', 'validation'))
       }
       stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', refuse)))
-      stage.drive()
+      await stage.drive()
       const { outcome } = await stage.play('a')
       assert.ok(outcome.status === 'failed' && outcome.failure.code === 'tool.invalid-input')
       assert.equal(stage.count('refuse'), 1)
@@ -198,7 +198,7 @@ const retries: readonly Play[] = [
     async play(stage) {
       const wait = gate()
       stage.agent('a', async (ctx) => ended(ctx, ctx.begin('s', wait.effect, { retry: { attempts: 2, backoffMs: 10, jitter: false } })))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('attempt 1', () => wait.waiting === 1)
       wait.fail(new Error('first'))
@@ -227,7 +227,7 @@ const retries: readonly Play[] = [
           }),
         ),
       )
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       await until('attempt 1', () => wait.waiting === 1)
       stage.clock.advance(59_999)
@@ -261,7 +261,7 @@ export const stepCases: readonly Play[] = [
         const first = await step(ctx, 'first', stage.does('first'))
         return [first, await step(ctx, 'wait', wait.effect), await step(ctx, 'last', stage.does('last'))]
       })
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       for (const [n, how] of (['kill', 'close', 'kill'] as const).entries()) {
         await until('the second step is out', () => wait.attempts.length === n + 1)
@@ -286,7 +286,7 @@ export const stepCases: readonly Play[] = [
           ctx.begin('s', () => ({ big: 1n }) as never, { retry: { attempts: 1 } }),
         ),
       )
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: { date: '1970-01-01T00:00:00.000Z', kept: 1 } })
       const { outcome } = await stage.play('broken')
       assert.ok(outcome.status === 'failed' && outcome.failure.code === 'input.not-json')
@@ -312,7 +312,7 @@ export const stepCases: readonly Play[] = [
         for (const id of ids) outputs.push(await ended(ctx, id).then((o) => (o.status === 'completed' ? o.output : null)))
         return [...outputs, ...ids]
       })
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: 'orchestration.address-in-use' })
       assert.deepEqual((await stage.play('b')).outcome, {
         status: 'completed',

@@ -17,7 +17,7 @@ export const valueCases: readonly Play[] = [
         for (const worker of workers) seen.push(await ended(ctx, worker).then((o) => (o.status === 'completed' ? o.output : null)))
         return [await ctx.values.get('n'), new Set(seen).size]
       })
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('lead')).outcome, completed([100, 100]))
     },
   },
@@ -27,7 +27,7 @@ export const valueCases: readonly Play[] = [
     async play(stage) {
       stage.agent('adder', async (ctx) => ctx.values.update('n', plusOne))
       stage.agent('reader', async (ctx) => ctx.values.get('n'))
-      stage.drive()
+      await stage.drive()
       const session = { caller: { session: 'ses_1' as SessionId } }
       const runs = await Promise.all(Array.from({ length: 10 }, () => stage.start('adder', null, session)))
       const outputs = await Promise.all(runs.map((run) => stage.outcome(run)))
@@ -43,7 +43,7 @@ export const valueCases: readonly Play[] = [
     name: 'a run that is begun again after it was removed updates values anew, its own and those of its session',
     async play(stage) {
       stage.agent('adder', async (ctx) => ctx.values.update('n', plusOne))
-      stage.drive()
+      await stage.drive()
       const caller = { session: 'ses_1' as SessionId }
       for (const [nth, request] of [{ run: runId('own') }, { run: runId('shared'), caller }].entries()) {
         for (const round of [1, 2]) {
@@ -68,7 +68,7 @@ export const valueCases: readonly Play[] = [
         return [before, mine, await ctx.values.get('n')]
       })
       stage.agent('adder', async (ctx) => ctx.values.update('n', plusOne))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a', null, session)
       await until('it waits', () => wait.waiting === 1)
       assert.deepEqual((await stage.play('adder', null, session)).outcome, completed(2))

@@ -11,7 +11,7 @@ async function changed(stage: Stage, body: Body): Promise<RunId> {
     await step(ctx, 'b', stage.does('b'))
     return ended(ctx, ctx.ask('q', question('int_1')))
   })
-  stage.drive()
+  await stage.drive()
   const run = await stage.start('x')
   await stage.question(run)
   stage.forget('x')
@@ -133,7 +133,7 @@ const divergence: readonly Play[] = [
       }
       stage.agent('lead', lead)
       stage.agent('x', async (ctx) => [await act(stage, ctx, 'a'), (await ended(ctx, ctx.ask('q', question('int_1')))) as never])
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       await stage.question(run)
       stage.forget('x')
@@ -165,7 +165,7 @@ export const versionCases: readonly Play[] = [
     async play(stage) {
       stage.agent('a', asks('old'))
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('a', null)))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('lead')
       const asked = await stage.question(run)
       stage.agent('a', asks('new'), '2')
@@ -183,7 +183,7 @@ export const versionCases: readonly Play[] = [
     restarts: true,
     async play(stage) {
       stage.agent('a', asks('old'))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       stage.forget('a')
@@ -202,7 +202,7 @@ export const versionCases: readonly Play[] = [
     restarts: true,
     async play(stage) {
       stage.agent('a', asks('old'))
-      stage.drive()
+      await stage.drive()
       const run = await stage.start('a')
       const asked = await stage.question(run)
       stage.forget('a')
@@ -222,7 +222,7 @@ export const versionCases: readonly Play[] = [
     name: 'a run begun at a version that is not here moves or parks at once',
     async play(stage) {
       stage.agent('a', async (ctx) => ctx.place.version, '2')
-      stage.drive()
+      await stage.drive()
       assert.deepEqual((await stage.play('a', null, { version: '1' })).outcome, completed('2'))
     },
   },
@@ -231,7 +231,7 @@ export const versionCases: readonly Play[] = [
     name: 'starting an agent that is not registered is a result for the leader',
     async play(stage) {
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('nobody', null)))
-      stage.drive()
+      await stage.drive()
       const { outcome } = await stage.play('lead')
       assert.deepEqual(outcome, failed(failure('agent.not-registered', 'no agent "nobody" is registered', 'validation')))
     },

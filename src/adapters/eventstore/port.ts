@@ -1,0 +1,247 @@
+/**
+ * The event store: where a distributed engine keeps what people read and what activations in different processes must agree on.
+ *
+ * Owns: the interface and its plain data. Does not own: who moves when (the engine), what an entry means (journal).
+ * One transaction per commit of one activation, serialised by the run's row: K1 (gapless seq, positions given in the appending transaction),
+ * K2 (the epoch fences; the first row under a key wins, a deadline competes with the answer), K11 (reserve and settle where they occur).
+ */
+import type { ActivationId, Json, OutcomeStatus, RunId } from '../../core/index.ts'
+import type { Caller, Charge, JournalEvent, Recorded } from '../../journal/index.ts'
+import type { AccountLimits, AccountState, LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from '../../engine/index.ts'
+
+/** A run to be created, with its root activation. `first` is the encoded `activation.started`. */
+export interface NewRun {
+  readonly run: RunId
+  readonly agent: string
+  readonly version: string
+  readonly caller: Caller | undefined
+  readonly limits: AccountLimits | undefined
+  readonly first: string
+  readonly at: number
+}
+
+/** A pause of a run, kept on its row while it lasts. */
+export interface Control {
+  readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
+  /** Nothing of the run is out any more. */
+  readonly reached: boolean
+}
+
+/** An unread row of an inbox. `body` is JSON text. */
+export interface InboxRow {
+  readonly key: string
+  readonly body: string
+}
+
+/** An account above an activation, with its own. `since`: its clock has been running from then on; null: it stands. */
+export interface StoredAccount {
+  readonly activation: ActivationId
+  readonly state: AccountState
+  readonly since: number | null
+}
+
+/** What an attempt gets that takes an activation over. */
+export interface Claimed {
+  readonly epoch: number
+  readonly run: RunId
+  readonly agent: string
+  readonly version: string
+  readonly path: readonly string[]
+  readonly caller: Caller
+  readonly settled: boolean
+  /** It waited for an operator when it was last committed. */
+  readonly stuck: boolean
+  /** Ids of its open questions, timers among them. */
+  readonly asked: readonly string[]
+  readonly control: Control | undefined
+  /** Its own and those of everybody above it that have limits, the root's first. */
+  readonly accounts: readonly StoredAccount[]
+  readonly log: readonly { readonly seq: number; readonly at: number; readonly event: JournalEvent }[]
+  /** Workers that have been born and that nobody has begun to move (no invocation), and that have not settled. */
+  readonly unborn: readonly Birth[]
+  /** Invocations of this run that have unread mail and may not have been told. */
+  readonly wakes: readonly string[]
+}
+
+/** A worker whose workflow is to be begun. */
+export interface Birth {
+  readonly id: ActivationId
+  readonly generation: number
+}
+
+/** What has come in since the last look. */
+export interface Pulled {
+  readonly control: Control | undefined
+  readonly rows: readonly InboxRow[]
+  readonly accounts: readonly StoredAccount[]
+  /** No other activation of the run works or moves. */
+  readonly othersRest: boolean
+  /** The next moment at which a question of its own is due. */
+  readonly due: number | undefined
+}
+
+export interface NewBirth {
+  readonly id: ActivationId
+  readonly agent: string
+  readonly version: string
+  readonly path: readonly string[]
+  readonly limits: AccountLimits | undefined
+  readonly first: string
+  readonly at: number
+}
+
+/** A row for another activation's inbox. If it is a message that cannot be delivered, the sender finds `refused:<key>` in its own. */
+export interface NewPost {
+  readonly to: ActivationId
+  readonly key: string
+  readonly body: string
+  readonly refusable: boolean
+}
+
+export interface NewQuestion {
+  readonly id: string
+  readonly address: string
+  /** The inbox key that answers compete for. */
+  readonly key: string
+  readonly kind: 'timer' | 'approval' | 'interrupt' | 'in-doubt' | 'diverged'
+  readonly until: number | null
+  readonly at: number
+  readonly body: string
+}
+
+/** What happened to the accounts above, in order. `refused`: it did not fit. */
+export type AccountOp =
+  | { readonly op: 'reserve' | 'refused'; readonly charge: Charge }
+  | { readonly op: 'settle'; readonly reserved: Charge; readonly actual: Charge | undefined }
+
+/** Everything of one commit of one activation. */
+export interface Commit {
+  readonly activation: ActivationId
+  readonly epoch: number
+  readonly now: number
+  /** Entries of its log; `text` is the encoded event. `seq` goes on where the log ends. */
+  readonly entries: readonly { readonly seq: number; readonly at: number; readonly text: string }[]
+  readonly births: readonly NewBirth[]
+  readonly posts: readonly NewPost[]
+  readonly opened: readonly NewQuestion[]
+  /** Addresses whose questions need no answer any more. */
+  readonly closed: readonly string[]
+  /** Keys of inbox rows that are used up. */
+  readonly taken: readonly string[]
+  readonly accounts: readonly AccountOp[]
+  /** Effects of it are out after this commit. */
+  readonly working: boolean
+  /** Nothing of it moves without the outside, the clock or other activations. */
+  readonly resting: boolean
+  /** Why it waits for an operator; undefined: unchanged. */
+  readonly stuck?: string | null
+  /** The run's pause; undefined: unchanged. Of the root only. */
+  readonly control?: Control | null
+  /** Its last word is among the entries. For the root, the run has ended with this. */
+  readonly settled?: OutcomeStatus
+}
+
+/**
+ * `fenced`: another attempt has taken it over, nothing was written. `moved`: an account has changed so that a reserve (or a refusal) of this commit does
+ * not hold any more; nothing was written, begin again from `claim`. `gone`: there is no such activation any more.
+ */
+export type Committed =
+  | { readonly status: 'fenced' | 'moved' | 'gone' }
+  | {
+      readonly status: 'written'
+      readonly control: Control | undefined
+      readonly accounts: readonly StoredAccount[]
+      /** Invocations to be told: they have mail, or the run's pause has changed, or the root is to see that everybody rests. */
+      readonly wakes: readonly string[]
+      readonly othersRest: boolean
+      readonly due: number | undefined
+    }
+
+/** Something from outside. `run`: to a run's root. `activation`: a message. `question`: an answer to the open question at address `key`. */
+export interface OutsidePost {
+  readonly target: 'run' | 'activation' | 'question'
+  readonly to: ActivationId
+  readonly key: string
+  /** For `question`: of which kinds. */
+  readonly kinds?: readonly Question['kind'][]
+  readonly body: string
+  readonly now: number
+}
+
+/** An activation that somebody should be moving. */
+export interface Sentinel {
+  readonly id: ActivationId
+  readonly invocation: string | null
+  readonly generation: number
+  /** It has mail that it has not looked at. */
+  readonly unread: boolean
+}
+
+export interface EventStore {
+  /** Opens it and makes its tables where there are none. Throws `store.*`. */
+  open(): Promise<void>
+  close(): Promise<void>
+
+  // ---- runs
+  /** Idempotent: false if the run exists (whatever its agent and input are). */
+  create(run: NewRun): Promise<boolean>
+  summary(run: RunId): Promise<RunSummary | undefined>
+  summaries(filter: RunFilter): Promise<readonly RunSummary[]>
+  /** Open questions to the outside; timers are not among them. */
+  questions(filter: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
+  read(run: RunId, from: number): Promise<readonly Recorded[]>
+  /** Where a run's feed ends, and whether it has ended; undefined: there is no such run. */
+  tip(run: RunId): Promise<{ readonly position: number; readonly ended: boolean } | undefined>
+  /** The first event of a run's root. */
+  first(run: RunId): Promise<JournalEvent | undefined>
+  /** How it ended; undefined while it has not, or if it does not exist. */
+  end(run: RunId): Promise<RunEnd | undefined>
+  /** Removes an ended run and everything of it. False if it has not ended. Rejects with `run.unknown`. */
+  remove(run: RunId): Promise<boolean>
+  endedBefore(at: number, limit: number): Promise<readonly RunId[]>
+
+  // ---- activations, for whoever moves them
+  /** Takes an activation over for an invocation: the epoch grows, whoever had it is fenced. Undefined: there is none, or its generation is another. */
+  claim(activation: ActivationId, generation: number, invocation: string, now: number): Promise<Claimed | undefined>
+  /** What has come in; due questions of its own are answered by the clock. `fenced`: it is another attempt's now. */
+  pull(activation: ActivationId, epoch: number, now: number): Promise<Pulled | 'fenced'>
+  commit(commit: Commit): Promise<Committed>
+  /** True while this epoch still holds the activation. */
+  holds(activation: ActivationId, epoch: number): Promise<boolean>
+  /** Prepares for the next invocation of a long activation: no invocation is known any more. The next generation, or undefined if fenced or settled. */
+  handOver(activation: ActivationId, epoch: number): Promise<number | undefined>
+
+  // ---- the outside
+  /** The first row under a key wins. `wake`: an invocation to be told. Idempotent in effect: a repeated post is `lost` or `accepted` again and wakes again. */
+  post(post: OutsidePost): Promise<{ readonly result: PostResult; readonly wake?: string }>
+
+  // ---- values of sessions
+  value(stream: string, key: string): Promise<{ readonly version: number; readonly value: Json }>
+  /** Compare and set, once under `once`: a repeated call gives what the first one wrote. `moved`: somebody else was faster. Appends `event` to the stream. */
+  writeValue(write: {
+    readonly stream: string
+    readonly key: string
+    readonly expected: number
+    readonly value: Json
+    readonly once: string
+    readonly run: RunId
+    readonly event: string
+    readonly at: number
+  }): Promise<{ readonly status: 'written'; readonly value: Json } | { readonly status: 'moved' }>
+
+  // ---- care
+  /** Unsettled activations of runs that have not ended, by id after `after`, not touched since `before`. */
+  sentinels(after: string, before: number, limit: number): Promise<readonly Sentinel[]>
+  /** Says that an invocation is dead: if it is still the one that is known (null: none), the next generation begins with none. That generation, or undefined. */
+  bury(activation: ActivationId, invocation: string | null): Promise<number | undefined>
+  /** Activations that are stuck, perhaps for want of code that somebody has now. */
+  stuck(): Promise<readonly Sentinel[]>
+
+  // ---- news
+  /** Hears that something of a run was written, by anybody; 'all' after a gap in hearing. Must not throw. */
+  watch(hear: (run: RunId | 'all') => void): () => void
+  /** Live parts for readers in other processes. Best effort (K9): never rejects. */
+  publish(run: RunId, parts: readonly LivePart[]): void
+  /** Live parts that other processes have published. */
+  overhear(run: RunId, hear: (part: LivePart) => void): () => void
+}

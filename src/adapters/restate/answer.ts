@@ -1,0 +1,125 @@
+/**
+ * What a Restate server answers, and which error it is.
+ *
+ * Owns: the marks by which an answer is known to be Restate's (headers of the ingress, fields of the admin API), and the `engine.*` errors of its
+ * surroundings. Does not own: requests (client.ts), and the errors of handlers, which pass through as `CallFailed`.
+ * An answer is believed only if it bears the marks, so that a wrong address is called that, and not "not found".
+ */
+import { isObject, ReeveError } from '../../core/index.ts'
+
+/** The two faces of a server. */
+export type Side = 'ingress' | 'admin'
+
+/** An answer, read to its end. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** The text as JSON; undefined if it is none. */
+  readonly json: unknown
+}
+
+/** The server, or the handler, answered that it did not do it: a terminal error of a handler comes as it was thrown. */
+export class CallFailed extends Error {
+  readonly status: number
+  /** The answer's text. */
+  readonly body: string
+
+  constructor(status: number, message: string, body: string) {
+    super(message)
+    this.name = 'CallFailed'
+    this.status = status
+    this.body = body
+  }
+}
+
+export function addressOf(side: Side, given: string): string {
+  if (URL.canParse(given) && /^https?:/.test(given)) return given.replace(/\/+$/, '')
+  throw new ReeveError('engine.wrong-address', `the ${side} address of Restate is not a URL: ${given}`, {
+    hint: `It looks like ${usual[side]}.`,
+  })
+}
+
+const usual: Readonly<Record<Side, string>> = { ingress: 'http://127.0.0.1:8080', admin: 'http://127.0.0.1:9070' }
+
+export function shaped(answer: Answer, address: string, fields: readonly string[]): Readonly<Record<string, unknown>> {
+  const { json } = answer
+  if (isObject(json) && fields.every((field) => field in json)) return json
+  throw wrongAddress('admin', address, answer)
+}
+
+export function listOf(answer: Answer, address: string, field: string): readonly Readonly<Record<string, unknown>>[] {
+  const list = shaped(answer, address, [field])[field]
+  if (Array.isArray(list)) return list as readonly Readonly<Record<string, unknown>>[]
+  throw wrongAddress('admin', address, answer)
+}
+
+export function textOf(value: unknown, field: string): string {
+  const text = isObject(value) ? value[field] : undefined
+  return typeof text === 'string' ? text : ''
+}
+
+/** The error that an answer is which is no success. */
+export function refusal(side: Side, address: string, path: string, answer: Answer): Error {
+  const { status, headers, text, json } = answer
+  const source = headers.get('x-restate-error-source')
+  const message = textOf(json, 'message')
+  const isRestate = side === 'ingress' ? source !== null : source === null && message !== ''
+  if (isRestate && source === 'invocation') return new CallFailed(status, message, text)
+  if (!isRestate && (status === 401 || status === 403)) return notAuthorized(side, address, status)
+  // a registration that fails is a 500 with a code; without one, the server itself is not well (no leader yet, shutting down)
+  const isUnwell = isRestate && status >= 500 && textOf(json, 'restate_code') === '' && !/non valid/.test(message)
+  if (isUnwell || [429, 502, 503, 504].includes(status))
+    return unreachable(side, address, `it answered ${status}${message === '' ? '' : `: ${message}`}`)
+  if (side === 'ingress' && isRestate && status === 404 && /not found/.test(message)) return noWorker(path, message)
+  return isRestate ? new CallFailed(status, message, text) : wrongAddress(side, address, answer)
+}
+
+export function unreachable(side: Side, address: string, why: string, cause?: unknown): ReeveError {
+  return new ReeveError('engine.unreachable', `the Restate server cannot be reached at ${address} (${side}): ${why}`, {
+    retryable: true,
+    hint: 'Is it running, and is this its address? Look with `reeve restate status`; without a server, start one with `reeve restate dev`.',
+    ...(cause === undefined ? {} : { cause }),
+  })
+}
+
+export function wrongAddress(side: Side, address: string, { status, headers, text }: Answer): ReeveError {
+  const other = side === 'ingress' ? 'admin' : 'ingress'
+  const isOther = side === 'admin' ? headers.has('x-restate-error-source') : text === '' && status === 404
+  const what = isOther ? `this looks like the ${other}` : 'this is no Restate server'
+  return new ReeveError('engine.wrong-address', `${address} is not the ${side} of a Restate server: it answered ${status}; ${what}`, {
+    hint: `The ingress is usually at port 8080, the admin API at 9070. Check the addresses.`,
+  })
+}
+
+const notAuthorized = (side: Side, address: string, status: number): ReeveError =>
+  new ReeveError('engine.not-authorized', `${address} (${side}) refuses us with ${status}`, {
+    hint: 'Check the token given to restate({ … }), and whether it has expired.',
+  })
+
+const noWorker = (path: string, message: string): ReeveError =>
+  new ReeveError('engine.no-worker', `no worker serves ${path.split('/')[1] ?? path}: ${message}`, {
+    hint: 'Start a worker: a process that says createRuntime({ engine: restate({ … }), agents }) and stays.',
+  })
+
+export const workerUnreachable = (uri: string, why: string, cause?: unknown): ReeveError =>
+  new ReeveError('engine.worker-unreachable', `the Restate server cannot reach the worker at ${uri}: ${why}`, {
+    hint: 'The address must be valid as seen from the server (not localhost if it runs in a container or elsewhere), open to it, and speak HTTP/2.',
+    ...(cause === undefined ? {} : { cause }),
+  })
+
+/** A registration that the server refused, by its words: META0003 it got no good answer, META0014 only HTTP/1.1, META0013 no manifest. */
+export function registrationFailed(uri: string, error: CallFailed): Error {
+  const answered = /got status code '(\d+)/.exec(error.message)?.[1]
+  if (answered === '401' || answered === '403') {
+    return new ReeveError(
+      'engine.worker-refused',
+      `the worker at ${uri} refuses this Restate server (${answered}): identity keys do not match`,
+      {
+        hint: 'Give the worker the public key of this server, or take away the gate before it.',
+        cause: error,
+      },
+    )
+  }
+  return /META00(03|13|14)/.test(error.message) ? workerUnreachable(uri, error.message.replace(/^(\[META\d+\] )+/, ''), error) : error
+}

@@ -1,0 +1,79 @@
+/**
+ * The endpoint: where Restate reaches this process.
+ *
+ * Owns: listening (several processes of one host may share a port), making the deployment known, hanging up. Does not own: what is served (workflow.ts).
+ */
+import http2, { type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk'
+import { messageOf, ReeveError, systemClock } from '../../core/index.ts'
+import type { RestateClient } from './client.ts'
+
+/** How long a worker tries to make itself known while Restate is not there yet. Milliseconds. */
+const registerWithinMs = 5_000
+const registerAgainMs = 200
+
+/** What Restate speaks to. */
+export interface Endpoint {
+  /** Under which it can be reached on this host. */
+  readonly url: string
+  /** Hangs up. What is under way is begun again by Restate, here or elsewhere. */
+  close(): Promise<void>
+}
+
+/** Listens. Throws `config.invalid` if it cannot. */
+export async function listen(
+  { host, port }: { readonly host: string; readonly port: number },
+  services: EndpointOptions['services'],
+  identityKeys: readonly string[],
+  warn: (code: string, message: string) => void,
+): Promise<Endpoint> {
+  const handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void = createEndpointHandler({
+    services,
+    ...(identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] }),
+    logger: ({ level }, ...told) => {
+      if (level === 'error') warn('engine.attempt-failed', told.map(messageOf).join(' '))
+    },
+  })
+  const server = http2.createServer(handler)
+  const sessions = new Set<ServerHttp2Session>()
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.on('close', () => sessions.delete(session))
+    session.on('error', () => session.destroy())
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error) =>
+      reject(
+        new ReeveError('config.invalid', `restate: the worker cannot listen on ${host}:${port}: ${messageOf(error)}`, {
+          hint: 'Name another port in listen, or 0 for a free one.',
+          cause: error,
+        }),
+      ),
+    )
+    server.listen({ host, port, reusePort: port !== 0 }, resolve)
+  })
+  const bound = server.address() as AddressInfo
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        for (const session of sessions) session.destroy()
+      }),
+  }
+}
+
+/** Makes the deployment known to Restate. Resolves with its id. Waits a little for a server that is just being started. */
+export async function register(client: RestateClient, url: string, services: readonly string[]): Promise<string> {
+  for (const end = systemClock.now() + registerWithinMs; ;) {
+    try {
+      const known = (await client.deployments()).find(({ uri }) => uri.replace(/\/$/, '') === url.replace(/\/$/, ''))
+      if (known !== undefined && services.every((name) => known.services.includes(name))) return known.id
+      return (await client.register(url, { force: known !== undefined })).id
+    } catch (thrown) {
+      if (!ReeveError.is(thrown, 'engine.unreachable') || systemClock.now() > end) throw thrown
+      await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + registerAgainMs, resolve))
+    }
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * The Restate engine: many processes, one Restate, one event store.
+ *
+ * Owns: the Engine port for those outside a run; opening, driving and closing. Does not own: moving activations (seat.ts, workflow.ts).
+ * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
+ */
+import {
+  canonical,
+  newId,
+  ReeveError,
+  rootActivation,
+  systemClock,
+  type ActivationId,
+  type Json,
+  type RunId,
+} from '../../core/index.ts'
+import { encode, type Recorded } from '../../journal/index.ts'
+import {
+  mustBeJson,
+  unknownRun,
+  type Engine,
+  type LivePart,
+  type Post,
+  type PostResult,
+  type Question,
+  type Registry,
+  type RunEnd,
+  type RunFilter,
+  type RunSummary,
+  type StartRun,
+} from '../../engine/index.ts'
+import { openEventStore, type EventStore, type OutsidePost } from '../eventstore/index.ts'
+import { RestateClient } from './client.ts'
+import { listen, register, type Endpoint } from './endpoint.ts'
+import { settingsOf, type RestateOptions, type Settings } from './options.ts'
+import { Place } from './place.ts'
+import { Sweeper } from './sweeper.ts'
+import { keyOf, reeveServices } from './workflow.ts'
+
+/** How often is looked though no news has come. Milliseconds. */
+const lookAgainMs = 2_000
+
+/** Opens the engine. Nothing is connected to before the first call. Throws `config.invalid`. */
+export function restate(options: RestateOptions): RestateEngine {
+  return new RestateEngine(options)
+}
+
+export class RestateEngine implements Engine {
+  readonly client: RestateClient
+  readonly #options: RestateOptions
+  readonly #settings: Settings
+  readonly #store: EventStore
+  readonly #place: Place
+  readonly #sweeper: Sweeper
+  readonly #closed = new AbortController()
+  readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
+  #opened: Promise<void> | undefined
+  #endpoint: Endpoint | undefined
+
+  constructor(options: RestateOptions) {
+    this.#options = options
+    this.#settings = settingsOf(options)
+    const { tokens = {}, ingress = 'http://127.0.0.1:8080', admin = 'http://127.0.0.1:9070' } = options
+    this.client = new RestateClient({
+      ingress,
+      admin,
+      ...(tokens.ingress === undefined ? {} : { ingressToken: tokens.ingress }),
+      ...(tokens.admin === undefined ? {} : { adminToken: tokens.admin }),
+    })
+    this.#store = openEventStore(options.store)
+    const { place, names, sweepMs } = this.#settings
+    this.#place = new Place(this.#store, place)
+    this.#place.onPart = (run, part) => this.#part(run, part)
+    this.#place.onPoke = (invocation) => void this.#ring([invocation])
+    this.#sweeper = new Sweeper({
+      store: this.#store,
+      client: this.client,
+      names,
+      clock: place.clock,
+      everyMs: sweepMs,
+      retentionMs: options.retentionMs,
+      ring: (invocations) => this.#ring(invocations),
+      warn: place.warn,
+    })
+  }
+
+  async #ready(): Promise<EventStore> {
+    if (this.#closed.signal.aborted) throw new ReeveError('engine.closed', 'the engine is closed', { hint: 'Create a new runtime.' })
+    await (this.#opened ??= this.#store.open().catch((thrown: unknown) => {
+      this.#opened = undefined
+      throw thrown
+    }))
+    return this.#store
+  }
+
+  // ---- driving ---------------------------------------------------------------------------------------------------------------------
+
+  /** Listens, makes itself known to Restate, and begins to move what is left. Rejects with `engine.*`, `store.*` or `config.invalid`. */
+  async drive(registry: Registry): Promise<void> {
+    const store = await this.#ready()
+    this.#place.registry = registry
+    if (this.#endpoint === undefined) await this.#serve()
+    this.#sweeper.start()
+    // Perhaps they waited for the code that has come now.
+    await this.#ring((await store.stuck()).flatMap(({ invocation }) => (invocation === null ? [] : [invocation])))
+  }
+
+  async #serve(): Promise<void> {
+    const { names, patience, place, listen: where } = this.#settings
+    const services = reeveServices(this.#place, names, patience)
+    const endpoint = await listen(where, services, this.#options.identityKeys ?? [], place.warn)
+    try {
+      if (this.#options.register !== false) await register(this.client, this.#options.advertise ?? endpoint.url, Object.values(names))
+    } catch (thrown) {
+      await endpoint.close()
+      throw thrown
+    }
+    this.#endpoint = endpoint
+  }
+
+  /** Tells invocations to look again. What cannot be told now is told by the sweeper. */
+  async #ring(invocations: readonly string[]): Promise<void> {
+    if (invocations.length === 0 || this.#closed.signal.aborted) return
+    try {
+      await this.client.send(this.#settings.names.bell, 'ring', { invocations })
+    } catch (thrown) {
+      if (ReeveError.is(thrown)) this.#settings.place.warn(thrown.code, `${thrown.message}; it will be told later`)
+    }
+  }
+
+  #part(run: RunId, part: LivePart): void {
+    this.#listeners.get(run)?.forEach((hear) => hear(part))
+    this.#store.publish(run, [part])
+  }
+
+  // ---- the outside's word ----------------------------------------------------------------------------------------------------------
+
+  /**
+   * The run is durable in the store before Restate is told. If Restate cannot be told this rejects with `engine.unreachable` or `engine.no-worker`; the
+   * run is kept, and begins when the same id is started again or, at the latest, when a worker sweeps.
+   */
+  async start(request: StartRun): Promise<{ readonly created: boolean }> {
+    const store = await this.#ready()
+    const { run, agent, version, input, caller, limits } = request
+    mustBeJson(input, `the input of run ${run}`)
+    const { redact, clock } = this.#settings.place
+    const first = redact(encode({ type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }))
+    const created = await store.create({ run, agent, version, caller, limits, first, at: clock.now() })
+    if (!created) await this.#mustBeSame(request, first)
+    const root = rootActivation(run)
+    if (created || (await store.end(run)) === undefined) await this.#begin(root)
+    return { created }
+  }
+
+  async #begin(activation: ActivationId): Promise<void> {
+    const summons = { activation, generation: 0 }
+    await this.client.send(this.#settings.names.activation, 'run', summons, { key: keyOf(summons) })
+  }
+
+  async #mustBeSame({ run, agent }: StartRun, first: string): Promise<void> {
+    const known = await this.#store.first(run)
+    const { input } = JSON.parse(first) as { input: Json }
+    if (known?.type === 'activation.started' && known.agent === agent && canonical(known.input) === canonical(input)) return
+    throw new ReeveError('run.conflict', `run ${run} exists already, with another agent or input`, {
+      hint: 'Use a new run id, or the handle of the existing run.',
+    })
+  }
+
+  async post(post: Post): Promise<PostResult> {
+    const store = await this.#ready()
+    const { redact, clock } = this.#settings.place
+    const { result, wake } = await store.post({ ...addressed(post), body: redact(JSON.stringify(post)), now: clock.now() })
+    if (wake !== undefined) await this.#ring([wake])
+    return result
+  }
+
+  // ---- reading ---------------------------------------------------------------------------------------------------------------------
+
+  async outcome(run: RunId): Promise<RunEnd> {
+    const store = await this.#ready()
+    if ((await store.tip(run)) === undefined) throw unknownRun(run)
+    return await this.#when(run, async () => {
+      const end = await store.end(run)
+      if (end === undefined && (await store.tip(run)) === undefined) throw unknownRun(run)
+      return end
+    })
+  }
+
+  async changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
+    if (this.#closed.signal.aborted) return
+    const store = await this.#ready()
+    const changed = async (): Promise<true | undefined> => {
+      if (signal?.aborted === true) return true
+      const tip = await store.tip(run)
+      return tip === undefined || tip.ended || tip.position > from ? true : undefined
+    }
+    await this.#when(run, changed, signal).catch((thrown: unknown) => {
+      if (!ReeveError.is(thrown, 'engine.closed')) throw thrown
+    })
+  }
+
+  /** Asks again whenever there is news of the run, until there is an answer. */
+  async #when<T>(run: RunId, ask: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+    const closed = this.#closed.signal
+    for (;;) {
+      let news = (): void => {}
+      const heard = new Promise<void>((resolve) => (news = resolve))
+      const leave = this.#store.watch((of) => {
+        if (of === 'all' || of === run) news()
+      })
+      const callOff = systemClock.timer(systemClock.now() + lookAgainMs, news)
+      for (const ends of [closed, signal]) ends?.addEventListener('abort', news, { once: true })
+      try {
+        const answer = await ask()
+        if (answer !== undefined) return answer
+        if (!closed.aborted) await heard
+        if (closed.aborted) {
+          throw new ReeveError('engine.closed', 'the engine was closed before this run had ended; the run is kept and goes on elsewhere or later')
+        }
+      } finally {
+        leave()
+        callOff()
+        for (const ends of [closed, signal]) ends?.removeEventListener('abort', news)
+      }
+    }
+  }
+
+  async summary(run: RunId): Promise<RunSummary | undefined> {
+    return (await this.#ready()).summary(run)
+  }
+  async runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
+    return (await this.#ready()).summaries(filter)
+  }
+  async questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
+    return (await this.#ready()).questions(filter)
+  }
+  async read(run: RunId, from = 0): Promise<readonly Recorded[]> {
+    return (await this.#ready()).read(run, from)
+  }
+
+  listen(run: RunId, hear: (part: LivePart) => void): () => void {
+    const heard = this.#listeners.get(run) ?? new Set()
+    this.#listeners.set(run, heard)
+    heard.add(hear)
+    const leave = this.#store.overhear(run, hear)
+    return () => {
+      leave()
+      heard.delete(hear)
+      if (heard.size === 0) this.#listeners.delete(run)
+    }
+  }
+
+  async remove(run: RunId): Promise<void> {
+    if (await (await this.#ready()).remove(run)) return
+    throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
+  }
+
+  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+
+  async close(): Promise<void> {
+    if (this.#closed.signal.aborted) return
+    this.#closed.abort()
+    this.#sweeper.stop()
+    await this.#place.close()
+    await this.#endpoint?.close()
+    if (this.#opened !== undefined) await this.#opened.catch(() => undefined)
+    await this.#store.close()
+  }
+
+  /** For tests: the process dies. What is not in the store or with Restate has never been. */
+  async kill(): Promise<void> {
+    this.#closed.abort()
+    this.#sweeper.stop()
+    this.#place.stop()
+    await this.#endpoint?.close()
+    await this.#store.close()
+  }
+
+  /** For tests and tools: looks now for what nobody moves. */
+  sweep(): Promise<void> {
+    return this.#sweeper.sweep()
+  }
+}
+
+/** To whom a post goes, and under which key it competes. */
+function addressed(post: Post): Omit<OutsidePost, 'body' | 'now'> {
+  switch (post.type) {
+    case 'answer':
+      return { target: 'question', to: post.activation, key: post.address, kinds: ['approval', 'interrupt'] }
+    case 'settle-doubt':
+      return { target: 'question', to: post.activation, key: post.address, kinds: ['in-doubt'] }
+    case 'settle-divergence':
+      return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
+    case 'message':
+      return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
+    case 'cancel':
+      return { target: 'run', to: rootActivation(post.run), key: '!cancel' }
+    case 'pause':
+    case 'resume':
+      return { target: 'run', to: rootActivation(post.run), key: newId(`!${post.type}`) }
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * Keeping: answers what an activation asks of its engine, by adding to the draft of its next commit.
+ *
+ * Owns: turning verbs into entries, births, posts, questions and account operations.
+ * Does not own: commits (seat.ts), effects on their way out and back (outlet.ts), session values (values.ts).
+ * Holds: K2 (a question goes in the transaction that asks it), K8 (looked at before every effect), K11 (charges settle where they occur).
+ */
+import {
+  failed,
+  failure,
+  parentOf,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type MessageId,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
+import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
+import {
+  askedQuestion,
+  codeFor,
+  divergenceQuestion,
+  doubtQuestion,
+  Effects,
+  reserveAll,
+  type Host,
+  type Mail,
+  type Operation,
+  type Orchestration,
+  type Owner,
+  type QuestionRecord,
+  type StartOptions,
+} from '../../engine/index.ts'
+import type { Seat } from './seat.ts'
+import { readValue, updateValue } from './values.ts'
+
+export class Keeping implements Host {
+  readonly #seat: Seat
+
+  constructor(seat: Seat) {
+    this.#seat = seat
+  }
+
+  get strict(): boolean {
+    return this.#seat.place.options.strict
+  }
+  get undoWithinMs(): number | undefined {
+    return this.#seat.place.options.undoWithinMs
+  }
+  now(): number {
+    return this.#seat.place.clock.now()
+  }
+  warn(code: string, message: string): void {
+    this.#seat.place.options.warn(code, message)
+  }
+  callerOf(): Caller {
+    return this.#seat.caller
+  }
+
+  // ---- the log ---------------------------------------------------------------------------------------------------------------------
+
+  append(owner: Owner, event: JournalEvent, at: number, encoded?: string): string {
+    const text = this.#seat.place.options.redact(encoded ?? encode(event))
+    if (owner.discarded) return text
+    const { draft } = this.#seat
+    draft.entries.push({ seq: owner.seq++, at, text })
+    if (event.type === 'step.settled') draft.steps.push(`${owner.id}:${event.address}`)
+    this.#seat.touched()
+    return text
+  }
+  ready(): void {
+    this.#seat.ready = true
+  }
+
+  // ---- orchestration ---------------------------------------------------------------------------------------------------------------
+
+  orchestration(owner: Owner): Orchestration | undefined {
+    const found = codeFor(this.#seat.place.registry, owner.birth.agent, owner.version)
+    if ('missing' in found) {
+      owner.stuck = found.missing
+      this.#seat.lacksCode = true
+      this.#seat.draft.stuck = found.missing
+      return undefined
+    }
+    if (this.#seat.wasStuck && owner.stuck === undefined) this.#seat.draft.stuck = null
+    if (found.moved) {
+      this.append(owner, { type: 'agent.moved', from: owner.version, to: found.code.version }, this.now())
+      owner.version = found.code.version
+    }
+    return found.code
+  }
+
+  openDivergence(owner: Owner, address: string, unclaimed: readonly string[]): void {
+    this.#seat.draft.stuck = `replay.diverged: ${owner.stuck ?? address}`
+    const question = divergenceQuestion(owner, address, unclaimed)
+    if (this.#seat.asked.has(question.id)) return
+    this.append(owner, { type: 'replay.diverged', address, unclaimed }, this.now())
+    this.#ask(owner, question)
+  }
+
+  // ---- effects ---------------------------------------------------------------------------------------------------------------------
+
+  letOut(op: Operation): void {
+    this.#seat.outlet.letOut(op)
+  }
+  inFlight(op: Operation): boolean {
+    return this.#seat.place.effects.has(op)
+  }
+  abort(op: Operation): void {
+    this.#seat.outlet.abort(op)
+  }
+
+  // ---- workers and messages --------------------------------------------------------------------------------------------------------
+
+  /** Its birth rides in the leader's commit; its workflow begins when that is durable. One that was started before is in the store already. */
+  startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
+    const { owner, address } = op
+    if (!op.fresh || owner.discarded) return
+    const found = this.#seat.place.registry?.find(agent, options.version)
+    if (found === undefined) {
+      const outcome = failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation'))
+      return owner.arrive({ type: 'worker.settled', address, outcome })
+    }
+    const { version } = found
+    this.#seat.draft.births.push({
+      id: op.id as ActivationId,
+      agent,
+      version,
+      path: [...owner.birth.path, agent],
+      limits: options.limits,
+      first: this.#seat.place.options.redact(encode({ type: 'activation.started', agent, version, input })),
+      at: this.now(),
+    })
+    this.#seat.touched()
+  }
+  stopWorker(op: Operation, reason: string): void {
+    this.post(op.id as ActivationId, '!cancel', { type: 'cancel', reason })
+  }
+  send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
+    if (!from.discarded) this.post(to, id, { type: 'message', id, from: from.id, body }, true)
+  }
+
+  /** Something for another activation's inbox. */
+  post(to: ActivationId, key: string, mail: Mail, refusable = false): void {
+    this.#seat.draft.posts.push({ to, key, body: this.#seat.place.options.redact(JSON.stringify(mail)), refusable })
+    this.#seat.touched()
+  }
+
+  settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
+    this.#seat.outlet.dismiss()
+    this.#seat.over = true
+    if (recorded) return
+    this.#seat.draft.settled = outcome.status
+    const leader = parentOf(owner.id)
+    if (leader === undefined) return
+    const { parent, address } = leader
+    this.post(parent, `end:${address}`, { type: 'end', address, outcome, ...(usage.length === 0 ? {} : { usage }) })
+  }
+
+  // ---- questions -------------------------------------------------------------------------------------------------------------------
+
+  #ask(owner: Owner, question: QuestionRecord): void {
+    if (owner.discarded) return
+    const body = this.#seat.place.options.redact(JSON.stringify(question.body))
+    this.#seat.draft.opened.push({ ...question, at: this.now(), body })
+    this.#seat.touched()
+  }
+  openQuestion(op: Operation, event: AskOpened): void {
+    this.#ask(op.owner, askedQuestion(op, event))
+  }
+  closeQuestion(op: Operation): void {
+    if (op.owner.discarded) return
+    this.#seat.draft.closed.push(op.address)
+    this.#seat.touched()
+  }
+  openDoubt(op: Operation, isNew: boolean): void {
+    const { owner, address, rounds: round } = op
+    const question = doubtQuestion(op, Effects.key(op))
+    if (isNew) {
+      this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round }, this.now())
+      this.#ask(owner, question)
+    }
+    this.#seat.doubts.get(question.key)?.()
+  }
+
+  // ---- accounts and values ---------------------------------------------------------------------------------------------------------
+
+  reserve(owner: Owner, charge: Charge): Failure | undefined {
+    if (this.#seat.accounts.length === 0) return undefined
+    const refused = reserveAll(this.#seat.accounts, charge)
+    this.#seat.draft.accounts.push({ op: refused === undefined ? 'reserve' : 'refused', charge })
+    if (refused === undefined) return undefined
+    const { account, limit } = refused
+    const whose = account.activation === owner.id ? 'its own' : `the ${limit} limit of a leader`
+    const details = { limit, activation: account.activation, max: account.limits[limit]! }
+    return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details })
+  }
+  settle(_owner: Owner, reserved: Charge, actual: Charge | undefined): void {
+    if (this.#seat.accounts.length === 0) return
+    for (const account of this.#seat.accounts) account.settle(reserved, actual)
+    this.#seat.draft.accounts.push({ op: 'settle', reserved, actual })
+  }
+  readValue(owner: Owner, key: string): Promise<Json> {
+    return readValue(this.#seat, owner, key)
+  }
+  updateValue(owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+    return updateValue(this.#seat, owner, key, change, once)
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * Mail: what rows of an inbox mean to a seated activation. Everybody outside, and every other activation, speaks to it through them.
+ *
+ * Owns: giving a row to the activation, or carrying out an operator's command. Does not own: who wins a row (eventstore).
+ * Holds: K8 (a pause is the run's, kept on its row by the root; it delays effects and orchestration does not see it; cancel is an arrival).
+ */
+import { completed } from '../../core/index.ts'
+import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
+import type { InboxRow } from '../eventstore/index.ts'
+import type { Seat } from './seat.ts'
+
+type Of<T extends Mail['type']> = Extract<Mail, { readonly type: T }>
+
+/** Gives an unread row, once per memory of the activation. */
+export function give(seat: Seat, { key, body }: InboxRow): void {
+  if (seat.handed.has(key)) return
+  seat.handed.add(key)
+  const mail = JSON.parse(body) as Mail
+  switch (mail.type) {
+    case 'pause':
+      use(seat, key)
+      return pause(seat, mail)
+    case 'resume':
+      use(seat, key)
+      return resume(seat, mail)
+    case 'settle-doubt':
+      return settleDoubt(seat, key, mail)
+    case 'settle-divergence':
+      use(seat, key)
+      return settleDivergence(seat, key, mail)
+    case 'cancel':
+      if (seat.control !== undefined && seat.isRoot) letGo(seat)
+      if (seat.activation.stuck !== undefined) seat.draft.stuck = null
+      return seat.activation.arrive(arrivalOfMail(mail)!, undefined, key)
+    default:
+      return seat.activation.arrive(arrivalOfMail(mail)!, undefined, key)
+  }
+}
+
+/** The row is used up with the next commit. */
+function use(seat: Seat, key: string): void {
+  seat.activation.taken.push(key)
+  seat.touched()
+}
+
+/** Nothing changes, and whoever looks can see why (team C65). */
+function ignore(seat: Seat, mail: Of<'pause' | 'resume'>): void {
+  const { activation } = seat
+  if (!activation.over) seat.keeping.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, seat.keeping.now())
+}
+
+function pause(seat: Seat, mail: Of<'pause'>): void {
+  if (seat.control !== undefined) return ignore(seat, mail)
+  const { at, withinMs } = mail
+  const within = withinMs === undefined ? {} : { withinMs }
+  seat.keeping.append(seat.activation, { type: 'run.pausing', at, ...within, ...said(mail) }, seat.keeping.now())
+  if (withinMs !== undefined) seat.escalateAt = { at: seat.keeping.now() + withinMs, ...said(mail) }
+  seat.setControl({ at, reached: false }, true)
+}
+
+function resume(seat: Seat, mail: Of<'resume'>): void {
+  if (seat.control === undefined) return ignore(seat, mail)
+  seat.keeping.append(seat.activation, { type: 'run.resumed', ...by(mail) }, seat.keeping.now())
+  letGo(seat)
+}
+
+/** A paused run that is cancelled goes on to its end: what undoes it must be let out. */
+function letGo(seat: Seat): void {
+  seat.escalateAt = undefined
+  seat.setControl(undefined, true)
+}
+
+function settleDoubt(seat: Seat, key: string, mail: Of<'settle-doubt'>): void {
+  const { activation, keeping } = seat
+  const op = activation.operations.get(mail.address)
+  if (op?.doubt === undefined) {
+    if (op === undefined ? activation.isOver(mail.address) : op.endRecorded || op.stopped !== undefined) return use(seat, key)
+    // The code has not come to this step yet: it will ask.
+    seat.doubts.set(key, () => settleDoubt(seat, key, mail))
+    return
+  }
+  seat.doubts.delete(key)
+  op.doubt = undefined
+  keeping.closeQuestion(op)
+  if (mail.happened)
+    return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+  use(seat, key)
+  keeping.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, keeping.now())
+  keeping.letOut(op)
+}
+
+function settleDivergence(seat: Seat, key: string, mail: Of<'settle-divergence'>): void {
+  const { address, action, to } = mail
+  const target = to === undefined ? {} : { to }
+  seat.keeping.append(seat.activation, { type: 'replay.resolved', address, action, ...target, ...by(mail) }, seat.keeping.now())
+  // its other questions are still asked
+  seat.draft.closed.push(key.slice(divergedKey.length))
+  seat.draft.stuck = null
+  seat.reload = true
+}

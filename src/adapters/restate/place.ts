@@ -1,0 +1,174 @@
+/**
+ * The place: what one process holds for all activations that sit in it.
+ *
+ * Owns: seats and who sits in them, the effects that are out, patience with the store, live parts.
+ * Does not own: one activation (seat.ts), the endpoint that Restate calls (endpoint.ts).
+ * Holds: K6 (an effect that outlives an attempt in this process is joined, not run again), K9.
+ */
+import { jitter, ReeveError, runOf, systemClock, type ActivationId, type Clock, type Failure, type Json, type RunId } from '../../core/index.ts'
+import type { StepSettled } from '../../journal/index.ts'
+import { Effects, type EffectsHost, type LivePart, type Operation, type Registry } from '../../engine/index.ts'
+import type { EventStore } from '../eventstore/index.ts'
+import { Seat } from './seat.ts'
+
+/** One attempt of an activation's workflow, as Restate gives it. */
+export interface Attempt {
+  readonly generation: number
+  readonly invocation: string
+  /** Aborted when Restate does not want this attempt any more: it is suspended, has failed, or goes on elsewhere. */
+  readonly signal: AbortSignal
+}
+
+export interface PlaceOptions {
+  readonly clock: Clock
+  readonly strict: boolean
+  readonly undoWithinMs: number | undefined
+  readonly redact: (text: string) => string
+  readonly warn: (code: string, message: string) => void
+  /** For tests: true lets the process "die" at this point. */
+  readonly crash: ((point: 'commit.before' | 'commit.after') => boolean) | undefined
+}
+
+/** How long effects of an attempt that is over may go on for the next attempt to find them here. Milliseconds. */
+const waitForNextMs = 10_000
+/** Milliseconds, more or less. */
+const takeBackMs = 100
+const retryStoreMs = [50, 100, 200, 500, 1_000, 2_000]
+
+export class Place implements EffectsHost {
+  readonly options: PlaceOptions
+  readonly store: EventStore
+  readonly effects: Effects
+  registry: Registry | undefined
+  onPart: (run: RunId, part: LivePart) => void = () => {}
+  /** An invocation of this process is to look again. */
+  onPoke: (invocation: string) => void = () => {}
+  readonly #seats = new Map<ActivationId, Seat>()
+  readonly #warned = new Set<string>()
+  readonly #alarms = new Map<ActivationId, () => void>()
+  #unreachable = false
+  #closing = false
+
+  constructor(store: EventStore, options: PlaceOptions) {
+    this.store = store
+    this.options = options
+    this.effects = new Effects(this)
+  }
+
+  get clock(): Clock {
+    return this.options.clock
+  }
+  get size(): number {
+    return this.#seats.size
+  }
+
+  /** The seat of an activation for this attempt. `opened` is what opening it has set free, for whoever opened it. */
+  sit(id: ActivationId, attempt: Attempt): Seat {
+    const sitting = this.#seats.get(id)
+    if (sitting?.attempt === attempt) return sitting
+    sitting?.leave()
+    const seat = new Seat(this, id, attempt)
+    this.#seats.set(id, seat)
+    const leave = (): void => this.#leave(seat)
+    if (attempt.signal.aborted || this.#closing) leave()
+    else attempt.signal.addEventListener('abort', leave, { once: true })
+    return seat
+  }
+
+  #leave(seat: Seat): void {
+    seat.leave()
+    if (this.#seats.get(seat.id) === seat) this.#seats.delete(seat.id)
+    this.#alarms.get(seat.id)?.()
+    this.#alarms.delete(seat.id)
+    if (!this.effects.any(seat.id)) return
+    // The next attempt may come back to this process and join what is out; one that goes elsewhere has its own.
+    this.clock.timer(this.clock.now() + waitForNextMs, () => {
+      if (!this.#seats.has(seat.id)) this.effects.forgetAll(seat.id)
+    })
+  }
+
+  /** Asks the store until it answers or nobody wants to know any more. Only what passes by itself is waited for. */
+  async persist<T>(work: (store: EventStore) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const result = await work(this.store)
+        this.#unreachable = false
+        return result
+      } catch (thrown) {
+        if (!ReeveError.is(thrown) || !thrown.retryable || signal?.aborted === true || this.#closing) throw thrown
+        if (!this.#unreachable) this.options.warn(thrown.code, `${thrown.message}; runs wait until it is back`)
+        this.#unreachable = true
+        const delay = retryStoreMs[Math.min(attempt, retryStoreMs.length - 1)]!
+        await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + delay, resolve))
+      }
+    }
+  }
+
+  warnOnce(about: string, code: string, message: string): void {
+    if (this.#warned.has(about)) return
+    this.#warned.add(about)
+    this.options.warn(code, message)
+  }
+
+  /** To be looked at again then. Restate's timer does it; with another clock than the system's, this process has to. */
+  alarm({ id, attempt }: Seat, due: number): void {
+    if (this.clock === systemClock) return
+    this.#alarms.get(id)?.()
+    this.#alarms.set(
+      id,
+      this.clock.timer(due, () => this.onPoke(attempt.invocation)),
+    )
+  }
+
+  /** Before what another attempt has taken is taken back: the two must not chase each other. */
+  pause(): Promise<void> {
+    return new Promise((resolve) => systemClock.timer(systemClock.now() + takeBackMs * (0.5 + jitter()), resolve))
+  }
+
+  /** For tests: from now on nothing happens. */
+  die(): Promise<never> {
+    return new Promise<never>(() => {})
+  }
+
+  /** Lets everything go, in order: `once` effects are waited for, what has come in is recorded. */
+  async close(): Promise<void> {
+    await this.effects.drain()
+    await Promise.all([...this.#seats.values()].map((seat) => seat.close()))
+    this.stop()
+  }
+
+  /** Lets everything go at once. */
+  stop(): void {
+    this.#closing = true
+    for (const seat of this.#seats.values()) seat.leave()
+    for (const callOff of this.#alarms.values()) callOff()
+    this.#seats.clear()
+    this.#alarms.clear()
+  }
+
+  // ---- effects ---------------------------------------------------------------------------------------------------------------------
+
+  #seatOf(op: Operation): Seat | undefined {
+    const seat = this.#seats.get(op.owner.id)
+    return seat?.activation === op.owner ? seat : undefined
+  }
+  epochOf(op: Operation): number {
+    return this.#seatOf(op)?.epoch ?? 0
+  }
+  attemptFailed(op: Operation, attempt: number, failure: Failure, delayMs: number): void {
+    this.#seatOf(op)?.outlet.attemptFailed(op, attempt, failure, delayMs)
+  }
+  mayRetry(op: Operation): boolean {
+    return this.#seatOf(op)?.outlet.mayRetry(op) ?? false
+  }
+  calledBack(op: Operation): void {
+    this.#seatOf(op)?.outlet.calledBack(op)
+  }
+  ended(op: Operation, event: StepSettled): void {
+    this.#seatOf(op)?.outlet.ended(op, event)
+  }
+  part(op: Operation, attempt: number, part: Json): void {
+    const seat = this.#seatOf(op)
+    if (seat !== undefined) this.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, epoch: seat.epoch, part })
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * The sweeper: looks for activations that nobody moves, and sees to it that somebody does.
+ *
+ * Owns: invocations that were killed, lost, paused by the server, or are stuck on a deployment that is gone; births and calls whose sender died before it
+ * could tell Restate; runs that are old enough to be removed. Does not own: what activations do. Idempotent: any number of processes may sweep.
+ */
+import { systemClock, type Clock } from '../../core/index.ts'
+import type { EventStore, Sentinel } from '../eventstore/index.ts'
+import type { RestateClient } from './client.ts'
+import { keyOf, type ServiceNames } from './workflow.ts'
+
+const atOnce = 200
+/** Attempts that fail in a row, before it is asked whether the deployment is still there. */
+const enough = 5
+
+interface Invocation {
+  readonly id: string
+  readonly status: string
+  readonly retry_count?: number
+  readonly pinned_deployment_id?: string
+}
+
+export interface SweeperOptions {
+  readonly store: EventStore
+  readonly client: RestateClient
+  readonly names: ServiceNames
+  readonly clock: Clock
+  readonly everyMs: number
+  readonly retentionMs: number | undefined
+  /** Tells invocations to look again. */
+  readonly ring: (invocations: readonly string[]) => Promise<void>
+  readonly warn: (code: string, message: string) => void
+}
+
+export class Sweeper {
+  readonly #options: SweeperOptions
+  #after = ''
+  #callOff: (() => void) | undefined
+  #stopped = false
+
+  constructor(options: SweeperOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    if (this.#stopped) return
+    this.#callOff = systemClock.timer(systemClock.now() + this.#options.everyMs, () => {
+      this.sweep()
+        .catch(() => undefined)
+        .finally(() => this.start())
+    })
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#callOff?.()
+  }
+
+  /** One look at the next few. Rejects if the store or Restate cannot be asked: the next look comes anyway. */
+  async sweep(): Promise<void> {
+    const { store, clock, everyMs, retentionMs } = this.#options
+    const found = await store.sentinels(this.#after, clock.now() - everyMs, atOnce)
+    this.#after = found.length < atOnce ? '' : found.at(-1)!.id
+    await this.#unborn(found.filter(({ invocation }) => invocation === null))
+    await this.#known(found.filter(({ invocation }) => invocation !== null))
+    if (retentionMs !== undefined) for (const run of await store.endedBefore(clock.now() - retentionMs, atOnce)) await store.remove(run)
+  }
+
+  /** Begins an activation's workflow. The same generation again is the same workflow. */
+  async begin({ id, generation }: Pick<Sentinel, 'id' | 'generation'>): Promise<void> {
+    const summons = { activation: id, generation }
+    await this.#options.client.send(this.#options.names.activation, 'run', summons, { key: keyOf(summons) })
+  }
+
+  async #unborn(found: readonly Sentinel[]): Promise<void> {
+    for (const { id } of found) {
+      // Restate may remember a workflow of this key that ended before it had claimed the activation: a new generation is certain to begin.
+      const generation = await this.#options.store.bury(id, null)
+      if (generation !== undefined) await this.begin({ id, generation })
+    }
+  }
+
+  async #known(found: readonly Sentinel[]): Promise<void> {
+    if (found.length === 0) return
+    const ids = found.map(({ invocation }) => `'${invocation}'`).join(', ')
+    const columns = 'id, status, retry_count, pinned_deployment_id'
+    const rows = await this.#options.client.query<Invocation>(`select ${columns} from sys_invocation where id in (${ids})`)
+    const known = new Map(rows.map((row) => [row.id, row]))
+    const calls: string[] = []
+    for (const sentinel of found) {
+      const invocation = known.get(sentinel.invocation!)
+      if (invocation === undefined || invocation.status === 'completed') await this.#revive(sentinel)
+      else if (invocation.status === 'paused') await this.#options.client.resume(invocation.id)
+      else if (invocation.status === 'backing-off' && (invocation.retry_count ?? 0) >= enough) await this.#rescue(sentinel, invocation)
+      else if (sentinel.unread) calls.push(invocation.id)
+    }
+    if (calls.length > 0) await this.#options.ring(calls)
+  }
+
+  /** Its invocation is no more, and it has not settled: it goes on in another one. */
+  async #revive(sentinel: Sentinel): Promise<void> {
+    const generation = await this.#options.store.bury(sentinel.id, sentinel.invocation)
+    if (generation === undefined) return
+    this.#options.warn('engine.invocation-lost', `the invocation of ${sentinel.id} has ended without it; it goes on in a new one`)
+    await this.begin({ id: sentinel.id, generation })
+  }
+
+  /** Its deployment may be gone for good: what it was doing is in the store, so it can go on in the newest. */
+  async #rescue(sentinel: Sentinel, { id, pinned_deployment_id: pinned }: Invocation): Promise<void> {
+    const { client, warn } = this.#options
+    const deployment = (await client.deployments()).find((one) => one.id === pinned)
+    if (deployment !== undefined && (await answers(deployment.uri))) return
+    warn('engine.deployment-gone', `the deployment of ${sentinel.id} (${deployment?.uri ?? pinned}) is gone; it goes on in the newest`)
+    await client.kill(id)
+    await this.#revive(sentinel)
+  }
+}
+
+/** Whether anything listens there. */
+async function answers(uri: string): Promise<boolean> {
+  const { connect } = await import('node:net')
+  const { hostname, port, protocol } = new URL(uri)
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80), timeout: 2_000 })
+    const end = (there: boolean) => (): void => {
+      socket.destroy()
+      resolve(there)
+    }
+    socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false))
+  })
+}

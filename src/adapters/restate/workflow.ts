@@ -1,0 +1,189 @@
+/**
+ * What Restate runs: one workflow per activation, and a bell that tells invocations to look again.
+ *
+ * Owns: the order of entries in Restate's journal. It is made of recorded releases and of nothing else, so it does not depend on anybody's code: a
+ * deployment may change every agent under a run in flight. Does not own: what an activation does (seat.ts), what is true (eventstore).
+ * Holds: K4 in Restate's terms (equal releases make equal entries), K5 (nothing is begun or told before the commit that says so has been acknowledged).
+ */
+import {
+  CancelledError,
+  RestatePromise,
+  serde,
+  type Serde,
+  service,
+  workflow,
+  type Context,
+  type InvocationId,
+  type WorkflowContext,
+} from '@restatedev/restate-sdk'
+import type { ActivationId } from '../../core/index.ts'
+import type { Birth } from '../eventstore/index.ts'
+import type { Attempt, Place } from './place.ts'
+import type { Release } from './release.ts'
+
+/** What the services are called. `build` keeps deployments of different builds apart: a run stays with the build that it began with. */
+export interface ServiceNames {
+  readonly activation: string
+  readonly bell: string
+}
+
+export const serviceNames = (namespace: string, build: string | undefined): ServiceNames => ({
+  activation: `${namespace}.${build === undefined ? '' : `${build}.`}Activation`,
+  bell: `${namespace}.Bell`,
+})
+
+/** What an activation's workflow is given. */
+export interface Summons {
+  readonly activation: ActivationId
+  readonly generation: number
+}
+
+/** The workflow's key: one for every generation of an activation. */
+export const keyOf = ({ activation, generation }: Summons): string => `${generation}:${activation}`
+
+/** How long Restate lets things go on. Milliseconds. */
+export interface Patience {
+  /** An activation that rests leaves its process after this long. */
+  readonly parkAfterMs: number
+  /** One effect may take this long; after that, Restate gives the attempt up and begins another. */
+  readonly effectsWithinMs: number
+  /** How long Restate remembers an ended workflow. The store remembers for as long as it is told to. */
+  readonly keepEndedMs: number
+}
+
+/** Entries of one invocation's journal after which the next generation goes on, so that no journal grows without bound. */
+const entriesPerGeneration = 2_000
+const wake = 'wake'
+const summonsSerde = serde.json as Serde<Summons>
+
+type Heard = { readonly type: 'wake' | 'time' } | { readonly type: 'effect'; readonly address: string; readonly release: Release }
+
+/** The services of one process. */
+export function reeveServices(place: Place, names: ServiceNames, patience: Patience): (ReturnType<typeof workflow> | ReturnType<typeof service>)[] {
+  const run = (ctx: WorkflowContext, summons: Summons): Promise<void> => new Conduct(ctx, summons, place, names).run()
+  const retryPolicy = { initialInterval: 50, exponentiationFactor: 2, maxInterval: 2_000, maxAttempts: Number.MAX_SAFE_INTEGER }
+  const activation = workflow({
+    name: names.activation,
+    handlers: { run },
+    options: {
+      inactivityTimeout: patience.parkAfterMs,
+      abortTimeout: patience.effectsWithinMs,
+      workflowRetention: patience.keepEndedMs,
+      journalRetention: 0,
+      retryPolicy,
+    },
+  })
+  const bell = service({
+    name: names.bell,
+    handlers: {
+      ring: async (ctx: Context, { invocations }: { readonly invocations: readonly string[] }): Promise<void> => {
+        for (const invocation of invocations) ctx.invocation(invocation as InvocationId).signal(wake).resolve()
+      },
+    },
+    options: { journalRetention: 0, idempotencyRetention: 0 },
+  })
+  return [activation, bell]
+}
+
+/** One attempt of one activation's workflow. */
+class Conduct {
+  readonly #ctx: WorkflowContext
+  readonly #summons: Summons
+  readonly #place: Place
+  readonly #names: ServiceNames
+  readonly #attempt: Attempt
+  readonly #flights = new Map<string, RestatePromise<Heard>>()
+  /** Listed again while they fly: if they come back without an end, they fly again. */
+  readonly #relisted = new Set<string>()
+  #call: RestatePromise<Heard>
+  #timer: { readonly at: number; readonly promise: RestatePromise<Heard> } | undefined
+  #entries = 0
+
+  constructor(ctx: WorkflowContext, summons: Summons, place: Place, names: ServiceNames) {
+    this.#ctx = ctx
+    this.#summons = summons
+    this.#place = place
+    this.#names = names
+    const { id, attemptCompletedSignal } = ctx.request()
+    this.#attempt = { generation: summons.generation, invocation: id, signal: attemptCompletedSignal }
+    this.#call = this.#listen()
+  }
+
+  async run(): Promise<void> {
+    let release = await this.#do('begin', () => this.#seat.pass())
+    for (;;) {
+      const listed = this.#apply(release)
+      if (release.over === true) return
+      if (this.#entries > entriesPerGeneration && this.#flights.size === 0) return await this.#handOver()
+      for (const address of listed) this.#fly(address)
+      release = await this.#hear()
+    }
+  }
+
+  get #seat(): ReturnType<Place['sit']> {
+    return this.#place.sit(this.#summons.activation, this.#attempt)
+  }
+
+  #do<T>(name: string, work: () => Promise<T>): RestatePromise<T> {
+    this.#entries++
+    return this.#ctx.run(name, work)
+  }
+
+  /** Waits for whatever comes first, and moves the activation on. */
+  async #hear(): Promise<Release> {
+    try {
+      const timers = this.#timer === undefined ? [] : [this.#timer.promise]
+      const heard = await RestatePromise.race([this.#call, ...timers, ...this.#flights.values()])
+      if (heard.type === 'effect') return this.#landed(heard)
+      if (heard.type === 'wake') this.#call = this.#listen()
+      else this.#timer = undefined
+      return await this.#do(heard.type, () => this.#seat.pass())
+    } catch (thrown) {
+      if (!(thrown instanceof CancelledError)) throw thrown
+      return await this.#do('cancel', () => this.#seat.cancelled())
+    }
+  }
+
+  #landed({ address, release }: Extract<Heard, { type: 'effect' }>): Release {
+    this.#flights.delete(address)
+    if (!this.#relisted.delete(address)) return release
+    return { ...release, effects: [...new Set([...(release.effects ?? []), address])] }
+  }
+
+  #listen(): RestatePromise<Heard> {
+    return this.#ctx.signal<undefined>(wake).map(() => ({ type: 'wake' }))
+  }
+
+  #fly(address: string): void {
+    if (this.#flights.has(address)) this.#relisted.add(address)
+    else {
+      const landed = this.#do(address, () => this.#seat.fly(address)).map((release, failure): Heard => {
+        if (failure !== undefined) throw failure
+        return { type: 'effect', address, release: release! }
+      })
+      this.#flights.set(address, landed)
+    }
+  }
+
+  /** Begins, tells and sets the clock as the release says. Returns the effects that may leave. */
+  #apply({ now, births = [], wakes = [], due, effects = [] }: Release): readonly string[] {
+    for (const birth of births) this.#summon(birth)
+    for (const invocation of wakes) this.#ctx.invocation(invocation as InvocationId).signal(wake).resolve()
+    if (due !== undefined && (this.#timer === undefined || due < this.#timer.at)) {
+      this.#timer = { at: due, promise: this.#ctx.sleep(Math.max(0, due - now)).map(() => ({ type: 'time' })) }
+    }
+    this.#entries += births.length + wakes.length
+    return effects
+  }
+
+  #summon({ id, generation }: Birth): void {
+    const parameter: Summons = { activation: id, generation }
+    this.#ctx.genericSend({ service: this.#names.activation, method: 'run', key: keyOf(parameter), parameter, inputSerde: summonsSerde })
+  }
+
+  /** Another invocation with an empty journal goes on. */
+  async #handOver(): Promise<void> {
+    const generation = await this.#do('hand over', async () => (await this.#seat.handOver()) ?? null)
+    if (generation !== null) this.#summon({ id: this.#summons.activation, generation })
+  }
+}

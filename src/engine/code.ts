@@ -1,0 +1,22 @@
+/**
+ * Code for an activation: which registered version goes on with it.
+ *
+ * Owns: the rule of `onMissingVersion`. Does not own: what is recorded of a move, and what becomes of a run whose code is missing (the engines).
+ */
+import type { Orchestration, Registry } from './context.ts'
+
+/** How the reason of a run ends that is stuck because code is missing: another process may have it. */
+export const notRegistered = 'is not registered'
+
+/** The exact version if it is there, else the newest if the rule is to move, else what is missing. */
+export function codeFor(
+  registry: Registry | undefined,
+  agent: string,
+  version: string,
+): { readonly code: Orchestration; readonly moved: boolean } | { readonly missing: string } {
+  const exact = registry?.find(agent, version)
+  if (exact !== undefined) return { code: exact, moved: false }
+  const newest = registry?.find(agent)
+  if (newest !== undefined && registry?.onMissingVersion === 'move') return { code: newest, moved: true }
+  return { missing: newest === undefined ? `the agent "${agent}" ${notRegistered}` : `version ${version} of "${agent}" ${notRegistered}` }
+}

@@ -1,0 +1,51 @@
+/**
+ * Mail: what can stand in an activation's inbox, and which of it the activation is given as an arrival.
+ *
+ * Owns: the shape of rows and their translation. Does not own: operators' commands, which an engine carries out itself.
+ */
+import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
+import type { ArrivalEvent } from '../journal/index.ts'
+import type { Post } from './port.ts'
+import { nobodyAnswered } from './question.ts'
+
+/** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
+export type Mail =
+  | Exclude<Post, { readonly type: 'message' | 'cancel' }>
+  | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
+  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' }
+  | { readonly type: 'deadline'; readonly address: string }
+  | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
+  /** A worker's last word, on engines where it does not share its leader's transaction. */
+  | { readonly type: 'end'; readonly address: string; readonly outcome: Outcome; readonly usage?: Usage }
+
+/** An operator's command: not for the code, but for whoever keeps the run. */
+export type CommandMail = Extract<Mail, { readonly type: 'pause' | 'resume' | 'settle-doubt' | 'settle-divergence' }>
+
+/** The author of a command, as its event tells them. */
+export const by = (mail: { readonly by?: string }): { by?: string } => (mail.by === undefined ? {} : { by: mail.by })
+
+/** What an activation is given of a row; undefined for an operator's command. */
+export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
+  switch (mail.type) {
+    case 'answer':
+      return { type: 'ask.settled', address: mail.address, outcome: mail.outcome }
+    case 'deadline':
+      return { type: 'ask.settled', address: mail.address, outcome: nobodyAnswered }
+    case 'message': {
+      const from = mail.from === undefined ? {} : { from: mail.from }
+      return { type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }
+    }
+    case 'refused':
+      return { type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }
+    case 'end':
+      return { type: 'worker.settled', address: mail.address, outcome: mail.outcome, ...(mail.usage === undefined ? {} : { usage: mail.usage }) }
+    case 'cancel':
+      return { type: 'cancel.received', reason: mail.reason, ...by(mail), ...(mail.limit === undefined ? {} : { limit: mail.limit }) }
+    default:
+      return undefined
+  }
+}
+
+/** The reason and the author of a command, as its event tells them. */
+export const said = (mail: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } =>
+  mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) }

@@ -1,0 +1,343 @@
+/** The server that Reeve starts, and what is said to it: readiness, kill -9, a cluster that loses a node, and an error for everything that is wrong. */
+import { createServer, type RequestListener } from 'node:http'
+import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  createEndpointHandler,
+  service,
+  TerminalError,
+  workflow,
+  type Context,
+  type WorkflowContext,
+  type WorkflowSharedContext,
+} from '@restatedev/restate-sdk'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { CallFailed, RestateClient } from '../../src/adapters/restate/client.ts'
+import { startServer } from '../../src/adapters/restate/server.ts'
+import {
+  freePort,
+  freshPostgres,
+  freshRestateServer,
+  restateCluster,
+  restateServer,
+  stoppablePostgres,
+  type TestServer,
+} from './harness.ts'
+import { Client } from 'pg'
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
+
+/** A worker of one service and one workflow, which says which one it is. */
+async function worker(name: string, identityKeys: string[] = []): Promise<{ uri: string; close: () => void }> {
+  const echo = service({
+    name: 'probe',
+    handlers: {
+      echo: (_ctx: Context, value: unknown) => Promise.resolve({ by: name, value }),
+      refuse: () => Promise.reject(new TerminalError('{"code":"run.unknown"}', { errorCode: 422 })),
+      wait: async (ctx: Context) => ctx.sleep(60_000),
+    },
+  })
+  const steps = workflow({
+    name: 'probeSteps',
+    options: { retryPolicy: { initialInterval: 20, maxInterval: 200 } },
+    handlers: {
+      run: async (ctx: WorkflowContext) => {
+        const first = await ctx.run('first', () => name)
+        await ctx.promise('go').get()
+        return { first, second: await ctx.run('second', () => name) }
+      },
+      go: async (ctx: WorkflowSharedContext) => ctx.promise('go').resolve(),
+      stubborn: () => Promise.reject(new Error('no luck')),
+    },
+  })
+  const silent = { logger: () => {} }
+  const server = createHttp2(
+    createEndpointHandler({ services: [echo, steps], ...silent, ...(identityKeys.length > 0 ? { identityKeys } : {}) }),
+  )
+  const sessions = new Set<ServerHttp2Session>()
+  server.on('session', (session) => sessions.add(session))
+  const close = (): void => {
+    server.close()
+    for (const session of sessions) session.destroy()
+  }
+  return { uri: await listening(server), close }
+}
+
+async function listening(server: Http2Server | ReturnType<typeof createServer>): Promise<string> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const clientOf = ({ ingress, admin }: { ingress: string; admin: string }): RestateClient => new RestateClient({ ingress, admin })
+/** Asks until it is so; a server that was just killed may take a while. */
+async function eventually<T>(ask: () => Promise<T>): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (tries > 200) throw error
+      await sleep(50)
+    }
+  }
+}
+
+describe('one server', () => {
+  let server: TestServer
+  let client: RestateClient
+  let first: Awaited<ReturnType<typeof worker>>
+  let deployment = ''
+  beforeAll(async () => {
+    server = await restateServer()
+    client = clientOf(server)
+    first = await worker('first')
+    deployment = (await client.register(first.uri)).id
+  })
+  afterAll(async () => {
+    first.close()
+    await server.dispose()
+  })
+
+  test('it is one for everybody who asks', async () => {
+    expect(await restateServer()).toBe(server)
+    expect((await client.check()).version).toMatch(/^\d+\.\d+\.\d+$/)
+  })
+
+  test('calls, sends once per idempotency key, refusals as they were thrown', async () => {
+    expect(await client.call('probe', 'echo', { text: 'ä' })).toEqual({ by: 'first', value: { text: 'ä' } })
+    const sent = await client.send('probe', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })
+    expect(sent.isNew).toBe(true)
+    expect(await client.send('probe', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })).toEqual({ ...sent, isNew: false })
+    const refused = await client.call('probe', 'refuse', null).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(CallFailed)
+    expect(refused).toMatchObject({ status: 422, message: '{"code":"run.unknown"}' })
+  })
+
+  test('knows deployments, services, invocations', async () => {
+    expect(await client.register(first.uri)).toEqual({ id: deployment })
+    expect(await client.deployments()).toMatchObject([{ id: deployment, uri: `${first.uri}/`, services: ['probe', 'probeSteps'] }])
+    expect(await client.services()).toMatchObject([
+      { name: 'probe', deployment, revision: 1, handlers: ['echo', 'refuse', 'wait'] },
+      { name: 'probeSteps' },
+    ])
+    const { invocationId } = await client.send('probe', 'wait', null)
+    const standing = async (): Promise<string | undefined> =>
+      (await client.invocationStatus([invocationId, 'inv_1', "'"])).get(invocationId)
+    await vi.waitFor(async () => expect(await standing()).toMatch(/running|suspended/))
+    await client.cancel(invocationId)
+    await vi.waitFor(async () => expect(await standing()).toBe('completed'), 5_000)
+    await client.purge(invocationId)
+    expect(await standing()).toBeUndefined()
+    await expect(client.kill(invocationId)).rejects.toMatchObject({ status: 404 })
+  })
+
+  test('moves an invocation to the code of another deployment; steps that were done are not done again', async () => {
+    const { invocationId } = await client.send('probeSteps', 'run', null, { key: 'moved/1' })
+    await vi.waitFor(async () =>
+      expect(await client.query(`select name from sys_journal where id = '${invocationId}' and name = 'first'`)).toHaveLength(1),
+    )
+    const second = await worker('second')
+    try {
+      const { id } = await client.register(second.uri)
+      await client.moveInvocation(invocationId, id)
+      await client.call('probeSteps', 'go', null, { key: 'moved/1' })
+      const pinned = `select pinned_deployment_id as pinned from sys_invocation where id = '${invocationId}' and status = 'completed'`
+      await vi.waitFor(async () => expect(await client.query(pinned)).toEqual([{ pinned: id }]), 5_000)
+      const result = await fetch(`${server.ingress}/restate/workflow/probeSteps/moved%2F1/output`)
+      expect(await result.json()).toEqual({ first: 'first', second: 'second' })
+      await client.removeDeployment(id)
+      expect(await client.deployments()).toHaveLength(1)
+    } finally {
+      second.close()
+    }
+  })
+
+  test('goes on after kill -9 with everything it had', async () => {
+    const { invocationId } = await client.send('probeSteps', 'run', null, { key: 'survivor' })
+    server.kill()
+    await server.exited
+    await expect(client.call('probe', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+    await server.start()
+    expect((await client.invocationStatus([invocationId])).get(invocationId)).toBeDefined()
+    await eventually(() => client.call('probeSteps', 'go', null, { key: 'survivor' }))
+    await vi.waitFor(async () => expect((await client.invocationStatus([invocationId])).get(invocationId)).toBe('completed'), 10_000)
+  })
+
+  test('a taken port, a taken folder', async () => {
+    const taken = Number(new URL(server.ingress).port)
+    const ports = { adminPort: await freePort(), nodePort: await freePort() }
+    await expect(startServer({ dir: join(server.dir, 'other'), ingressPort: taken, ...ports })).rejects.toMatchObject({
+      code: 'engine.server-not-started',
+      message: `the port ${taken} is taken on 127.0.0.1`,
+    })
+    await expect(startServer({ dir: server.dir, ingressPort: await freePort(), ...ports })).rejects.toMatchObject({
+      code: 'engine.server-not-started',
+      message: expect.stringContaining('lock') as string,
+    })
+  })
+
+  describe('an error that says what is wrong', () => {
+    const plain = async (answer: RequestListener): Promise<{ url: string; close: () => void }> => {
+      const http = createServer(answer)
+      return { url: await listening(http), close: () => http.closeAllConnections() }
+    }
+
+    test('nobody there, nobody answers', async () => {
+      const nobody = `http://127.0.0.1:${await freePort()}`
+      const lost = new RestateClient({ ingress: nobody, admin: nobody })
+      await expect(lost.call('probe', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+      await expect(lost.deployments()).rejects.toMatchObject({
+        code: 'engine.unreachable',
+        message: expect.stringContaining('ECONNREFUSED') as string,
+      })
+      const mute = await plain(() => {})
+      const waiting = new RestateClient({ ingress: mute.url, admin: mute.url, timeoutMs: 100 })
+      await expect(waiting.call('probe', 'echo', 1)).rejects.toMatchObject({
+        code: 'engine.unreachable',
+        message: expect.stringContaining('0.1 s') as string,
+      })
+      await expect(waiting.register('http://127.0.0.1:1')).rejects.toMatchObject({ code: 'engine.unreachable' })
+      const left = new AbortController()
+      const call = waiting.call('probe', 'echo', 1, { signal: left.signal, timeoutMs: 5_000 })
+      left.abort(new Error('left'))
+      await expect(call).rejects.toThrow('left')
+      mute.close()
+    })
+
+    test('another server, the two sides swapped, no URL', async () => {
+      const swapped = new RestateClient({ ingress: server.admin, admin: server.ingress })
+      const wrong = { code: 'engine.wrong-address', retryable: false }
+      await expect(swapped.call('probe', 'echo', 1)).rejects.toMatchObject({
+        ...wrong,
+        message: expect.stringContaining('looks like the admin') as string,
+      })
+      for (const ask of [
+        () => swapped.deployments(),
+        () => swapped.register(first.uri),
+        () => swapped.query('select 1'),
+        () => swapped.kill('inv_1'),
+        () => swapped.check(),
+      ])
+        await expect(ask()).rejects.toMatchObject(wrong)
+      for (const [status, text] of [
+        [200, 'hello'],
+        [200, '{}'],
+        [404, 'not found'],
+        [400, '{}'],
+        [500, '<html>'],
+      ] as const) {
+        const other = await plain((_request, response) => response.writeHead(status).end(text))
+        const lost = new RestateClient({ ingress: other.url, admin: other.url })
+        for (const ask of [
+          () => lost.call('probe', 'echo', 1),
+          () => lost.send('probe', 'echo', 1),
+          () => lost.deployments(),
+          () => lost.query('select 1'),
+        ])
+          await expect(ask(), `${status} ${text}`).rejects.toMatchObject(wrong)
+        other.close()
+      }
+      expect(() => new RestateClient({ ingress: 'localhost:8080', admin: server.admin })).toThrow('is not a URL')
+    })
+
+    test('a gate before it', async () => {
+      const gate = await plain((request, response) => response.writeHead(request.headers.authorization === 'Bearer yes' ? 503 : 401).end())
+      await expect(new RestateClient({ ingress: gate.url, admin: gate.url }).call('probe', 'echo', 1)).rejects.toMatchObject({
+        code: 'engine.not-authorized',
+      })
+      const token = new RestateClient({ ingress: gate.url, admin: gate.url, ingressToken: 'yes', adminToken: 'yes' })
+      await expect(token.call('probe', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable' })
+      await expect(token.services()).rejects.toMatchObject({ code: 'engine.unreachable' })
+      gate.close()
+    })
+
+    test('no worker, no such handler', async () => {
+      await expect(client.call('nowhere', 'run', 1)).rejects.toMatchObject({
+        code: 'engine.no-worker',
+        message: expect.stringContaining('nowhere') as string,
+      })
+      await expect(client.send('probe', 'later', 1)).rejects.toMatchObject({ code: 'engine.no-worker' })
+    })
+
+    test('a worker that is not there, speaks HTTP/1.1, never answers, or keeps the server out', async () => {
+      const unreachable = { code: 'engine.worker-unreachable' }
+      await expect(client.register(`http://127.0.0.1:${await freePort()}`)).rejects.toMatchObject(unreachable)
+      const old = await plain((_request, response) => response.end('hello'))
+      await expect(client.register(old.url)).rejects.toMatchObject(unreachable)
+      const mute = createHttp2(() => {})
+      await expect(new RestateClient({ ...server, timeoutMs: 300 }).register(await listening(mute))).rejects.toMatchObject(unreachable)
+      mute.close()
+      old.close()
+      const strict = await worker('strict', ['publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'])
+      await expect(client.register(strict.uri)).rejects.toMatchObject({ code: 'engine.worker-refused' })
+      strict.close()
+    })
+  })
+})
+
+test('starts fast and small', async () => {
+  const began = performance.now()
+  await using server = await freshRestateServer()
+  expect(performance.now() - began).toBeLessThan(5_000)
+  expect(server.pid).toBeGreaterThan(0)
+  await server.stop()
+  await server.stop()
+})
+
+test('a cluster of three goes on without one of them', async () => {
+  await using cluster = await restateCluster(3)
+  const [first, second, third] = cluster.nodes as [TestServer, TestServer, TestServer]
+  const only = await worker('only')
+  await clientOf(first).register(only.uri)
+  const echo = (node: TestServer): Promise<unknown> =>
+    eventually(() => new RestateClient({ ...node, timeoutMs: 2_000 }).call('probe', 'echo', node.node))
+  expect(await echo(third)).toEqual({ by: 'only', value: third.node })
+  const { invocationId } = await clientOf(second).send('probeSteps', 'run', null, { key: 'k' })
+  first.kill()
+  await first.exited
+  for (const node of [second, third]) expect(await echo(node)).toEqual({ by: 'only', value: node.node })
+  await eventually(() => new RestateClient({ ...third, timeoutMs: 2_000 }).call('probeSteps', 'go', null, { key: 'k' }))
+  await vi.waitFor(
+    async () => expect((await clientOf(second).invocationStatus([invocationId])).get(invocationId)).toBe('completed'),
+    20_000,
+  )
+  await first.start()
+  expect(await echo(first)).toEqual({ by: 'only', value: first.node })
+  only.close()
+})
+
+describe('PostgreSQL for tests', () => {
+  const ask = async (url: string, sql: string): Promise<unknown> => {
+    const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      return ((await client.query(sql)).rows as Record<string, unknown>[])[0]?.['x']
+    } finally {
+      void client.end().catch(() => {})
+    }
+  }
+
+  test('schemas do not see each other', async () => {
+    await using one = await freshPostgres()
+    await using other = await freshPostgres()
+    await ask(one.url, 'create table t (x int)')
+    await ask(one.url, 'insert into t values (1)')
+    expect(await ask(one.url, 'select x from t')).toBe(1)
+    await expect(ask(other.url, 'select x from t')).rejects.toThrow('does not exist')
+  })
+
+  test('stops, freezes and comes back', async () => {
+    await using postgres = await stoppablePostgres()
+    expect(await ask(postgres.url, 'select 1 as x')).toBe(1)
+    postgres.freeze()
+    await expect(ask(postgres.url, 'select 1 as x')).rejects.toThrow(/timeout/)
+    postgres.thaw()
+    expect(await ask(postgres.url, 'select 2 as x')).toBe(2)
+    await postgres.kill()
+    await expect(ask(postgres.url, 'select 1 as x')).rejects.toThrow(/ECONNREFUSED|terminated/)
+    await postgres.start()
+    expect(await ask(postgres.url, 'select 3 as x')).toBe(3)
+  })
+})
