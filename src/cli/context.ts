@@ -8,11 +8,11 @@ export interface CommandContext {
   readonly terminal: Terminal
   readonly cwd: string
   readonly options: StoreOptions
-  /** Aborted by Ctrl-C. */
+  /** Aborted by Ctrl-C, and by SIGTERM; the reason is the name of the signal. */
   readonly interrupted: AbortSignal
 }
 
-/** The options to repeat in a printed command so that it means the same store: empty if the store is found without. */
+/** The options to repeat in a printed command so that it means the same store or engine: empty if it is found without. */
 export function whereOf({ store, config }: StoreOptions): string {
   if (store !== undefined) return ` --store ${quoted(store)}`
   return config === undefined ? '' : ` --config ${quoted(config)}`

@@ -9,8 +9,10 @@ import { approve, reject } from './command/decide.ts'
 import { cancel, pause } from './command/control.ts'
 import { events } from './command/events.ts'
 import { resume } from './command/resume.ts'
+import type { restateDev, restateStatus } from './command/restate.ts'
 import { runs } from './command/runs.ts'
 import { show } from './command/show.ts'
+import { work } from './command/work.ts'
 import { demo } from './demo/demo.ts'
 import type { CommandContext } from './context.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
@@ -53,6 +55,7 @@ Examples:
   $ reeve demo .                          survey this folder with a team of rules, no model and no key needed
   $ reeve approve apr_8k2…                say yes to what a run asks for
   $ reeve resume run_5fz…                 go on with a run that was left, killed, or waited
+  $ reeve work                            drive the runs of your agents (reeve.config.ts) until Ctrl-C
   $ reeve events run_5fz… --json | jq .   everything that happened, as NDJSON`
 
 const positiveNumber = (text: string): number => {
@@ -68,8 +71,8 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
   const program = new Command('reeve')
     .description('Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.')
     .version(version, '-V, --version')
-    .option('--store <file>', 'the store (default: .reeve/reeve.db here, else the one of the config)')
-    .option('--config <file>', 'a reeve.config.ts that exports `store` and `agents`')
+    .option('--store <file>', 'the store, for the embedded engine (default: .reeve/reeve.db here, else what the config names)')
+    .option('--config <file>', 'a reeve.config.ts that exports `agents`, and `store` or `engine`')
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
     .showHelpAfterError('(reeve --help shows commands and examples)')
@@ -78,8 +81,18 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
   addDriving(program, carry)
   addLooking(program, carry)
   addDeciding(program, carry)
+  addRestate(program, carry)
   for (const command of program.commands) command.exitOverride().copyInheritedSettings(program)
   return program
+}
+
+const portNumber = (text: string): number => {
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535) throw new InvalidArgumentError('It is not a port (1 to 65535).')
+  return Number(text)
+}
+const namespaceName = (text: string): string => {
+  if (!/^[A-Za-z][\w-]{0,63}$/.test(text)) throw new InvalidArgumentError('It begins with a letter; letters, digits, - and _ may follow.')
+  return text
 }
 
 const examples = (...lines: readonly string[]): string => `\nExamples:\n${lines.map((line) => `  $ ${line}`).join('\n')}`
@@ -98,12 +111,22 @@ function addDriving(program: Command, carry: Carry): void {
     .action((folder: string, options: Parameters<typeof demo>[2]) => carry((context) => demo(context, folder, options)))
   program
     .command('resume')
-    .description('go on with a run that was left, killed, paused, or waited for somebody')
+    .description('go on with a run that was left, killed, paused, or waited for somebody; with an engine: let its workers go on, and watch')
     .argument('<run>', 'the id of the run')
     .option('--yes', 'approve whatever it asks for')
     .addOption(jsonOption())
     .addHelpText('after', examples('reeve resume run_5fz2…', 'reeve resume run_5fz2… --config ./reeve.config.ts'))
     .action((run: string, options: Parameters<typeof resume>[2]) => carry((context) => resume(context, run, options)))
+  program
+    .command('work')
+    .description('drive the runs of the agents of a config until Ctrl-C: a worker process')
+    .addHelpText(
+      'after',
+      `${examples('reeve work', 'reeve work --config ./reeve.config.ts')}
+
+Exit codes: 130 after Ctrl-C, 0 after SIGTERM. With a store and several workers, each run is driven by one of them.`,
+    )
+    .action(() => carry(work))
 }
 
 function addLooking(program: Command, carry: Carry): void {
@@ -163,4 +186,38 @@ function addDeciding(program: Command, carry: Carry): void {
     .option('--reason <text>', 'recorded as the reason')
     .addHelpText('after', examples('reeve cancel run_5fz2… --reason "asked for the wrong folder"'))
     .action((run: string, options: Parameters<typeof cancel>[2]) => carry((context) => cancel(context, run, options)))
+}
+
+/** Loaded only when it is asked for: the other commands need nothing of it. */
+function addRestate(program: Command, carry: Carry): void {
+  const restate = program
+    .command('restate')
+    .description('the distributed engine: a Restate server on this machine, and what one knows of Reeve')
+  restate
+    .command('dev')
+    .description('start a Restate server for development, and keep it until Ctrl-C')
+    .option('--dir <folder>', 'where it keeps its data (default: .reeve/restate here)')
+    .option('--ingress-port <n>', 'for calls', portNumber, 8080)
+    .option('--admin-port <n>', 'for the operator, and its pages', portNumber, 9070)
+    .option('--node-port <n>', 'for other nodes', portNumber, 5122)
+    .addHelpText('after', examples('reeve restate dev', 'reeve restate dev --dir /tmp/restate --ingress-port 18080 --admin-port 19070'))
+    .action((options: Parameters<typeof restateDev>[1]) =>
+      carry(async (context) => (await import('./command/restate.ts')).restateDev(context, options)),
+    )
+  restate
+    .command('status')
+    .description('say whether a Restate server is there, which workers have registered, and what does not get on')
+    .option('--ingress <url>', 'its address for calls', 'http://127.0.0.1:8080')
+    .option('--admin <url>', 'its address for the operator', 'http://127.0.0.1:9070')
+    .option('--namespace <name>', 'with which the names of the services begin', namespaceName, 'reeve')
+    .option('--json', 'everything as one JSON document')
+    .addHelpText(
+      'after',
+      `${examples('reeve restate status', 'reeve restate status --admin http://10.0.0.5:9070 --ingress http://10.0.0.5:8080')}
+
+The token in RESTATE_AUTH_TOKEN, if there is one, is sent along.`,
+    )
+    .action((options: Parameters<typeof restateStatus>[1]) =>
+      carry(async (context) => (await import('./command/restate.ts')).restateStatus(context, options)),
+    )
 }

@@ -1,13 +1,13 @@
 /**
- * Stores and configs: which store a command means, and which agents belong to it.
+ * Stores, engines and configs: where the runs are that a command means, and which agents belong to them.
  *
- * Owns: finding the store without creating one, loading `reeve.config.ts`. Does not own: what is in a store.
+ * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: what is in a store.
  * A command that looks or decides never runs user code unless it is told a config; a bad argument creates no store.
  */
 import { existsSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { isObject, messageOf } from '../core/index.ts'
+import { messageOf, ReeveError } from '../core/index.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
 import { usage } from './exit.ts'
 
@@ -17,58 +17,111 @@ export interface StoreOptions {
   readonly config?: string
 }
 
-/** What a `reeve.config.ts` exports: by name, or as its default. */
+type Engine = NonNullable<RuntimeOptions['engine']>
+
+/** Where runs are: in a file for the embedded engine, or with an engine that a config makes whenever one is needed. */
+export type Place = { readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }
+
+/** What a `reeve.config.ts` exports, by name or as its default: `agents`, and `store` (a file, relative to the config) or `engine` (a function). */
 export interface ReeveConfig {
-  /** A file; relative to the config. */
-  readonly store: string
+  readonly place: Place
   readonly agents: NonNullable<RuntimeOptions['agents']>
 }
 
 /** Where the demo and commands without options keep their store, below a folder. */
 export const storeBelow = (folder: string): string => join(folder, '.reeve', 'reeve.db')
 
-const configName = 'reeve.config.ts'
+/** The config that is taken if none is named. */
+export const configName = 'reeve.config.ts'
 
-/** The store that is meant, which must exist. Without options: `.reeve/reeve.db` here, else the one that `reeve.config.ts` here names. */
-export async function findStore(options: StoreOptions, cwd: string): Promise<string> {
-  if (options.store !== undefined) return existing(resolve(cwd, options.store))
-  if (options.config !== undefined) return existing((await loadConfig(options.config, cwd)).store)
+/** The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here, else what `reeve.config.ts` here names. */
+export async function findPlace(options: StoreOptions, cwd: string): Promise<Place> {
+  if (options.store !== undefined) return namedStore(options.store, cwd)
+  if (options.config !== undefined) return existing((await loadConfig(options.config, cwd)).place)
   const here = storeBelow(cwd)
-  if (isFile(here)) return here
-  if (isFile(join(cwd, configName))) return existing((await loadConfig(configName, cwd)).store)
+  if (isFile(here)) return { store: here }
+  if (isFile(join(cwd, configName))) return existing((await loadConfig(configName, cwd)).place)
   throw usage(
     `there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`,
     'Name one with --store <file> or --config <file>, or begin with: reeve demo',
   )
 }
 
-function existing(file: string): string {
-  if (isFile(file)) return file
-  throw usage(`there is no store at ${file}`, 'Nothing was created. Check the path given with --store, or in the config.')
+/** The store of `--store`, which must exist. */
+export const namedStore = (file: string, cwd: string): Place => existing({ store: resolve(cwd, file) })
+
+function existing(place: Place): Place {
+  if ('engine' in place || isFile(place.store)) return place
+  throw usage(`there is no store at ${place.store}`, 'Nothing was created. Check the path given with --store, or in the config.')
 }
 
 const isFile = (path: string): boolean => existsSync(path) && statSync(path).isFile()
 
-/** Loads a config: agents and where their store is. */
+/** Loads a config: agents and where their runs are. Opens nothing. */
 export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig> {
   const file = resolve(cwd, path)
-  if (!isFile(file)) throw usage(`there is no config at ${file}`, `Name one with --config <file>; it exports \`store\` and \`agents\`.`)
+  if (!isFile(file))
+    throw usage(`there is no config at ${file}`, `Name one with --config <file>; it exports \`agents\`, and \`store\` or \`engine\`.`)
   const loaded = await importConfig(file)
   const given = isConfigLike(loaded['default']) ? loaded['default'] : loaded
-  const { store, agents } = given
-  if (typeof store !== 'string' || store === '') throw usage(`${file} exports no \`store\``, "Add: export const store = './reeve.db'")
+  const place = placeOf(given, file)
+  const { agents } = given
   if (!Array.isArray(agents) || agents.length === 0)
     throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [yourSupervisor]')
-  return { store: isAbsolute(store) ? store : resolve(dirname(file), store), agents: agents as ReeveConfig['agents'] }
+  return { place, agents: agents as ReeveConfig['agents'] }
 }
 
-const isConfigLike = (value: unknown): value is { readonly [name: string]: unknown } =>
-  typeof value === 'object' && value !== null && ('store' in value || 'agents' in value)
+function placeOf({ store, engine }: Exports, file: string): Place {
+  if (engine !== undefined && store !== undefined)
+    throw usage(
+      `${file} exports both \`store\` and \`engine\``,
+      'Keep one: `store` is a file for the embedded engine, `engine` makes another one.',
+    )
+  if (typeof engine === 'function') return { engine: () => makeEngine(engine as () => unknown, file), config: file }
+  if (engine !== undefined)
+    throw usage(
+      `the \`engine\` that ${file} exports is no function`,
+      'Importing a config opens nothing: export const engine = () => restate({ … })',
+    )
+  if (typeof store === 'string' && store !== '') return { store: isAbsolute(store) ? store : resolve(dirname(file), store) }
+  throw usage(
+    `${file} exports no \`store\` and no \`engine\``,
+    "Add: export const store = './reeve.db', or for another engine: export const engine = () => restate({ … })",
+  )
+}
 
-async function importConfig(file: string): Promise<{ readonly [name: string]: unknown }> {
+/** What the config's function makes. A word of ours on what is wrong passes as it is. */
+async function makeEngine(make: () => unknown, file: string): Promise<Engine> {
+  let made: unknown
   try {
-    const loaded: unknown = await import(pathToFileURL(file).href)
-    return isObject(loaded) || typeof loaded === 'object' ? (loaded as { readonly [name: string]: unknown }) : {}
+    made = await make()
+  } catch (thrown) {
+    if (ReeveError.is(thrown)) throw thrown
+    throw usage(
+      `the \`engine\` of ${file} could not make an engine: ${messageOf(thrown)}`,
+      'Nothing was opened. It is a function in your config.',
+    )
+  }
+  if (isEngine(made)) return made
+  throw usage(
+    `the \`engine\` of ${file} returned no engine`,
+    'It returns what makes one, for example: export const engine = () => restate({ … })',
+  )
+}
+
+const isEngine = (made: unknown): made is Engine =>
+  typeof made === 'object' &&
+  made !== null &&
+  ['drive', 'start', 'post', 'read', 'close'].every((verb) => typeof Reflect.get(made, verb) === 'function')
+
+type Exports = { readonly [name: string]: unknown }
+
+const isConfigLike = (value: unknown): value is Exports =>
+  typeof value === 'object' && value !== null && ('store' in value || 'engine' in value || 'agents' in value)
+
+async function importConfig(file: string): Promise<Exports> {
+  try {
+    return (await import(pathToFileURL(file).href)) as Exports
   } catch (error) {
     throw usage(
       `${file} could not be loaded: ${messageOf(error)}`,
@@ -77,9 +130,21 @@ async function importConfig(file: string): Promise<{ readonly [name: string]: un
   }
 }
 
-/** Opens the store for looking and deciding only: nothing in it is run. */
-export async function look<T>(options: StoreOptions, cwd: string, work: (runtime: Runtime, store: string) => Promise<T>): Promise<T> {
-  const store = await findStore(options, cwd)
-  await using runtime = await createRuntime({ store, drive: false })
-  return await work(runtime, store)
+/** Opens a runtime on a place. What cannot be opened or registered is closed again. */
+export async function openRuntime(place: Place, options: Pick<RuntimeOptions, 'agents' | 'drive' | 'onMissingVersion'>): Promise<Runtime> {
+  if ('store' in place) return createRuntime({ store: place.store, ...options })
+  const engine = await place.engine()
+  try {
+    return await createRuntime({ engine, ...options })
+  } catch (thrown) {
+    await engine.close()
+    throw thrown
+  }
+}
+
+/** Opens the place that is meant for looking, deciding and control only: nothing in it is run, and this process is no worker. */
+export async function look<T>(options: StoreOptions, cwd: string, work: (runtime: Runtime, place: Place) => Promise<T>): Promise<T> {
+  const place = await findPlace(options, cwd)
+  await using runtime = await openRuntime(place, { drive: false })
+  return await work(runtime, place)
 }

@@ -28,6 +28,10 @@ export interface Terminal {
   readonly ask: (question: string, signal?: AbortSignal) => Promise<string>
 }
 
+/** A warning as one line, whatever its text is. */
+export const warningLine = (code: string | undefined, message: string, { style }: Pick<Terminal, 'style'>): string =>
+  `${style('yellow', 'reeve:')} ${code === undefined ? '' : `${code}: `}${message.replaceAll(/\s*\n\s*/g, ' ')}`
+
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { stdout, stderr, stdin } = process

@@ -17,6 +17,8 @@ export interface WatchOptions extends ShowingOptions {
   readonly yes?: boolean
   /** Options to repeat in the commands that are printed: `--store …`. */
   readonly where: string
+  /** Workers drive the run, not this process: leaving does not park it, and a decision is enough to let it go on. */
+  readonly elsewhere?: boolean
 }
 
 /** Watches until the run has ended, waits for somebody, or Ctrl-C. */
@@ -54,9 +56,10 @@ function aborted(signal: AbortSignal): Promise<'aborted'> {
   })
 }
 
-async function interrupted(run: Run, { terminal, where }: WatchOptions, showing: Showing): Promise<Exit> {
+async function interrupted(run: Run, { terminal, where, elsewhere = false }: WatchOptions, showing: Showing): Promise<Exit> {
   await showing.stop().catch(() => undefined)
-  terminal.note(`\nLeft. The run is parked where it is; go on with:\n  reeve resume ${run.id}${where}`)
+  const left = elsewhere ? 'The run goes on where a worker drives it; watch it with' : 'The run is parked where it is; go on with'
+  terminal.note(`\nLeft. ${left}:\n  reeve resume ${run.id}${where}`)
   return exits.interrupted
 }
 
@@ -149,7 +152,7 @@ function questionLines({ kind, id, body }: RunWaiting['questions'][number], run:
   ]
 }
 
-function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOptions): Exit {
+function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere = false }: WatchOptions): Exit {
   if (json) return exits.waiting
   const say = (text: string): void => terminal.line(text)
   say('')
@@ -157,10 +160,12 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where }: WatchOpt
   else if (state.waiting.length > 0) {
     say(`The run waits for approval; it is safe to close this terminal.`)
     for (const approval of state.waiting) for (const line of approvalLines(approval)) say(`  ${line}`)
-    say('Decide, then let it go on:')
+    say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
     for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
-    say(`  reeve resume ${run.id}${where}`)
-  } else if (state.questions.length === 0)
+    if (!elsewhere) say(`  reeve resume ${run.id}${where}`)
+  } else if (state.questions.length === 0 && elsewhere)
+    say(`No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has its agents: reeve work${where}`)
+  else if (state.questions.length === 0)
     say(`The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`)
   else for (const question of state.questions) for (const line of questionLines(question, run.id)) say(line)
   return exits.waiting

@@ -3,7 +3,7 @@
  */
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { adapterPorts, drawers, frontDoor, limits, longer, type Room, rooms } from './rooms.ts'
+import { type Adapter, adapters, drawers, frontDoor, limits, longer, type Room, rooms } from './rooms.ts'
 import { cycles, type Module, readModule, readSource } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
@@ -23,6 +23,10 @@ describe('the house', () => {
   test('every module opens with a doc comment', () =>
     expectNone(offenders(({ opening }) => (opening === undefined ? ['opens without a doc comment'] : []))))
   test('no file and no function is too long', () => expectNone(offenders(tooLong)))
+  test('every adapter is in the data', () =>
+    expectNone(
+      offenders(({ path }) => (adapterOf(path)?.adapter === undefined && roomOf(path) === 'adapters' ? ['is in no known adapter'] : [])),
+    ))
   test('every exception to the lengths is still needed', () => expect(Object.keys(longer).filter((key) => !isNeeded(key))).toEqual([]))
   test('docs/ARCHITECTURE.md shows these rooms (npm run docs:arch)', () => {
     const { now, due } = pageNowAndDue()
@@ -105,23 +109,34 @@ function ownerOf(path: string): string | undefined {
   return roomOf(path) === 'adapters' ? path.split('/').slice(1, 3).join('/') : roomOf(path)
 }
 
+/** The name and the data of the adapter that a file belongs to. */
+function adapterOf(path: string): { name: string; adapter: Adapter | undefined } | undefined {
+  if (roomOf(path) !== 'adapters') return undefined
+  const name = path.split('/')[2]!
+  return { name, adapter: Object.hasOwn(adapters, name) ? adapters[name] : undefined }
+}
+
 function foreign(module: Module): string[] {
   return module.imports.flatMap(({ file }) => (file !== undefined && ownerOf(file) !== ownerOf(module.path) ? [file] : []))
 }
 
 function strayImports(module: Module): string[] {
   const room = roomOf(module.path)
-  const port = room === 'adapters' ? adapterPorts[module.path.split('/')[2]!] : undefined
-  const allowed = port === undefined ? rulesOf(module.path).imports : [...rulesOf(module.path).imports, port]
-  return foreign(module).flatMap((file) => (allowed.includes(roomOf(file) ?? file) ? [] : [`${room} may not import ${file}`]))
+  const own = adapterOf(module.path)
+  const allowed = [...rulesOf(module.path).imports, ...(own?.adapter?.imports ?? [])]
+  const isKin = (file: string): boolean => own?.adapter?.adapters?.includes(adapterOf(file)?.name ?? '') ?? false
+  return foreign(module).flatMap((file) =>
+    allowed.includes(roomOf(file) ?? file) || isKin(file) ? [] : [`${own === undefined ? room : own.name} may not import ${file}`],
+  )
 }
 
 function backDoors(module: Module): string[] {
   return foreign(module).flatMap((file) => {
     if (roomOf(file) === 'front door') return []
-    const doors =
-      roomOf(file) === 'adapters' ? [posix.join(ownerOf(file)!.split('/')[1]!, 'index.ts')] : (rulesOf(file).doors ?? ['index.ts'])
-    return doors.some((door) => file === posix.join('src', roomOf(file) ?? '', door)) ? [] : [`imports ${file}, which is not a door`]
+    const other = adapterOf(file)
+    const doors = other === undefined ? rulesOf(file).doors : other.adapter?.doors
+    const isDoor = (doors ?? ['index.ts']).some((door) => file === posix.join('src', ownerOf(file) ?? '', door))
+    return isDoor ? [] : [`imports ${file}, which is not a door`]
   })
 }
 
@@ -129,7 +144,7 @@ function strayPackages(module: Module): string[] {
   return module.imports.flatMap(({ specifier, file }) => {
     if (file !== undefined) return []
     if (specifier.startsWith('node:')) return isWithin(module.path, rulesOf(module.path).node) ? [] : [`may not import ${specifier}`]
-    const packages = rulesOf(module.path).packages ?? []
+    const packages = [...(rulesOf(module.path).packages ?? []), ...(adapterOf(module.path)?.adapter?.packages ?? [])]
     return packages.some((name) => specifier === name || specifier.startsWith(`${name}/`))
       ? []
       : [`may not import the package ${specifier}`]

@@ -65,7 +65,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     node: ['.'],
     clock: ['.'],
   },
-  adapters: { owns: 'one folder, one port; each may also import the room of its port', imports: ['core'], node: ['.'], doors: [] },
+  adapters: { owns: 'one folder, one port; what each may import besides is in the table below', imports: ['core'], node: ['.'], doors: [] },
   testing: {
     owns: 'the public kit: scripted models, manual clock, expectations, crash points, contract suites',
     imports: ['core', 'journal', 'engine', 'edge', 'model', 'oversight', 'agent', 'flow', 'supervisor', 'team', 'runtime', 'front door'],
@@ -78,8 +78,30 @@ export const rooms: Readonly<Record<string, Room>> = {
 /** `src/index.ts`: explicit named exports, nothing else. Server, cli, adapters and testing have doors of their own, so that importing `reeve` does not load them. */
 export const frontDoor: Room = { owns: 'explicit named exports, nothing else', imports: [...minds, 'runtime'] }
 
-/** The port each adapter implements: `src/adapters/<name>/` may import that room, and only its own folder besides. */
-export const adapterPorts: Readonly<Record<string, string>> = { restate: 'engine', mcp: 'agent', otel: 'journal' }
+/** An adapter: `src/adapters/<name>/` may import its own folder and, besides what its room says, only what is here. */
+export interface Adapter {
+  /** rooms it may import besides: those of its port */
+  imports: readonly string[]
+  /** adapters it may import, through their doors */
+  adapters?: readonly string[]
+  /** packages it may import */
+  packages?: readonly string[]
+  /** files others may import, `index.ts` when it says nothing */
+  doors?: readonly string[]
+}
+
+export const adapters: Readonly<Record<string, Adapter>> = {
+  restate: {
+    imports: ['engine', 'journal'],
+    adapters: ['eventstore'],
+    packages: ['@restatedev/restate-sdk'],
+    // the server and its operator need no SDK: `reeve restate` works without that package
+    doors: ['index.ts', 'server.ts', 'client.ts'],
+  },
+  eventstore: { imports: ['engine', 'journal'], packages: ['pg'] },
+  mcp: { imports: ['agent'] },
+  otel: { imports: ['journal'] },
+}
 
 export const limits = { fileLines: 400, functionLines: 80, depth: 2 }
 

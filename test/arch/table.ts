@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { adapterPorts, frontDoor, limits, type Room, rooms } from './rooms.ts'
+import { adapters, frontDoor, limits, type Room, rooms } from './rooms.ts'
 import { readSource } from './source.ts'
 
 const root = dirname(dirname(import.meta.dirname))
@@ -25,14 +25,23 @@ function table(): string {
   const rows = Object.entries(rooms).map(([name, room]) => {
     return row(`\`${name}/\``, room, files.some((path) => path.startsWith(`src/${name}/`)) ? '' : ' *(place kept)*')
   })
-  const ports = Object.entries(adapterPorts).map(([adapter, port]) => `\`${adapter}/\` → ${port}`)
+  const more = Object.entries(adapters).map(([name, adapter]) => {
+    const kept = files.some((path) => path.startsWith(`src/adapters/${name}/`)) ? '' : ' *(place kept)*'
+    const list = (all: readonly string[] | undefined): string => (all ?? []).map((each) => `\`${each}\``).join(', ') || '–'
+    const others = (adapter.adapters ?? []).map((each) => `\`${each}/\``)
+    return `| \`${name}/\`${kept} | ${[...adapter.imports, ...others].join(', ')} | ${list(adapter.packages)} | ${list(adapter.doors ?? ['index.ts'])} |`
+  })
   return [
     '| room | owns | may import | packages | `node:*` | clock, random |',
     '|---|---|---|---|---|---|',
     row('`index.ts`', frontDoor, ''),
     ...rows,
     '',
-    `An adapter may also import the room of its port: ${ports.join(', ')}. Type imports count. Rooms are entered through their doors (\`index.ts\` unless named otherwise); no import cycle anywhere.`,
+    '| adapter | may import besides | packages | doors |',
+    '|---|---|---|---|',
+    ...more,
+    '',
+    'Type imports count. Rooms and adapters are entered through their doors (`index.ts` unless named otherwise); no import cycle anywhere.',
     `A file has at most ${limits.fileLines} lines, a function ${limits.functionLines}, a path ${limits.depth} folders under \`src/\`. Outside \`src/\`, a studio (place kept) may import the types of \`src/server/wire.ts\` and nothing else.`,
   ].join('\n')
 }

@@ -38,7 +38,8 @@ test('the exit codes are those of the program', () => {
 
 test('every command of the program is in the guide', () => {
   const program = readFileSync(join(root, 'src', 'cli', 'program.ts'), 'utf8')
-  const commands = [...program.matchAll(/\.command\('(\w+)'\)/g)].map((found) => found[1]!)
+  const found = [...program.matchAll(/(\w+)\s*\.command\('(\w+)'\)/g)]
+  const commands = found.map(([, parent, name]) => (parent === 'program' ? name! : `${parent} ${name}`))
   expect(commands.length).toBeGreaterThan(5)
   expect(commands.filter((name) => !now.includes(`reeve ${name}`))).toEqual([])
 })

@@ -14,15 +14,15 @@ export { freshPostgres, stoppablePostgres, type FreshPostgres, type StoppablePos
 export interface TestServer extends RestateServer, AsyncDisposable {
   readonly dir: string
   /** Starts it again after `stop()`, or after `kill()` and `exited`. */
-  start(): Promise<void>
+  readonly start: () => Promise<void>
   /** Ends it and removes its folder. */
-  dispose(): Promise<void>
+  readonly dispose: () => Promise<void>
 }
 
 /** Several nodes that are one server. */
 export interface TestCluster extends AsyncDisposable {
   readonly nodes: readonly TestServer[]
-  dispose(): Promise<void>
+  readonly dispose: () => Promise<void>
 }
 
 async function portsOf(host: string): Promise<Required<Pick<ServerOptions, 'ingressPort' | 'adminPort' | 'nodePort'>>> {

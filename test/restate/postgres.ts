@@ -20,7 +20,7 @@ export interface FreshPostgres extends AsyncDisposable {
   /** The address without the schema. */
   readonly server: string
   /** Drops the schema. */
-  dispose(): Promise<void>
+  readonly dispose: () => Promise<void>
 }
 
 /** An instance of one's own. */
@@ -28,15 +28,15 @@ export interface StoppablePostgres extends AsyncDisposable {
   readonly url: string
   readonly pid: number
   /** Starts it again, on the same data and port. */
-  start(): Promise<void>
+  readonly start: () => Promise<void>
   /** Ends it as an operator does (`fast`), or as a crash does (`immediate`). */
-  stop(mode?: 'fast' | 'immediate'): Promise<void>
+  readonly stop: (mode?: 'fast' | 'immediate') => Promise<void>
   /** kill -9. */
-  kill(): Promise<void>
+  readonly kill: () => Promise<void>
   /** It takes connections and answers nothing, until `thaw`. */
-  freeze(): void
-  thaw(): void
-  dispose(): Promise<void>
+  readonly freeze: () => void
+  readonly thaw: () => void
+  readonly dispose: () => Promise<void>
 }
 
 const running = process.env['REEVE_TEST_POSTGRES'] ?? 'postgres://root@127.0.0.1:5432/test'

@@ -1,18 +1,9 @@
 /** The server that Reeve starts, and what is said to it: readiness, kill -9, a cluster that loses a node, and an error for everything that is wrong. */
 import { createServer, type RequestListener } from 'node:http'
-import { createServer as createHttp2, type Http2Server, type ServerHttp2Session } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import { createServer as createHttp2 } from 'node:http2'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import {
-  createEndpointHandler,
-  service,
-  TerminalError,
-  workflow,
-  type Context,
-  type WorkflowContext,
-  type WorkflowSharedContext,
-} from '@restatedev/restate-sdk'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { CallFailed, RestateClient } from '../../src/adapters/restate/client.ts'
 import { startServer } from '../../src/adapters/restate/server.ts'
@@ -25,50 +16,9 @@ import {
   stoppablePostgres,
   type TestServer,
 } from './harness.ts'
-import { Client } from 'pg'
+import { listening, probeWorker } from './probe.ts'
 
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
-
-/** A worker of one service and one workflow, which says which one it is. */
-async function worker(name: string, identityKeys: string[] = []): Promise<{ uri: string; close: () => void }> {
-  const echo = service({
-    name: 'probe',
-    handlers: {
-      echo: (_ctx: Context, value: unknown) => Promise.resolve({ by: name, value }),
-      refuse: () => Promise.reject(new TerminalError('{"code":"run.unknown"}', { errorCode: 422 })),
-      wait: async (ctx: Context) => ctx.sleep(60_000),
-    },
-  })
-  const steps = workflow({
-    name: 'probeSteps',
-    options: { retryPolicy: { initialInterval: 20, maxInterval: 200 } },
-    handlers: {
-      run: async (ctx: WorkflowContext) => {
-        const first = await ctx.run('first', () => name)
-        await ctx.promise('go').get()
-        return { first, second: await ctx.run('second', () => name) }
-      },
-      go: async (ctx: WorkflowSharedContext) => ctx.promise('go').resolve(),
-      stubborn: () => Promise.reject(new Error('no luck')),
-    },
-  })
-  const silent = { logger: () => {} }
-  const server = createHttp2(
-    createEndpointHandler({ services: [echo, steps], ...silent, ...(identityKeys.length > 0 ? { identityKeys } : {}) }),
-  )
-  const sessions = new Set<ServerHttp2Session>()
-  server.on('session', (session) => sessions.add(session))
-  const close = (): void => {
-    server.close()
-    for (const session of sessions) session.destroy()
-  }
-  return { uri: await listening(server), close }
-}
-
-async function listening(server: Http2Server | ReturnType<typeof createServer>): Promise<string> {
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 const clientOf = ({ ingress, admin }: { ingress: string; admin: string }): RestateClient => new RestateClient({ ingress, admin })
 /** Asks until it is so; a server that was just killed may take a while. */
@@ -86,12 +36,12 @@ async function eventually<T>(ask: () => Promise<T>): Promise<T> {
 describe('one server', () => {
   let server: TestServer
   let client: RestateClient
-  let first: Awaited<ReturnType<typeof worker>>
+  let first: Awaited<ReturnType<typeof probeWorker>>
   let deployment = ''
   beforeAll(async () => {
     server = await restateServer()
     client = clientOf(server)
-    first = await worker('first')
+    first = await probeWorker('first')
     deployment = (await client.register(first.uri)).id
   })
   afterAll(async () => {
@@ -105,25 +55,24 @@ describe('one server', () => {
   })
 
   test('calls, sends once per idempotency key, refusals as they were thrown', async () => {
-    expect(await client.call('probe', 'echo', { text: 'ä' })).toEqual({ by: 'first', value: { text: 'ä' } })
-    const sent = await client.send('probe', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })
+    expect(await client.call('probe.Calls', 'echo', { text: 'ä' })).toEqual({ by: 'first', value: { text: 'ä' } })
+    const sent = await client.send('probe.Calls', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })
     expect(sent.isNew).toBe(true)
-    expect(await client.send('probe', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })).toEqual({ ...sent, isNew: false })
-    const refused = await client.call('probe', 'refuse', null).catch((error: unknown) => error)
+    expect(await client.send('probe.Calls', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })).toEqual({ ...sent, isNew: false })
+    const refused = await client.call('probe.Calls', 'refuse', null).catch((error: unknown) => error)
     expect(refused).toBeInstanceOf(CallFailed)
     expect(refused).toMatchObject({ status: 422, message: '{"code":"run.unknown"}' })
   })
 
   test('knows deployments, services, invocations', async () => {
     expect(await client.register(first.uri)).toEqual({ id: deployment })
-    expect(await client.deployments()).toMatchObject([{ id: deployment, uri: `${first.uri}/`, services: ['probe', 'probeSteps'] }])
+    expect(await client.deployments()).toMatchObject([{ id: deployment, uri: `${first.uri}/`, services: ['probe.Calls', 'probe.Steps'] }])
     expect(await client.services()).toMatchObject([
-      { name: 'probe', deployment, revision: 1, handlers: ['echo', 'refuse', 'wait'] },
-      { name: 'probeSteps' },
+      { name: 'probe.Calls', deployment, revision: 1, handlers: ['echo', 'refuse', 'stubborn', 'wait'] },
+      { name: 'probe.Steps' },
     ])
-    const { invocationId } = await client.send('probe', 'wait', null)
-    const standing = async (): Promise<string | undefined> =>
-      (await client.invocationStatus([invocationId, 'inv_1', "'"])).get(invocationId)
+    const { invocationId } = await client.send('probe.Calls', 'wait', null)
+    const standing = async (): Promise<string | undefined> => (await client.invocationStatus([invocationId, "'"])).get(invocationId)
     await vi.waitFor(async () => expect(await standing()).toMatch(/running|suspended/))
     await client.cancel(invocationId)
     await vi.waitFor(async () => expect(await standing()).toBe('completed'), 5_000)
@@ -133,18 +82,18 @@ describe('one server', () => {
   })
 
   test('moves an invocation to the code of another deployment; steps that were done are not done again', async () => {
-    const { invocationId } = await client.send('probeSteps', 'run', null, { key: 'moved/1' })
+    const { invocationId } = await client.send('probe.Steps', 'run', null, { key: 'moved/1' })
     await vi.waitFor(async () =>
       expect(await client.query(`select name from sys_journal where id = '${invocationId}' and name = 'first'`)).toHaveLength(1),
     )
-    const second = await worker('second')
+    const second = await probeWorker('second')
     try {
       const { id } = await client.register(second.uri)
       await client.moveInvocation(invocationId, id)
-      await client.call('probeSteps', 'go', null, { key: 'moved/1' })
+      await client.call('probe.Steps', 'go', null, { key: 'moved/1' })
       const pinned = `select pinned_deployment_id as pinned from sys_invocation where id = '${invocationId}' and status = 'completed'`
       await vi.waitFor(async () => expect(await client.query(pinned)).toEqual([{ pinned: id }]), 5_000)
-      const result = await fetch(`${server.ingress}/restate/workflow/probeSteps/moved%2F1/output`)
+      const result = await fetch(`${server.ingress}/restate/workflow/probe.Steps/moved%2F1/output`)
       expect(await result.json()).toEqual({ first: 'first', second: 'second' })
       await client.removeDeployment(id)
       expect(await client.deployments()).toHaveLength(1)
@@ -154,13 +103,13 @@ describe('one server', () => {
   })
 
   test('goes on after kill -9 with everything it had', async () => {
-    const { invocationId } = await client.send('probeSteps', 'run', null, { key: 'survivor' })
+    const { invocationId } = await client.send('probe.Steps', 'run', null, { key: 'survivor' })
     server.kill()
     await server.exited
-    await expect(client.call('probe', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+    await expect(client.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
     await server.start()
     expect((await client.invocationStatus([invocationId])).get(invocationId)).toBeDefined()
-    await eventually(() => client.call('probeSteps', 'go', null, { key: 'survivor' }))
+    await eventually(() => client.call('probe.Steps', 'go', null, { key: 'survivor' }))
     await vi.waitFor(async () => expect((await client.invocationStatus([invocationId])).get(invocationId)).toBe('completed'), 10_000)
   })
 
@@ -186,20 +135,20 @@ describe('one server', () => {
     test('nobody there, nobody answers', async () => {
       const nobody = `http://127.0.0.1:${await freePort()}`
       const lost = new RestateClient({ ingress: nobody, admin: nobody })
-      await expect(lost.call('probe', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+      await expect(lost.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
       await expect(lost.deployments()).rejects.toMatchObject({
         code: 'engine.unreachable',
         message: expect.stringContaining('ECONNREFUSED') as string,
       })
       const mute = await plain(() => {})
       const waiting = new RestateClient({ ingress: mute.url, admin: mute.url, timeoutMs: 100 })
-      await expect(waiting.call('probe', 'echo', 1)).rejects.toMatchObject({
+      await expect(waiting.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({
         code: 'engine.unreachable',
         message: expect.stringContaining('0.1 s') as string,
       })
       await expect(waiting.register('http://127.0.0.1:1')).rejects.toMatchObject({ code: 'engine.unreachable' })
       const left = new AbortController()
-      const call = waiting.call('probe', 'echo', 1, { signal: left.signal, timeoutMs: 5_000 })
+      const call = waiting.call('probe.Calls', 'echo', 1, { signal: left.signal, timeoutMs: 5_000 })
       left.abort(new Error('left'))
       await expect(call).rejects.toThrow('left')
       mute.close()
@@ -208,7 +157,7 @@ describe('one server', () => {
     test('another server, the two sides swapped, no URL', async () => {
       const swapped = new RestateClient({ ingress: server.admin, admin: server.ingress })
       const wrong = { code: 'engine.wrong-address', retryable: false }
-      await expect(swapped.call('probe', 'echo', 1)).rejects.toMatchObject({
+      await expect(swapped.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({
         ...wrong,
         message: expect.stringContaining('looks like the admin') as string,
       })
@@ -230,8 +179,8 @@ describe('one server', () => {
         const other = await plain((_request, response) => response.writeHead(status).end(text))
         const lost = new RestateClient({ ingress: other.url, admin: other.url })
         for (const ask of [
-          () => lost.call('probe', 'echo', 1),
-          () => lost.send('probe', 'echo', 1),
+          () => lost.call('probe.Calls', 'echo', 1),
+          () => lost.send('probe.Calls', 'echo', 1),
           () => lost.deployments(),
           () => lost.query('select 1'),
         ])
@@ -243,11 +192,11 @@ describe('one server', () => {
 
     test('a gate before it', async () => {
       const gate = await plain((request, response) => response.writeHead(request.headers.authorization === 'Bearer yes' ? 503 : 401).end())
-      await expect(new RestateClient({ ingress: gate.url, admin: gate.url }).call('probe', 'echo', 1)).rejects.toMatchObject({
+      await expect(new RestateClient({ ingress: gate.url, admin: gate.url }).call('probe.Calls', 'echo', 1)).rejects.toMatchObject({
         code: 'engine.not-authorized',
       })
       const token = new RestateClient({ ingress: gate.url, admin: gate.url, ingressToken: 'yes', adminToken: 'yes' })
-      await expect(token.call('probe', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable' })
+      await expect(token.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable' })
       await expect(token.services()).rejects.toMatchObject({ code: 'engine.unreachable' })
       gate.close()
     })
@@ -257,7 +206,7 @@ describe('one server', () => {
         code: 'engine.no-worker',
         message: expect.stringContaining('nowhere') as string,
       })
-      await expect(client.send('probe', 'later', 1)).rejects.toMatchObject({ code: 'engine.no-worker' })
+      await expect(client.send('probe.Calls', 'later', 1)).rejects.toMatchObject({ code: 'engine.no-worker' })
     })
 
     test('a worker that is not there, speaks HTTP/1.1, never answers, or keeps the server out', async () => {
@@ -269,7 +218,7 @@ describe('one server', () => {
       await expect(new RestateClient({ ...server, timeoutMs: 300 }).register(await listening(mute))).rejects.toMatchObject(unreachable)
       mute.close()
       old.close()
-      const strict = await worker('strict', ['publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'])
+      const strict = await probeWorker('strict', 'probe', ['publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'])
       await expect(client.register(strict.uri)).rejects.toMatchObject({ code: 'engine.worker-refused' })
       strict.close()
     })
@@ -288,16 +237,16 @@ test('starts fast and small', async () => {
 test('a cluster of three goes on without one of them', async () => {
   await using cluster = await restateCluster(3)
   const [first, second, third] = cluster.nodes as [TestServer, TestServer, TestServer]
-  const only = await worker('only')
+  const only = await probeWorker('only')
   await clientOf(first).register(only.uri)
   const echo = (node: TestServer): Promise<unknown> =>
-    eventually(() => new RestateClient({ ...node, timeoutMs: 2_000 }).call('probe', 'echo', node.node))
+    eventually(() => new RestateClient({ ...node, timeoutMs: 2_000 }).call('probe.Calls', 'echo', node.node))
   expect(await echo(third)).toEqual({ by: 'only', value: third.node })
-  const { invocationId } = await clientOf(second).send('probeSteps', 'run', null, { key: 'k' })
+  const { invocationId } = await clientOf(second).send('probe.Steps', 'run', null, { key: 'k' })
   first.kill()
   await first.exited
   for (const node of [second, third]) expect(await echo(node)).toEqual({ by: 'only', value: node.node })
-  await eventually(() => new RestateClient({ ...third, timeoutMs: 2_000 }).call('probeSteps', 'go', null, { key: 'k' }))
+  await eventually(() => new RestateClient({ ...third, timeoutMs: 2_000 }).call('probe.Steps', 'go', null, { key: 'k' }))
   await vi.waitFor(
     async () => expect((await clientOf(second).invocationStatus([invocationId])).get(invocationId)).toBe('completed'),
     20_000,

@@ -17,10 +17,18 @@ const restore = 'Restore the store from a backup.'
 /** By the first five, three or two characters of what PostgreSQL says (SQLSTATE), or by the whole code of the network. */
 const postgresMeanings: Readonly<Record<string, Meaning>> = {
   '08': meaning('store.unavailable', true, 'The connection to PostgreSQL broke. Check that the server runs and the network holds.'),
-  '22': meaning('store.unavailable', false, 'PostgreSQL cannot hold this value: an id, a key or an address has a character that it refuses (NUL).'),
+  '22': meaning(
+    'store.unavailable',
+    false,
+    'PostgreSQL cannot hold this value: an id, a key or an address has a character that it refuses (NUL).',
+  ),
   '25006': meaning('store.read-only', false, 'The server takes no writes: name the primary, not a standby, as the store.'),
   '25P03': meaning('store.busy', true, 'This process stood still in the middle of a transaction. Nothing was written; try again.'),
-  '28': meaning('store.unavailable', false, 'The server does not let this user in: check user and password in the connection string, and pg_hba.conf.'),
+  '28': meaning(
+    'store.unavailable',
+    false,
+    'The server does not let this user in: check user and password in the connection string, and pg_hba.conf.',
+  ),
   '3D000': meaning('store.unavailable', false, 'Create the database (createdb), or name another one in the connection string.'),
   '40': meaning('store.busy', true, 'Other transactions stood in the way again and again. Try again.'),
   '42501': meaning('store.unavailable', false, 'Grant this user CREATE on the database, and everything on the schema and its tables.'),
@@ -28,7 +36,11 @@ const postgresMeanings: Readonly<Record<string, Meaning>> = {
   '42P01': meaning('store.corrupt', false, `A table of the store is missing. ${restore}`),
   '42703': meaning('store.foreign', false, 'The schema holds tables of another program. Name another schema.'),
   '53100': meaning('store.full', true, 'Free space on the disk of the server. Runs go on by themselves as soon as they can be recorded.'),
-  '53300': meaning('store.unavailable', true, 'The server has no connection left: raise max_connections, or lower poolSize of the processes.'),
+  '53300': meaning(
+    'store.unavailable',
+    true,
+    'The server has no connection left: raise max_connections, or lower poolSize of the processes.',
+  ),
   '53': meaning('store.unavailable', true, 'The server is short of something. See its log.'),
   '54': meaning('store.unavailable', false, 'An id, a key or an address is too long for PostgreSQL.'),
   '55P03': meaning('store.busy', true, 'Another transaction holds a row for long. Find it in pg_stat_activity.'),
@@ -37,11 +49,27 @@ const postgresMeanings: Readonly<Record<string, Meaning>> = {
   '58': meaning('store.unavailable', true, 'The disk of the server reported an error. See its log.'),
   XX001: meaning('store.corrupt', false, restore),
   XX002: meaning('store.corrupt', false, 'An index is damaged: REINDEX the database.'),
-  DEPTH_ZERO_SELF_SIGNED_CERT: meaning('store.unavailable', false, 'The server’s certificate is its own: name its authority (sslrootcert) in the connection string.'),
-  SELF_SIGNED_CERT_IN_CHAIN: meaning('store.unavailable', false, 'Name the authority of the server’s certificate (sslrootcert) in the connection string.'),
-  ERR_TLS_CERT_ALTNAME_INVALID: meaning('store.unavailable', false, 'The server’s certificate is for another host. Check the connection string.'),
+  DEPTH_ZERO_SELF_SIGNED_CERT: meaning(
+    'store.unavailable',
+    false,
+    'The server’s certificate is its own: name its authority (sslrootcert) in the connection string.',
+  ),
+  SELF_SIGNED_CERT_IN_CHAIN: meaning(
+    'store.unavailable',
+    false,
+    'Name the authority of the server’s certificate (sslrootcert) in the connection string.',
+  ),
+  ERR_TLS_CERT_ALTNAME_INVALID: meaning(
+    'store.unavailable',
+    false,
+    'The server’s certificate is for another host. Check the connection string.',
+  ),
 }
-const unreachable = meaning('store.unavailable', true, 'PostgreSQL cannot be reached. Check that the server runs, and host and port in the connection string.')
+const unreachable = meaning(
+  'store.unavailable',
+  true,
+  'PostgreSQL cannot be reached. Check that the server runs, and host and port in the connection string.',
+)
 
 const codeOf = (thrown: unknown): string => {
   const code = (thrown as { code?: unknown } | undefined)?.code
@@ -71,7 +99,11 @@ const notJson = (thrown: SyntaxError, where: string): ReeveError =>
 
 /** By SQLite's result code. */
 const sqliteMeanings: Readonly<Record<number, Meaning>> = {
-  5: meaning('store.busy', true, 'Another process holds the store. Try again; if it stays so, find the process that keeps a transaction open.'),
+  5: meaning(
+    'store.busy',
+    true,
+    'Another process holds the store. Try again; if it stays so, find the process that keeps a transaction open.',
+  ),
   6: meaning('store.busy', true, 'Another connection holds a table. Try again.'),
   8: meaning('store.read-only', false, 'Make the file and its folder writable for this user.'),
   10: meaning('store.unavailable', true, 'The disk reported an error. Check the device and the file system.'),

@@ -39,7 +39,8 @@ export class Listening {
 
   async #listen(client: Client): Promise<void> {
     await client.connect()
-    client.unref()
+    // Who waits for news keeps the process alive, not the news.
+    ;(client.connection.stream as unknown as { unref(): void }).unref()
     await client.query(`LISTEN "${this.#channel}"`)
     if (this.#client !== client) return
     this.#failures = 0

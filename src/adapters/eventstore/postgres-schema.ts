@@ -42,7 +42,11 @@ async function isReady(client: PoolClient, schema: string, where: string): Promi
     throw new ReeveError('store.foreign', `the schema "${schema}" of ${where} holds tables of another program`, {
       hint: 'Name another schema. Nothing was changed.',
     })
-  throw new ReeveError('store.newer', `the schema "${schema}" of ${where} was written by a newer Reeve (${version}, this one knows ${schemaVersion})`, {
-    hint: 'Upgrade Reeve in this process. Nothing was changed.',
-  })
+  throw new ReeveError(
+    'store.newer',
+    `the schema "${schema}" of ${where} was written by a newer Reeve (${version}, this one knows ${schemaVersion})`,
+    {
+      hint: 'Upgrade Reeve in this process. Nothing was changed.',
+    },
+  )
 }

@@ -4,7 +4,8 @@
  * Owns: connections, transactions and what is tried again inside. Does not own: what is asked (works), what errors mean (errors.ts).
  * Statements that nobody waits for travel together with the next question or with COMMIT, so a plain commit costs two round trips.
  */
-import type { Client, ClientConfig, Pool, PoolClient } from 'pg'
+import type pg from 'pg'
+import type { ClientConfig, PoolClient } from 'pg'
 import { jitter, ReeveError, systemClock } from '../../core/index.ts'
 import { closedStore, isConflict, postgresError } from './errors.ts'
 import { Listening } from './listening.ts'
@@ -29,7 +30,7 @@ export class PostgresDatabase implements Database {
   readonly #where: string
   readonly #names = new Map<string, string>()
   readonly #listeners = new Set<(news: News | 'all') => void>()
-  #pool: Pool | undefined
+  #pool: pg.Pool | undefined
   #listening: Listening | undefined
 
   constructor(options: PostgresOptions) {
@@ -43,8 +44,8 @@ export class PostgresDatabase implements Database {
   }
 
   async open(): Promise<void> {
-    const pg = await driver()
-    const config: ClientConfig & { pipeline: boolean } = {
+    const { Client, Pool, types } = await driver()
+    const config: ClientConfig = {
       connectionString: this.#options.postgres,
       connectionTimeoutMillis: 5_000,
       query_timeout: 60_000,
@@ -52,11 +53,11 @@ export class PostgresDatabase implements Database {
       keepAliveInitialDelayMillis: 10_000,
       application_name: 'reeve',
       // Numbers beyond 2^53 do not occur; the setting is this pool's alone.
-      types: { getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : (pg.types.getTypeParser(oid, format) as never)) },
+      types: { getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : (types.getTypeParser(oid, format) as never)) },
       pipeline: true,
     }
-    checkAddress(() => new pg.Client(config))
-    const pool = new pg.Pool({ ...config, max: this.#options.poolSize ?? 10, allowExitOnIdle: true })
+    checkAddress(() => new Client(config))
+    const pool = new Pool({ ...config, max: this.#options.poolSize ?? 10, allowExitOnIdle: true })
     // An idle connection that breaks is replaced when it is needed; one at work fails its own statements.
     pool.on('error', () => undefined)
     pool.on('connect', (client) => {
@@ -77,7 +78,7 @@ export class PostgresDatabase implements Database {
       throw postgresError(thrown, this.#where)
     }
     this.#pool = pool
-    const listener = (): Client => new pg.Client({ ...config, query_timeout: 5_000 })
+    const listener = (): pg.Client => new Client({ ...config, query_timeout: 5_000 })
     this.#listening = new Listening(listener, this.#schema, (news) => {
       for (const hear of this.#listeners) hear(news)
     })
@@ -195,7 +196,7 @@ class Talk {
   }
 
   async carryOut<T>(work: Work<T>): Promise<T> {
-    for (let step = work.next([]); ; ) {
+    for (let step = work.next([]); ;) {
       if (step.done === true) return step.value
       step = work.next(await this.#answer(step.value))
     }
@@ -254,8 +255,10 @@ function checkAddress(parse: () => unknown): void {
   }
 }
 
+type Driver = Pick<typeof pg, 'Client' | 'Pool' | 'types'>
+
 /** Loaded when it is needed: who keeps events in SQLite need not have it. */
-async function driver(): Promise<typeof import('pg')> {
+async function driver(): Promise<Driver> {
   try {
     return (await import('pg')).default
   } catch (thrown) {

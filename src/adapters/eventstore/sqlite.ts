@@ -7,7 +7,7 @@
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { ReeveError, type RunId } from '../../core/index.ts'
+import { ReeveError } from '../../core/index.ts'
 import { closedStore, readOnlyFile, sqliteError } from './errors.ts'
 import { schemaVersion, tables } from './schema.ts'
 import type { Database, News, Request, Rows, Statement, TransactionOptions, Work } from './sql.ts'
@@ -94,7 +94,7 @@ export class SqliteDatabase implements Database {
   }
 
   #carryOut<T>(work: Work<T>, tell: (news: News) => void): T {
-    for (let step = work.next([]); ; ) {
+    for (let step = work.next([]); ;) {
       if (step.done === true) return step.value
       step = work.next(this.#answer(step.value, tell))
     }
@@ -122,7 +122,7 @@ export class SqliteDatabase implements Database {
       prepared = this.#db.prepare(text.replaceAll(' FOR UPDATE', '').replaceAll(/\$(\d)/g, '?$1'))
       this.#statements.set(text, prepared)
     }
-    return prepared.all(...params) as Rows
+    return prepared.all(...params)
   }
 
   #run(text: string): void {
@@ -154,11 +154,12 @@ export class SqliteDatabase implements Database {
     try {
       const version = this.#dataVersion()
       if (version === this.#version) return
-      this.#version = version
       const since = this.#heard
-      const rows = this.#query({ text: 'SELECT num, about, run FROM news WHERE num > $1 ORDER BY num', params: [since] }) as readonly (News & {
-        num: number
-      })[]
+      const rows = this.#query({
+        text: 'SELECT num, about, run FROM news WHERE num > $1 ORDER BY num',
+        params: [since],
+      }) as unknown as NewsRow[]
+      this.#version = version
       this.#heard = rows.at(-1)?.num ?? since
       if ((rows[0]?.num ?? since + 1) > since + 1) this.#tell('all')
       else for (const { about, run } of distinct(rows)) this.#tell({ about, run })
@@ -176,9 +177,11 @@ export class SqliteDatabase implements Database {
   }
 }
 
+type NewsRow = News & { readonly num: number }
+
 function distinct(rows: readonly News[]): readonly News[] {
   const seen = new Map<string, News>()
-  for (const { about, run } of rows) seen.set(`${about} ${run}`, { about, run: run as RunId })
+  for (const { about, run } of rows) seen.set(`${about} ${run}`, { about, run })
   return [...seen.values()]
 }
 

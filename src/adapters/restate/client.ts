@@ -205,7 +205,7 @@ export class RestateClient {
   cancel = (id: string): Promise<void> => this.#tell(id, 'cancel')
   /** Ends it as it is, without a word to its code. What it has called goes on. */
   kill = (id: string): Promise<void> => this.#tell(id, 'kill')
-  /** Lets it stand, also in the middle of an attempt, until `resume`. */
+  /** Lets it stand until `resume`, as soon as no step of it is being done. Resolves when the server has heard it. */
   pause = (id: string): Promise<void> => this.#tell(id, 'pause')
   /** Lets it go on: a paused one, one that backs off (at once), one that is suspended. */
   resume = (id: string): Promise<void> => this.#tell(id, 'resume')
@@ -214,7 +214,8 @@ export class RestateClient {
 
   /**
    * Lets an invocation go on in the code of another deployment (an id, or `latest`), from where it is: its steps so far must be the first ones there too.
-   * One that is running or backing off is paused for it. If it cannot be moved it goes on where it was.
+   * One that is running or backing off is paused for it, which waits for the step that is being done: `CallFailed` 409 if that takes longer than the
+   * client waits. If it cannot be moved it goes on where it was.
    */
   async moveInvocation(id: string, deployment: string): Promise<void> {
     const move = `resume?deployment=${encodeURIComponent(deployment)}`
@@ -241,7 +242,7 @@ export class RestateClient {
       if (status === undefined || status === 'completed') throw new CallFailed(409, `the invocation ${id} has ended`, '')
       await sleep(25)
     }
-    throw new ReeveError('engine.unreachable', `the invocation ${id} was not paused within ${this.#timeoutMs / 1000} s`, {
+    throw new CallFailed(409, `the invocation ${id} is in the middle of a step, and was not paused within ${this.#timeoutMs / 1000} s`, '')
       retryable: true,
     })
   }

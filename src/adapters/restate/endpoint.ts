@@ -8,10 +8,32 @@ import type { AddressInfo } from 'node:net'
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk'
 import { messageOf, ReeveError, systemClock } from '../../core/index.ts'
 import type { RestateClient } from './client.ts'
+import { lineHeader, type Lines } from './workflow.ts'
 
 /** How long a worker tries to make itself known while Restate is not there yet. Milliseconds. */
 const registerWithinMs = 5_000
 const registerAgainMs = 200
+
+/** Every request of Restate is a line to one attempt; it has a name, so that the attempt can hang it up. */
+export class OpenLines implements Lines {
+  readonly #open = new Map<string, Http2ServerRequest>()
+  #count = 0
+
+  take(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const line = String(++this.#count)
+    request.headers[lineHeader] = line
+    this.#open.set(line, request)
+    // What Restate says after it was hung up is for the next attempt.
+    request.on('error', () => {})
+    response.once('close', () => this.#open.delete(line))
+  }
+
+  hangUp(line: string): void {
+    // As if Restate had ended its side, which is how it asks for a suspension.
+    this.#open.get(line)?.push(null)
+    this.#open.delete(line)
+  }
+}
 
 /** What Restate speaks to. */
 export interface Endpoint {
@@ -25,6 +47,7 @@ export interface Endpoint {
 export async function listen(
   { host, port }: { readonly host: string; readonly port: number },
   services: EndpointOptions['services'],
+  lines: OpenLines,
   identityKeys: readonly string[],
   warn: (code: string, message: string) => void,
 ): Promise<Endpoint> {
@@ -35,7 +58,10 @@ export async function listen(
       if (level === 'error') warn('engine.attempt-failed', told.map(messageOf).join(' '))
     },
   })
-  const server = http2.createServer(handler)
+  const server = http2.createServer((request, response) => {
+    lines.take(request, response)
+    handler(request, response)
+  })
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', (session) => {
     sessions.add(session)

@@ -31,7 +31,7 @@ import {
 } from '../../engine/index.ts'
 import { openEventStore, type EventStore, type OutsidePost } from '../eventstore/index.ts'
 import { RestateClient } from './client.ts'
-import { listen, register, type Endpoint } from './endpoint.ts'
+import { listen, OpenLines, register, type Endpoint } from './endpoint.ts'
 import { settingsOf, type RestateOptions, type Settings } from './options.ts'
 import { Place } from './place.ts'
 import { Sweeper } from './sweeper.ts'
@@ -107,8 +107,9 @@ export class RestateEngine implements Engine {
 
   async #serve(): Promise<void> {
     const { names, patience, place, listen: where } = this.#settings
-    const services = reeveServices(this.#place, names, patience)
-    const endpoint = await listen(where, services, this.#options.identityKeys ?? [], place.warn)
+    const lines = new OpenLines()
+    const services = reeveServices(this.#place, names, lines, patience)
+    const endpoint = await listen(where, services, lines, this.#options.identityKeys ?? [], place.warn)
     try {
       if (this.#options.register !== false) await register(this.client, this.#options.advertise ?? endpoint.url, Object.values(names))
     } catch (thrown) {

@@ -67,6 +67,10 @@ export class Outlet {
     return this.#sealed.length > 0 && (stuck !== undefined || (!replaying && !hasLive))
   }
 
+  isListed(address: string): boolean {
+    return this.#listed.has(address)
+  }
+
   /** One flight: resolves when the effect has ended, or has been held or called back. */
   async fly(address: string): Promise<void> {
     const op = this.#listed.get(address)

@@ -31,8 +31,6 @@ export interface PlaceOptions {
 
 /** How long effects of an attempt that is over may go on for the next attempt to find them here. Milliseconds. */
 const waitForNextMs = 10_000
-/** Milliseconds, more or less. */
-const takeBackMs = 100
 const retryStoreMs = [50, 100, 200, 500, 1_000, 2_000]
 
 export class Place implements EffectsHost {
@@ -43,6 +41,8 @@ export class Place implements EffectsHost {
   onPart: (run: RunId, part: LivePart) => void = () => {}
   /** An invocation of this process is to look again. */
   onPoke: (invocation: string) => void = () => {}
+  /** Before what another attempt has taken is taken back. Milliseconds. */
+  readonly takeBackMs = 100
   readonly #seats = new Map<ActivationId, Seat>()
   readonly #warned = new Set<string>()
   readonly #alarms = new Map<ActivationId, () => void>()
@@ -62,16 +62,18 @@ export class Place implements EffectsHost {
     return this.#seats.size
   }
 
-  /** The seat of an activation for this attempt. `opened` is what opening it has set free, for whoever opened it. */
+  /** The seat of an activation for this attempt. */
   sit(id: ActivationId, attempt: Attempt): Seat {
     const sitting = this.#seats.get(id)
     if (sitting?.attempt === attempt) return sitting
-    sitting?.leave()
     const seat = new Seat(this, id, attempt)
-    this.#seats.set(id, seat)
-    const leave = (): void => this.#leave(seat)
-    if (attempt.signal.aborted || this.#closing) leave()
-    else attempt.signal.addEventListener('abort', leave, { once: true })
+    // An attempt that nobody wants any more takes nobody's place.
+    if (attempt.signal.aborted || this.#closing) seat.leave()
+    else {
+      sitting?.leave()
+      this.#seats.set(id, seat)
+      attempt.signal.addEventListener('abort', () => this.#leave(seat), { once: true })
+    }
     return seat
   }
 
@@ -120,9 +122,9 @@ export class Place implements EffectsHost {
     )
   }
 
-  /** Before what another attempt has taken is taken back: the two must not chase each other. */
-  pause(): Promise<void> {
-    return new Promise((resolve) => systemClock.timer(systemClock.now() + takeBackMs * (0.5 + jitter()), resolve))
+  /** About this long: attempts that take something from each other must not chase each other. */
+  wait(ms: number): Promise<void> {
+    return new Promise((resolve) => systemClock.timer(systemClock.now() + ms * (0.5 + jitter()), resolve))
   }
 
   /** For tests: from now on nothing happens. */

@@ -8,7 +8,7 @@
 import { failed, failure, ReeveError, type ActivationId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { Account, Activation } from '../../engine/index.ts'
-import type { Claimed, Control, EventStore, StoredAccount } from '../eventstore/index.ts'
+import type { Claimed, Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
 import { Draft } from './draft.ts'
 import { isRoot, nextDue, restoreEscalation, ring } from './due.ts'
 import { Keeping } from './keeping.ts'
@@ -100,20 +100,15 @@ export class Seat {
 
   /** Takes the activation over if that is still to be done, looks at what has come in, and moves as far as it goes. */
   pass(): Promise<Release> {
-    return this.#alone(async () => {
-      await this.#open()
-      const release = await this.#pass()
-      const owed = this.#owed
-      this.#owed = undefined
-      return owed === undefined ? release : join(owed, release)
-    })
+    return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#pass()))
   }
 
   /** Lets one effect out, waits for its end, and moves on. */
   async fly(address: string): Promise<Release> {
     await this.#alone(() => this.#open())
+    this.#tell()
     await this.outlet.fly(address)
-    return this.pass()
+    return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#settle()))
   }
 
   /** Somebody has cancelled the invocation with Restate's own means: that is a cancel of this activation. */
@@ -157,13 +152,30 @@ export class Seat {
 
   /** Something was noted while nobody waits for a pass. */
   note(): void {
-    void this.#alone(async () => this.#owe(await this.#settle())).catch(() => undefined)
+    void this.#alone(async () => this.#owe(await this.#settle())).then(
+      () => this.#tell(),
+      () => undefined,
+    )
   }
 
-  /** It is set free with the next pass; if it is more than time, that is to come soon. */
+  /** It is set free with the next pass. */
   #owe(release: Release): void {
     this.#owed = this.#owed === undefined ? release : join(this.#owed, release)
-    if (isMore(this.#owed)) this.place.onPoke(this.attempt.invocation)
+  }
+
+  /** If more than time is owed, the next pass is to come soon. */
+  #tell(): void {
+    if (this.#owed !== undefined && isMore(this.#owed)) this.place.onPoke(this.attempt.invocation)
+  }
+
+  /** What was owed and what has come now, without effects that have ended or are held since. */
+  #free(release: Release | undefined): Release {
+    const owed = this.#owed
+    this.#owed = undefined
+    const all = owed === undefined ? release : release === undefined ? owed : join(owed, release)
+    if (all === undefined) return nothing(this.place.clock.now())
+    const effects = all.effects?.filter((address) => this.outlet.isListed(address))
+    return effects === undefined ? all : { ...all, effects }
   }
 
   /** Sets the run's pause. `own`: by a word to this activation, so it is to be recorded. */
@@ -185,12 +197,13 @@ export class Seat {
     return mine
   }
 
-  /** What it sets free is for whoever passes first. */
-  async #open(): Promise<void> {
-    if (this.#opened) return
-    this.#opened = true
+  /** What it sets free is for whoever passes first. True if it was to be done. */
+  async #open(): Promise<boolean> {
+    if (this.#opened) return false
     this.#owe(await this.#claim())
+    this.#opened = true
     this.#owe(await this.#pass())
+    return true
   }
 
   async #claim(): Promise<Release> {
@@ -233,31 +246,24 @@ export class Seat {
   async #pass(): Promise<Release> {
     if (this.over) return { now: this.place.clock.now(), over: true }
     // What it lacked may be here by now.
-    if (this.lacksCode) await this.#again()
+    if (this.lacksCode) await this.#again(0)
     const pulled = await this.persist((store) => store.pull(this.id, this.#epoch, this.place.clock.now()))
     let before: Release | undefined
     if (pulled === 'fenced') before = await this.#again()
-    else {
-      this.heardAt = this.place.clock.now()
-      this.#othersRest = pulled.othersRest
-      this.#due = pulled.due
-      this.#rests = false
-      if (this.draft.accounts.length === 0) this.#hear(pulled.accounts)
-      this.setControl(pulled.control)
-      for (const row of pulled.rows) give(this, row)
-      ring(this)
-    }
+    else this.#heard(pulled)
     const release = await this.#settle()
     return before === undefined ? release : join(before, release)
   }
 
   /** Delivers and commits until nothing is left to do without the outside. */
   async #settle(): Promise<Release> {
+    if (this.over && this.draft.isEmpty) return { now: this.place.clock.now(), over: true }
     let release = nothing(this.place.clock.now())
     for (;;) {
       await this.#deliver()
       this.#notePaused()
-      if (!this.#dirty && this.draft.isEmpty && !this.outlet.listable && this.#rests === this.#resting) break
+      const idle = !this.#dirty && this.draft.isEmpty && this.activation.taken.length === 0 && !this.outlet.listable
+      if (idle && this.#rests === this.#resting) break
       release = join(release, await this.#commit())
       if (this.over && this.draft.isEmpty) return { ...release, over: true }
     }
@@ -308,13 +314,16 @@ export class Seat {
     const state = { working: this.outlet.out.size > 0, resting: this.#resting }
     const commit = draft.commit(this.id, this.#epoch, place.clock.now(), state)
     if (place.options.crash?.('commit.before') === true) return place.die()
-    const committed = await this.persist((store) => store.commit(commit))
+    const committed = await this.persist((store) => store.commit(commit)).catch((thrown: unknown) => {
+      this.#void()
+      throw thrown
+    })
     if (place.options.crash?.('commit.after') === true) return place.die()
     if (committed.status === 'gone') {
       this.over = true
       return { now: place.clock.now(), over: true }
     }
-    if (committed.status !== 'written') return this.#again()
+    if (committed.status !== 'written') return this.#again(committed.status === 'moved' ? 0 : undefined)
     this.heardAt = place.clock.now()
     this.#rests = state.resting
     for (const key of draft.steps) place.effects.forget(key)
@@ -322,7 +331,7 @@ export class Seat {
     this.#due = committed.due
     if (this.draft.accounts.length === 0) this.#hear(committed.accounts)
     if (this.draft.control === undefined) this.setControl(committed.control)
-    if (this.reload) return join(this.#release(draft, committed.wakes), await this.#again())
+    if (this.reload) return join(this.#release(draft, committed.wakes), await this.#again(0))
     return this.#release(draft, committed.wakes)
   }
 
@@ -337,25 +346,40 @@ export class Seat {
     }
   }
 
-  /** This memory does not agree with the store: it is read again, unless nobody wants it any more. */
-  async #again(): Promise<Release> {
+  /** This memory is ahead of the store, or behind it: nothing of it counts any more. */
+  #void(): void {
     this.activation.discarded = true
     this.outlet.dismiss()
-    if (this.attempt.signal.aborted) return new Promise<never>(() => {})
-    await this.place.pause()
     this.outlet = new Outlet(this)
     this.draft = new Draft()
     this.handed.clear()
     this.doubts.clear()
     this.escalateAt = undefined
-    this.ready = this.reload = this.lacksCode = this.#dirty = this.#rests = false
+    this.ready = this.reload = this.lacksCode = this.#dirty = this.#rests = this.#opened = false
+  }
+
+  /** It is read again from the store, unless nobody wants it any more. What was owed is owed again by the claim. */
+  async #again(after = this.place.takeBackMs): Promise<Release> {
+    this.#void()
+    if (this.attempt.signal.aborted) return new Promise<never>(() => {})
+    if (after > 0) await this.place.wait(after)
     const claimed = await this.#claim()
+    this.#opened = true
     if (this.over) return claimed
     const pulled = await this.persist((store) => store.pull(this.id, this.#epoch, this.place.clock.now()))
     if (pulled === 'fenced') return this.#again()
+    this.#heard(pulled)
+    return claimed
+  }
+
+  #heard(pulled: Pulled): void {
+    this.heardAt = this.place.clock.now()
     this.#othersRest = pulled.othersRest
     this.#due = pulled.due
+    this.#rests = false
+    if (this.draft.accounts.length === 0) this.#hear(pulled.accounts)
+    this.setControl(pulled.control)
     for (const row of pulled.rows) give(this, row)
-    return claimed
+    ring(this)
   }
 }

@@ -7,7 +7,7 @@
  * It does not outlive the process that started it: a shell waits beside it for that process to end, however it ends, and kills it then.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -98,10 +98,11 @@ export async function startServer(options: ServerOptions): Promise<RestateServer
   const binary = findBinary()
   await Promise.all([settings.ingressPort, settings.adminPort, settings.nodePort].map((port) => expectFree(settings.host, port)))
   const config = prepare(settings)
+  const from = sizeOf(settings.log)
   const child = launch(binary, config, settings)
   const server = handle(child, settings)
   try {
-    await ready(server, child, settings)
+    await ready(server, child, settings, from)
     return server
   } catch (error) {
     server.kill()
@@ -168,19 +169,27 @@ function prepare(settings: Settings): string {
   return file
 }
 
+/** Host and port as they stand in an address. */
+const authority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
+
 function configOf(settings: Settings): string {
   const { host, cluster } = settings
   const text = (value: string): string => JSON.stringify(value)
   const joined =
     cluster === undefined
       ? []
-      : [`cluster-name = ${text(cluster.name)}`, `auto-provision = ${cluster.provision}`, `default-replication = ${cluster.replication}`, 'gossip-suspect-interval = "500ms"']
+      : [
+          `cluster-name = ${text(cluster.name)}`,
+          `auto-provision = ${cluster.provision}`,
+          `default-replication = ${cluster.replication}`,
+          'gossip-suspect-interval = "500ms"',
+        ]
   return [
     '# written by Reeve at each start',
     `node-name = ${text(settings.name)}`,
     `base-dir = ${text(settings.dir)}`,
     'listen-mode = "tcp"',
-    `bind-address = ${text(`${host}:${settings.nodePort}`)}`,
+    `bind-address = ${text(authority(host, settings.nodePort))}`,
     `advertised-host = ${text(host)}`,
     `default-num-partitions = ${settings.partitions}`,
     'rocksdb-total-memory-size = "128 MiB"',
@@ -196,9 +205,9 @@ function configOf(settings: Settings): string {
     `http2-streams-per-connection-limit = ${settings.streamsPerConnection}`,
     `no-proxy = [${direct(host).map(text).join(', ')}]`,
     '[ingress]',
-    `bind-address = ${text(`${host}:${settings.ingressPort}`)}`,
+    `bind-address = ${text(authority(host, settings.ingressPort))}`,
     '[admin]',
-    `bind-address = ${text(`${host}:${settings.adminPort}`)}`,
+    `bind-address = ${text(authority(host, settings.adminPort))}`,
     '',
   ].join('\n')
 }
@@ -231,15 +240,19 @@ function direct(host: string): readonly string[] {
   return [...new Set([...given.split(',').map((each) => each.trim()), host, '127.0.0.1', 'localhost'])].filter((each) => each !== '')
 }
 
+const hasEnded = (child: ChildProcess): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
+
 function handle(child: ChildProcess, settings: Settings): RestateServer {
-  const exited = new Promise<void>((done) => {
-    child.once('exit', () => done())
-    child.once('error', () => done())
-  })
   const release = child.pid === undefined ? () => {} : endsWithUs(child.pid)
-  void exited.then(release)
-  const isGone = (): boolean => child.pid === undefined || child.exitCode !== null || child.signalCode !== null
-  const address = (port: number): string => `http://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
+  const exited = new Promise<void>((done) => {
+    const gone = (): void => {
+      release()
+      done()
+    }
+    child.once('exit', gone)
+    child.once('error', gone)
+  })
+  const address = (port: number): string => `http://${authority(settings.host, port)}`
   return {
     ingress: address(settings.ingressPort),
     admin: address(settings.adminPort),
@@ -248,10 +261,10 @@ function handle(child: ChildProcess, settings: Settings): RestateServer {
     log: settings.log,
     exited,
     kill() {
-      if (!isGone()) child.kill('SIGKILL')
+      if (!hasEnded(child)) child.kill('SIGKILL')
     },
     async stop() {
-      if (isGone()) return exited
+      if (hasEnded(child)) return exited
       child.kill('SIGTERM')
       const late = new AbortController()
       const force = sleep(patience, undefined, { signal: late.signal }).then(
@@ -267,7 +280,7 @@ function handle(child: ChildProcess, settings: Settings): RestateServer {
 
 /** Sees to it that a process ends when this one does, even by kill -9: the shell's input ends with us. Gives how to call it off. */
 export function endsWithUs(pid: number): () => void {
-  const shell = spawn('/bin/sh', ['-c', `cat >/dev/null; kill -9 ${pid}`], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
+  const shell = spawn('/bin/sh', ['-c', `read _; kill -9 ${pid}`], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
   shell.on('error', () => {})
   shell.unref()
   const input = shell.stdin as { unref?: () => void } | null
@@ -276,18 +289,19 @@ export function endsWithUs(pid: number): () => void {
 }
 
 /** Waits until every part of it serves. */
-async function ready(server: RestateServer, child: ChildProcess, settings: Settings): Promise<void> {
+async function ready(server: RestateServer, child: ChildProcess, settings: Settings, from: number): Promise<void> {
   let spawnError: Error | undefined
   child.once('error', (error) => (spawnError = error))
-  let isGone = false
-  void server.exited.then(() => (isGone = true))
   const limit = AbortSignal.timeout(settings.readyMs)
+  // started again, it learns from its log who led each partition, one leader after the other: the first good answer may be before that
+  let inARow = 0
   while (!limit.aborted) {
-    if (isGone || spawnError !== undefined) throw notStarted('the Restate server ended at once', settings, spawnError)
-    if (await serves(server, limit)) return
+    if (hasEnded(child)) throw notStarted('the Restate server ended at once', settings, from, spawnError)
+    inARow = (await serves(server, limit)) ? inARow + 1 : 0
+    if (inARow === 4) return
     await sleep(20)
   }
-  throw notStarted(`the Restate server was not ready within ${settings.readyMs / 1000} s`, settings)
+  throw notStarted(`the Restate server was not ready within ${settings.readyMs / 1000} s`, settings, from)
 }
 
 /** All parts say so, and every partition has somebody who answers for it, which is the case a little later. */
@@ -305,27 +319,32 @@ async function serves(server: RestateServer, limit: AbortSignal): Promise<boolea
     if (node.worker_status !== 'Ready' || node.admin_status !== 'Ready') return false
     await ask(`${server.admin}/health`)
     await ask(`${server.ingress}/restate/health`)
-    await ask(`${server.admin}/query`, JSON.stringify({ query: 'select count(*) as n from sys_invocation_status' }))
+    await ask(`${server.admin}/query`, JSON.stringify({ query: 'select count(id) as n from sys_invocation' }))
     return true
   } catch {
     return false
   }
 }
 
-function notStarted(what: string, settings: Settings, cause?: unknown): ReeveError {
+function notStarted(what: string, settings: Settings, from: number, cause?: unknown): ReeveError {
   const { host, ingressPort, adminPort, nodePort, log } = settings
   const tried = `tried ingress ${host}:${ingressPort}, admin ${host}:${adminPort}, node ${host}:${nodePort}`
-  const why = cause === undefined ? lastLines(log) : messageOf(cause)
+  const why = cause === undefined ? lastLines(settings, from) : messageOf(cause)
   return new ReeveError('engine.server-not-started', `${what} (${tried}). Its last words, from ${log}:\n${why}`, {
     hint: 'Is a port taken, or does another server use this folder? Is there memory and disk left?',
     ...(cause === undefined ? {} : { cause }),
   })
 }
 
-function lastLines(log: string): string {
+/** What it wrote since this start: its errors, if it names any. Another server of the same folder writes there, too. */
+function lastLines({ log }: Settings, from: number): string {
   try {
-    return readFileSync(log, 'utf8').trimEnd().split('\n').slice(-8).join('\n')
+    const lines = readFileSync(log).subarray(from).toString().trimEnd().split('\n')
+    const errors = lines.filter((line) => / ERROR |^Failed|PANIC/.test(line))
+    return (errors.length > 0 ? errors.slice(-4) : lines.slice(-8)).join('\n')
   } catch (error) {
     return messageOf(error)
   }
 }
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0

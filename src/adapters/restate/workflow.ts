@@ -16,7 +16,7 @@ import {
   type InvocationId,
   type WorkflowContext,
 } from '@restatedev/restate-sdk'
-import type { ActivationId } from '../../core/index.ts'
+import { systemClock, type ActivationId } from '../../core/index.ts'
 import type { Birth } from '../eventstore/index.ts'
 import type { Attempt, Place } from './place.ts'
 import type { Release } from './release.ts'
@@ -58,15 +58,30 @@ const summonsSerde = serde.json as Serde<Summons>
 
 type Heard = { readonly type: 'wake' | 'time' } | { readonly type: 'effect'; readonly address: string; readonly release: Release }
 
+/** The lines on which Restate speaks to this process, one per attempt. */
+export interface Lines {
+  /** Says that nothing more is expected on a line: the attempt is then suspended, and another one begins when something comes in. */
+  hangUp(line: string): void
+}
+
+/** The header under which an attempt is told its line. */
+export const lineHeader = 'x-reeve-line'
+
 /** The services of one process. */
-export function reeveServices(place: Place, names: ServiceNames, patience: Patience): (ReturnType<typeof workflow> | ReturnType<typeof service>)[] {
-  const run = (ctx: WorkflowContext, summons: Summons): Promise<void> => new Conduct(ctx, summons, place, names).run()
+export function reeveServices(
+  place: Place,
+  names: ServiceNames,
+  lines: Lines,
+  patience: Patience,
+): (ReturnType<typeof workflow> | ReturnType<typeof service>)[] {
+  const run = (ctx: WorkflowContext, summons: Summons): Promise<void> => new Conduct(ctx, summons, place, names, lines, patience).run()
   const retryPolicy = { initialInterval: 50, exponentiationFactor: 2, maxInterval: 2_000, maxAttempts: Number.MAX_SAFE_INTEGER }
   const activation = workflow({
     name: names.activation,
     handlers: { run },
     options: {
-      inactivityTimeout: patience.parkAfterMs,
+      // Restate's own way of parking would leave a long effect deaf to all that comes in: an attempt that rests hangs up by itself instead.
+      inactivityTimeout: patience.effectsWithinMs,
       abortTimeout: patience.effectsWithinMs,
       workflowRetention: patience.keepEndedMs,
       journalRetention: 0,
@@ -92,6 +107,7 @@ class Conduct {
   readonly #place: Place
   readonly #names: ServiceNames
   readonly #attempt: Attempt
+  readonly #park: () => () => void
   readonly #flights = new Map<string, RestatePromise<Heard>>()
   /** Listed again while they fly: if they come back without an end, they fly again. */
   readonly #relisted = new Set<string>()
@@ -99,12 +115,14 @@ class Conduct {
   #timer: { readonly at: number; readonly promise: RestatePromise<Heard> } | undefined
   #entries = 0
 
-  constructor(ctx: WorkflowContext, summons: Summons, place: Place, names: ServiceNames) {
+  constructor(ctx: WorkflowContext, summons: Summons, place: Place, names: ServiceNames, lines: Lines, { parkAfterMs }: Patience) {
     this.#ctx = ctx
     this.#summons = summons
     this.#place = place
     this.#names = names
-    const { id, attemptCompletedSignal } = ctx.request()
+    const { id, attemptCompletedSignal, attemptHeaders } = ctx.request()
+    const line = attemptHeaders.get(lineHeader)
+    this.#park = () => systemClock.timer(systemClock.now() + parkAfterMs, () => lines.hangUp(String(line)))
     this.#attempt = { generation: summons.generation, invocation: id, signal: attemptCompletedSignal }
     this.#call = this.#listen()
   }
@@ -131,14 +149,17 @@ class Conduct {
 
   /** Waits for whatever comes first, and moves the activation on. */
   async #hear(): Promise<Release> {
+    const callOff = this.#flights.size === 0 ? this.#park() : undefined
     try {
       const timers = this.#timer === undefined ? [] : [this.#timer.promise]
       const heard = await RestatePromise.race([this.#call, ...timers, ...this.#flights.values()])
+      callOff?.()
       if (heard.type === 'effect') return this.#landed(heard)
       if (heard.type === 'wake') this.#call = this.#listen()
       else this.#timer = undefined
       return await this.#do(heard.type, () => this.#seat.pass())
     } catch (thrown) {
+      callOff?.()
       if (!(thrown instanceof CancelledError)) throw thrown
       return await this.#do('cancel', () => this.#seat.cancelled())
     }

@@ -12,11 +12,12 @@ export function pause({ terminal, options, cwd }: CommandContext, run: string, {
   })
 }
 
-/** Ends a run. A run that nobody drives ends as soon as somebody does. */
+/** Ends a run. A run that nobody drives ends as soon as somebody does: with a store that may be this user, with an engine it is a worker. */
 export function cancel({ terminal, options, cwd }: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return look(options, cwd, async (runtime, place) => {
     await runtime.handle(run).cancel(reason, 'cli')
-    terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  reeve resume ${run}${whereOf(options)}`)
+    const further = 'engine' in place ? 'reeve work' : `reeve resume ${run}`
+    terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  ${further}${whereOf(options)}`)
     return exits.done
   })
 }

@@ -28,12 +28,14 @@ async function decide(
   comment: string | undefined,
   approver: string | undefined,
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  return look(options, cwd, async (runtime, place) => {
     const run = (await runtime.approvals()).find((each) => each.id === approvalId)?.run
     await runtime.decide({ approvalId, decision, approver: approver ?? thisUser(), ...(comment === undefined ? {} : { comment }) })
     terminal.line(`${terminal.style('green', '✓')} ${decision === 'approve' ? 'Approved' : 'Rejected'} ${approvalId}.`)
-    if (run !== undefined)
-      terminal.line(`Unless something drives this store already, let the run go on with:\n  reeve resume ${run}${whereOf(options)}`)
+    if (run === undefined) return exits.done
+    const [driver, further] =
+      'engine' in place ? ['a worker is there', 'reeve work'] : ['something drives this store', `reeve resume ${run}`]
+    terminal.line(`Unless ${driver} already, let the run go on with:\n  ${further}${whereOf(options)}`)
     return exits.done
   })
 }

@@ -1,43 +1,73 @@
 /**
- * `reeve resume`: drives a run that was left, killed, paused, or waited for somebody.
+ * `reeve resume`: goes on with a run that was left, killed, paused, or waited for somebody.
  *
- * Owns: which agents a run needs: the demo's own if it is a demo run, else those of the config. Does not own: going on, which is the same loop as
- * running.
+ * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or those of the config; with an engine
+ * its workers do, and this process says the word and watches. Does not own: going on, which is the same loop as running.
  */
 import { whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
 import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
-import { findStore, loadConfig, look } from '../store.ts'
+import { configName, findPlace, loadConfig, openRuntime, type Place } from '../store.ts'
 import { watchRun } from '../watch.ts'
-import { createRuntime, type Run, type RunView, type RuntimeOptions } from '../../runtime/index.ts'
+import type { Run, RunView, RuntimeOptions } from '../../runtime/index.ts'
+
+/** The options of `reeve resume`. */
+export interface ResumeOptions {
+  readonly yes?: boolean
+  readonly json?: boolean
+}
 
 /** Goes on with a run and watches it. */
-export async function resume(
-  context: CommandContext,
-  id: string,
-  { yes = false, json = false }: { readonly yes?: boolean; readonly json?: boolean },
-): Promise<Exit> {
-  const { options, cwd, terminal, interrupted } = context
-  const store = await findStore(options, cwd)
-  const view = await look({ store }, cwd, (runtime) => runtime.handle(id).view())
+export async function resume(context: CommandContext, id: string, given: ResumeOptions): Promise<Exit> {
+  const place = await findPlace(context.options, context.cwd)
+  return 'engine' in place ? tell(context, place, id, given) : drive(context, place, id, given)
+}
+
+async function drive(context: CommandContext, place: Place, id: string, { yes = false, json = false }: ResumeOptions): Promise<Exit> {
+  const { options, terminal, interrupted } = context
+  const view = await viewOf(place, id)
   const agents = await agentsFor(view, context)
-  await using runtime = await createRuntime({ store, agents, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
+  await using runtime = await openRuntime(place, { agents, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
   // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
   if (view.endedAt === undefined) {
     await run.resume('cli')
-    await takenUp(run, view.position, interrupted)
+    await takenUp(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
   }
   return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
 }
 
-/** Waits until the run has read the word, so that a pause from before it is not taken for the present. A run that cannot be driven never reads it. */
-async function takenUp(run: Run, from: number, interrupted: AbortSignal): Promise<void> {
-  const signal = AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)])
-  for await (const { event } of run.events({ from, signal })) if (event.type === 'run.resumed' || event.type === 'control.ignored') return
+async function viewOf(place: Place, id: string): Promise<RunView> {
+  await using runtime = await openRuntime(place, { drive: false })
+  return await runtime.handle(id).view()
 }
 
+/** Drives nothing: a terminal would be a worker that is about to go away. A paused run is shown when a worker has heard the word, not as still paused. */
+async function tell(context: CommandContext, place: Place, id: string, { yes = false, json = false }: ResumeOptions): Promise<Exit> {
+  const { options, terminal, interrupted } = context
+  const where = whereOf(options)
+  await using runtime = await openRuntime(place, { drive: false })
+  const run = runtime.handle(id)
+  const { endedAt, position } = await run.view()
+  if (endedAt === undefined) {
+    await run.resume('cli')
+    if (!(await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))) && !interrupted.aborted) {
+      terminal.note(`No worker has taken the run up yet. It goes on as soon as one drives it: reeve work${where}`)
+      if (['paused', 'pausing'].includes((await run.view()).status)) await takenUp(run, position, interrupted)
+    }
+  }
+  return await watchRun(run, { terminal, json, yes, where, from: position, interrupted, elsewhere: true })
+}
+
+/** Waits until the run has read the word, so that a pause from before it is not taken for the present. False: it has not, and the signal came. */
+async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boolean> {
+  for await (const { event } of run.events({ from, signal }))
+    if (event.type === 'run.resumed' || event.type === 'control.ignored') return true
+  return !signal.aborted
+}
+
+/** How long whoever drives the run may take to read a word. */
 const patienceMs = 5_000
 
 async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promise<NonNullable<RuntimeOptions['agents']>> {
@@ -46,7 +76,7 @@ async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promi
     if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
     return demoAgents(settings)
   }
-  const { agents } = await loadConfig(options.config ?? 'reeve.config.ts', cwd)
+  const { agents } = await loadConfig(options.config ?? configName, cwd)
   if (!agents.some((each) => each.name === view.agent)) {
     throw usage(
       `the run "${view.run}" is of the agent "${view.agent}", which the config does not export`,

@@ -1,0 +1,56 @@
+/**
+ * Care: which activations somebody should look after, and taking ended runs out of the store.
+ */
+import type { ActivationId, RunId } from '../../core/index.ts'
+import { runStream, unknownRun } from '../../engine/index.ts'
+import type { Sentinel } from './port.ts'
+import { guard, rowOf, rowsOf, tell, write, type Work } from './sql.ts'
+
+const open =
+  'SELECT a.id, a.invocation, a.generation, a.notified FROM activation a JOIN run r ON r.id = a.run WHERE a.settled = 0 AND r.ended IS NULL'
+
+interface Row extends Omit<Sentinel, 'unread'> {
+  readonly notified: number
+}
+const sentinelsIn = (rows: readonly Row[]): readonly Sentinel[] =>
+  rows.map(({ notified, ...rest }) => ({ ...rest, unread: notified === 1 }))
+
+export function* sentinels(after: string, before: number, limit: number): Work<readonly Sentinel[]> {
+  return sentinelsIn(yield* rowsOf<Row>(`${open} AND a.id > $1 AND a.touched < $2 ORDER BY a.id LIMIT $3`, after, before, limit))
+}
+
+export function* stuck(): Work<readonly Sentinel[]> {
+  return sentinelsIn(yield* rowsOf<Row>(`${open} AND a.stuck IS NOT NULL ORDER BY a.num`))
+}
+
+/** A new generation in any case: an invocation of this one may have ended before it was known, and nobody begins it again under the same name. */
+export function* bury(activation: ActivationId, invocation: string | null): Work<number | undefined> {
+  const next = `UPDATE activation SET generation = generation + 1, invocation = NULL
+    WHERE id = $1 AND settled = 0 AND COALESCE(invocation, '') = $2 AND run IN (SELECT id FROM run WHERE ended IS NULL) RETURNING generation`
+  return (yield* rowOf<{ generation: number }>(next, activation, invocation ?? ''))?.generation
+}
+
+export function* remove(run: RunId): Work<boolean> {
+  const row = yield* rowOf<{ ended: number | null }>('SELECT ended FROM run WHERE id = $1 FOR UPDATE', run)
+  if (row === undefined) throw unknownRun(run)
+  if (row.ended === null) return false
+  const stream = runStream(run)
+  for (const table of ['entry', 'activation', 'inbox', 'question', 'account', 'part'])
+    yield* write(`DELETE FROM ${table} WHERE run = $1`, run)
+  // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
+  yield* write('DELETE FROM done WHERE run = $1', run)
+  yield* write('DELETE FROM value WHERE stream = $1', stream)
+  yield* write('DELETE FROM stream WHERE id = $1', stream)
+  yield* write('DELETE FROM entry WHERE run = $1', stream)
+  yield* guard('exclusive')
+  const others = 'SELECT 1 FROM blob_use u WHERE u.hash = blob.hash AND u.run <> $1 AND u.run <> $2'
+  yield* write(
+    `DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = $1 OR run = $2) AND NOT EXISTS (${others})`,
+    run,
+    stream,
+  )
+  yield* write('DELETE FROM blob_use WHERE run = $1 OR run = $2', run, stream)
+  yield* write('DELETE FROM run WHERE id = $1', run)
+  yield* tell(run)
+  return true
+}

@@ -1,0 +1,138 @@
+/**
+ * For whoever moves an activation: taking it over, seeing what has come in, handing it on.
+ *
+ * Holds: K2 (taking over raises the epoch and so fences whoever had it; the clock's answer competes for the same row as any other).
+ */
+import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import { decoded, type StoredBody } from './entries.ts'
+import { accountsIn, controlOf, dueMoment, lookAt, othersRest, seen, type Look } from './look.ts'
+import { lineOf } from './accounts.ts'
+import { deadlineBody } from './outside.ts'
+import type { Birth, Claimed, Pulled } from './port.ts'
+import { ask, insert, marks, rowOf, rowsOf, statement, tell, write, type Work } from './sql.ts'
+
+interface ClaimRow {
+  readonly agent: string
+  readonly version: string
+  readonly path: string
+  readonly epoch: number
+  readonly generation: number
+  readonly settled: number
+  readonly stuck: string | null
+  readonly caller: string
+  readonly control: string | null
+  readonly reached: number
+  readonly ended: number | null
+}
+
+/** Everything but the log, which nobody else can write to from then on. */
+export function* claim(
+  activation: ActivationId,
+  generation: number,
+  invocation: string,
+  now: number,
+): Work<Omit<Claimed, 'log'> | undefined> {
+  const run = runOf(activation)
+  const who = `SELECT a.agent, a.version, a.path, a.epoch, a.generation, a.settled, a.stuck, r.caller, r.control, r.reached, r.ended
+    FROM activation a JOIN run r ON r.id = a.run WHERE a.id = $1`
+  const [, rows] = yield* ask(statement('SELECT id FROM run WHERE id = $1 FOR UPDATE', run), statement(who, activation))
+  const row = rows?.[0] as unknown as ClaimRow | undefined
+  if (row === undefined || row.generation !== generation) return undefined
+  const { agent, version } = row
+  const place = { run, agent, version, path: JSON.parse(row.path) as string[], caller: JSON.parse(row.caller) as Caller }
+  const settled = row.settled === 1 || row.ended !== null
+  const basis = { ...place, stuck: row.stuck !== null, control: controlOf(row.control, row.reached) }
+  if (settled) return { ...basis, epoch: row.epoch, settled, asked: [], accounts: [], unborn: [], wakes: [] }
+  const line = lineOf(activation)
+  const [accounts, unborn, told, asked] = yield* ask(
+    statement(`SELECT act, state, since FROM account WHERE act IN (${marks(line.length)})`, ...line),
+    statement('SELECT id, generation FROM activation WHERE parent = $1 AND invocation IS NULL AND settled = 0 ORDER BY num', activation),
+    statement(
+      'SELECT invocation FROM activation WHERE run = $1 AND notified = 1 AND invocation IS NOT NULL AND settled = 0 AND id <> $2',
+      run,
+      activation,
+    ),
+    statement('SELECT id FROM question WHERE act = $1 ORDER BY num', activation),
+  )
+  const taken = 'UPDATE activation SET epoch = epoch + 1, invocation = $2, notified = 0, resting = 0, touched = $3 WHERE id = $1'
+  yield* write(taken, activation, invocation, now)
+  return {
+    ...basis,
+    epoch: row.epoch + 1,
+    settled,
+    asked: (asked as unknown as { id: string }[]).map(({ id }) => id),
+    accounts: accountsIn(accounts as unknown as Parameters<typeof accountsIn>[0]),
+    unborn: unborn as unknown as Birth[],
+    wakes: (told as unknown as { invocation: string }[]).map((each) => each.invocation),
+  }
+}
+
+export function* logOf(activation: ActivationId): Work<Claimed['log']> {
+  const rows = yield* rowsOf<StoredBody & { seq: number; at: number }>(
+    'SELECT seq, at, body, blobs FROM entry WHERE act = $1 ORDER BY seq',
+    activation,
+  )
+  const events = yield* decoded(rows)
+  return rows.map(({ seq, at }, i) => ({ seq, at, event: events[i]! }))
+}
+
+const pulled = (look: Look, activation: ActivationId): Pulled => ({
+  control: look.control,
+  rows: look.rows,
+  accounts: look.accounts,
+  othersRest: othersRest(look, activation),
+  due: look.due,
+})
+
+const holdsIt = ({ self }: Look, epoch: number): boolean => self?.epoch === epoch
+
+/** Most looks find that nobody has told it anything and nothing is due: then there is nothing to write, and no lock is needed. */
+export function* glance(activation: ActivationId, epoch: number, now: number): Work<Pulled | 'fenced' | 'look closer'> {
+  const look = seen((yield* ask(lookAt(activation, 'mail')))[0])
+  if (!holdsIt(look, epoch)) return 'fenced'
+  if (look.self?.notified === true || (look.due !== undefined && look.due <= now)) return 'look closer'
+  return pulled(look, activation)
+}
+
+export function* pull(activation: ActivationId, epoch: number, now: number): Work<Pulled | 'fenced'> {
+  const run = runOf(activation)
+  // Whoever posts holds the run: what is posted from here on finds that this activation has not been told of it.
+  const [, mine, due] = yield* ask(
+    statement('SELECT id FROM run WHERE id = $1 FOR UPDATE', run),
+    statement('UPDATE activation SET notified = 0 WHERE id = $1 AND epoch = $2 RETURNING id', activation, epoch),
+    statement(
+      `SELECT id, key, address FROM question WHERE act = $1 AND until IS NOT NULL AND ${dueMoment} <= $2 ORDER BY num`,
+      activation,
+      now,
+    ),
+  )
+  if (mine?.length !== 1) return 'fenced'
+  yield* ring(activation, run, (due ?? []) as unknown as Due[])
+  return pulled(seen((yield* ask(lookAt(activation, 'mail')))[0]), activation)
+}
+
+interface Due {
+  readonly id: string
+  readonly key: string
+  readonly address: string
+}
+
+function* ring(activation: ActivationId, run: RunId, due: readonly Due[]): Work<void> {
+  if (due.length === 0) return
+  const rows = due.map(({ key, address }) => [run, activation, key, deadlineBody(address)])
+  yield* insert('inbox(run, act, key, body)', rows, 'ON CONFLICT(act, key) DO NOTHING')
+  for (const { id } of due) yield* write('UPDATE question SET until = NULL WHERE id = $1', id)
+  yield* tell(run)
+}
+
+export function* holds(activation: ActivationId, epoch: number): Work<boolean> {
+  const found = yield* rowOf('SELECT id FROM activation WHERE id = $1 AND epoch = $2 AND settled = 0', activation, epoch)
+  return found !== undefined
+}
+
+export function* handOver(activation: ActivationId, epoch: number): Work<number | undefined> {
+  const next =
+    'UPDATE activation SET generation = generation + 1, invocation = NULL WHERE id = $1 AND epoch = $2 AND settled = 0 RETURNING generation'
+  return (yield* rowOf<{ generation: number }>(next, activation, epoch))?.generation
+}

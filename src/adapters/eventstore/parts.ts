@@ -1,0 +1,142 @@
+/**
+ * Live parts between processes: written in batches, read by whoever overhears a run, gone after half a minute.
+ *
+ * Holds: K9 (never needed for correctness: where the store has trouble parts are lost, and nobody waits for them).
+ */
+import { newId, systemClock, type RunId } from '../../core/index.ts'
+import type { LivePart } from '../../engine/index.ts'
+import { insert, rowOf, rowsOf, tell, write, type Database, type News, type Work } from './sql.ts'
+
+const batchMs = 25
+const batchChars = 65_536
+/** More than this is not kept for a store that does not take it. */
+const bufferChars = 1_048_576
+const keptMs = 30_000
+const pruneMs = 10_000
+
+interface Overheard {
+  readonly run: RunId
+  readonly hear: (part: LivePart) => void
+  /** Undefined until it is known where to begin. */
+  after: number | undefined
+  reading: boolean
+  again: boolean
+}
+
+export class Parts {
+  readonly #database: Database
+  readonly #origin = newId('org')
+  readonly #overheard = new Set<Overheard>()
+  #buffer = new Map<RunId, string[]>()
+  #size = 0
+  #timer: (() => void) | undefined
+  #writing: Promise<void> | undefined
+  #pruned = 0
+  #deaf: (() => void) | undefined
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  publish(run: RunId, parts: readonly LivePart[]): void {
+    if (this.#size > bufferChars) return
+    const texts = parts.map((part) => JSON.stringify(part))
+    const waiting = this.#buffer.get(run)
+    if (waiting === undefined) this.#buffer.set(run, texts)
+    else waiting.push(...texts)
+    for (const text of texts) this.#size += text.length
+    if (this.#size > batchChars) this.#flush()
+    else this.#timer ??= systemClock.timer(systemClock.now() + batchMs, () => this.#flush())
+  }
+
+  /** One batch after the other: parts of one origin stay in order. */
+  #flush(): void {
+    this.#timer?.()
+    this.#timer = undefined
+    if (this.#writing !== undefined || this.#buffer.size === 0) return
+    const batch = this.#buffer
+    this.#buffer = new Map()
+    this.#size = 0
+    this.#writing = this.#write(batch)
+      .catch(() => undefined)
+      .finally(() => {
+        this.#writing = undefined
+        this.#flush()
+      })
+  }
+
+  #write(batch: ReadonlyMap<RunId, readonly string[]>): Promise<void> {
+    const now = systemClock.now()
+    const origin = this.#origin
+    const prune = now - this.#pruned > pruneMs
+    if (prune) this.#pruned = now
+    const work = function* (): Work<void> {
+      const rows = [...batch].map(([run, texts]) => [run, origin, now, `[${texts.join()}]`])
+      yield* insert('part(run, origin, at, body)', rows)
+      if (prune) yield* write('DELETE FROM part WHERE at < $1', now - keptMs)
+      for (const run of batch.keys()) yield* tell(run, 'parts')
+    }
+    return this.#database.transaction(work, { durable: false })
+  }
+
+  overhear(run: RunId, hear: (part: LivePart) => void): () => void {
+    const one: Overheard = { run, hear, after: undefined, reading: false, again: false }
+    this.#overheard.add(one)
+    this.#deaf ??= this.#database.hear((news) => this.#onNews(news))
+    this.#read(one)
+    return () => {
+      this.#overheard.delete(one)
+      if (this.#overheard.size > 0) return
+      this.#deaf?.()
+      this.#deaf = undefined
+    }
+  }
+
+  #onNews(news: News | 'all'): void {
+    for (const one of this.#overheard) if (news === 'all' || (news.about === 'parts' && news.run === one.run)) this.#read(one)
+  }
+
+  #read(one: Overheard): void {
+    one.again = one.reading
+    if (one.reading) return
+    one.reading = true
+    this.#next(one)
+      .catch(() => undefined)
+      .finally(() => {
+        one.reading = false
+        if (one.again && this.#overheard.has(one)) this.#read(one)
+      })
+  }
+
+  async #next(one: Overheard): Promise<void> {
+    if (one.after === undefined) {
+      one.after = await this.#database.read(newest)
+      return
+    }
+    const after = one.after
+    const origin = this.#origin
+    const rows = await this.#database.read(() =>
+      rowsOf<{ num: number; body: string }>(
+        'SELECT num, body FROM part WHERE run = $1 AND num > $2 AND origin <> $3 ORDER BY num',
+        one.run,
+        after,
+        origin,
+      ),
+    )
+    one.after = rows.at(-1)?.num ?? after
+    for (const { body } of rows) for (const part of JSON.parse(body) as LivePart[]) if (this.#overheard.has(one)) one.hear(part)
+  }
+
+  /** What has not been written by now is lost, unless it can be written at once. */
+  async close(): Promise<void> {
+    this.#overheard.clear()
+    this.#deaf?.()
+    this.#deaf = undefined
+    this.#flush()
+    await this.#writing
+  }
+}
+
+function* newest(): Work<number> {
+  return (yield* rowOf<{ num: number | null }>('SELECT max(num) AS num FROM part'))?.num ?? 0
+}
