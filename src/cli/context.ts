@@ -1,4 +1,8 @@
-/** What a command works with. Owns: the type, apart from program.ts so that commands do not import the program that imports them; who sits here. */
+/**
+ * What a command works with.
+ *
+ * Owns: the type, apart from program.ts so that commands do not import the program that imports them; who sits here, and how long they stay.
+ */
 import { userInfo } from 'node:os'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,12 +18,20 @@ export interface CommandContext {
 
 /** The options to repeat in a printed command so that it means the same store or engine: empty if it is found without. */
 export function whereOf({ store, config }: StoreOptions): string {
-  if (store !== undefined) return ` --store ${quoted(store)}`
-  return config === undefined ? '' : ` --config ${quoted(config)}`
+  const option = (name: string, value: string | undefined): string => (value === undefined ? '' : ` --${name} ${quoted(value)}`)
+  return option('store', store) + option('config', config)
 }
 
 /** A path as a shell takes it. */
 export const quoted = (text: string): string => (/^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+
+/** Resolves when the signal comes. */
+export function aborted(signal: AbortSignal): Promise<'aborted'> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve('aborted')
+    else signal.addEventListener('abort', () => resolve('aborted'), { once: true })
+  })
+}
 
 /** Who sits here: recorded as the approver. */
 export function thisUser(): string {

@@ -31,6 +31,8 @@ process.on('warning', (warning: NodeJS.ErrnoException) => {
 })
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+// A command stays until it says that it is done, even if an engine that only waits holds nothing open.
+setInterval(() => undefined, 2 ** 31 - 1)
 const exit = await main(process.argv.slice(2), {
   terminal,
   cwd: process.cwd(),

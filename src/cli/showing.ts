@@ -94,7 +94,8 @@ function asTree(run: Run, { terminal, interrupted }: ShowingOptions): Showing {
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
+/** Resolves after a while, or at the signal. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const over = (): void => {
       clearTimeout(timer)

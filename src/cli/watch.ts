@@ -4,11 +4,11 @@
  * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile (showing.ts), nor the run:
  * leaving it parks it, and what is printed says how to go on.
  */
-import { describeOutcome, isObject, messageOf, type Json } from '../core/index.ts'
+import { describeOutcome, isObject, messageOf, ReeveError, type Json } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
-import { thisUser } from './context.ts'
+import { aborted, thisUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
-import { showRun, type Showing, type ShowingOptions } from './showing.ts'
+import { pause, showRun, type Showing, type ShowingOptions } from './showing.ts'
 import type { Terminal } from './terminal.ts'
 
 /** How a run is watched. */
@@ -21,39 +21,43 @@ export interface WatchOptions extends ShowingOptions {
   readonly elsewhere?: boolean
 }
 
+/** How often is looked whether an answer has been read. Milliseconds. */
+const againMs = 250
+
 /** Watches until the run has ended, waits for somebody, or Ctrl-C. */
 export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
   const { yes = false, json, terminal } = options
   const tried = new Set<string>()
+  const decided = new Set<string>()
+  const left = aborted(options.interrupted)
   let showing = showRun(run, options)
   try {
     for (;;) {
-      const state = await Promise.race([run.until('waiting'), aborted(options.interrupted)])
+      const state = await Promise.race([run.until('waiting'), left])
       if (state === 'aborted') return await interrupted(run, options, showing)
       if (!('waiting' in state)) {
         await showing.done
         return ended(state, options)
       }
+      if (state.status === 'waiting' && state.questions.every(({ id }) => decided.has(id))) {
+        // whoever drives the run has not read the answer yet
+        await pause(againMs, options.interrupted)
+        continue
+      }
       const open = state.status === 'waiting' ? state.waiting.filter(({ id }) => !tried.has(id)) : []
       for (const { id } of open) tried.add(id)
       if (yes && open.length > 0) {
-        for (const approval of open) await decideQuietly(run, approval, true, '--yes', terminal)
+        for (const approval of open) if (await decideQuietly(run, approval, true, '--yes', terminal)) decided.add(approval.id)
         continue
       }
       const from = await showing.stop()
-      if (json || !terminal.canAsk || !(await askedHere(run, open, options))) return parked(run, state, options)
+      if (json || !terminal.canAsk || !(await askedHere(run, open, decided, options)))
+        return parked(run, { ...state, waiting: state.waiting.filter(({ id }) => !decided.has(id)) }, options)
       showing = showRun(run, { ...options, from })
     }
   } finally {
     await showing.stop().catch(() => undefined)
   }
-}
-
-function aborted(signal: AbortSignal): Promise<'aborted'> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve('aborted')
-    else signal.addEventListener('abort', () => resolve('aborted'), { once: true })
-  })
 }
 
 async function interrupted(run: Run, { terminal, where, elsewhere = false }: WatchOptions, showing: Showing): Promise<Exit> {
@@ -77,21 +81,23 @@ function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
 const textOf = (output: unknown): string => (typeof output === 'string' ? output : JSON.stringify(output, undefined, 2))
 
 /** Asks whoever sits here for each decision. False if they want to decide later, or there is nothing to decide. */
-async function askedHere(run: Run, open: readonly Approval[], options: WatchOptions): Promise<boolean> {
+async function askedHere(run: Run, open: readonly Approval[], decided: Set<string>, options: WatchOptions): Promise<boolean> {
   for (const approval of open) {
     const said = await askFor(approval, options)
     if (said === undefined) return false
-    await decideQuietly(run, approval, said, thisUser(), options.terminal)
+    if (await decideQuietly(run, approval, said, thisUser(), options.terminal)) decided.add(approval.id)
   }
   return open.length > 0
 }
 
-/** Somebody else may have been faster: then theirs counts, and that is said. */
-async function decideQuietly(run: Run, approval: Approval, yes: boolean, approver: string, terminal: Terminal): Promise<void> {
+/** Somebody else may have been faster: then theirs counts, and that is said. True: it is decided now. */
+async function decideQuietly(run: Run, approval: Approval, yes: boolean, approver: string, terminal: Terminal): Promise<boolean> {
   try {
     await run.decide({ approvalId: approval.id, decision: yes ? 'approve' : 'reject', approver })
+    return true
   } catch (error) {
     terminal.note(messageOf(error))
+    return ReeveError.is(error, 'approval.already-decided')
   }
 }
 
@@ -152,21 +158,26 @@ function questionLines({ kind, id, body }: RunWaiting['questions'][number], run:
   ]
 }
 
+/** Stuck, and there is nothing to say to it: an approval that is still listed may have its answer, which nobody can read. */
+const lacksCode = ({ status, questions }: RunWaiting): boolean => status === 'stuck' && questions.every(({ kind }) => kind !== 'diverged')
+
 function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere = false }: WatchOptions): Exit {
   if (json) return exits.waiting
   const say = (text: string): void => terminal.line(text)
   say('')
   if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${run.id}${where}`)
+  else if (lacksCode(state))
+    say(
+      elsewhere
+        ? `No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has it: reeve work${where}`
+        : `The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`,
+    )
   else if (state.waiting.length > 0) {
     say(`The run waits for approval; it is safe to close this terminal.`)
     for (const approval of state.waiting) for (const line of approvalLines(approval)) say(`  ${line}`)
     say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
     for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
     if (!elsewhere) say(`  reeve resume ${run.id}${where}`)
-  } else if (state.questions.length === 0 && elsewhere)
-    say(`No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has its agents: reeve work${where}`)
-  else if (state.questions.length === 0)
-    say(`The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`)
-  else for (const question of state.questions) for (const line of questionLines(question, run.id)) say(line)
+  } else for (const question of state.questions) for (const line of questionLines(question, run.id)) say(line)
   return exits.waiting
 }

@@ -59,6 +59,21 @@ test('no is no', async () => {
   expect(await watched(terminal)).toBe(0)
   expect(terminal.written).not.toContain('"paid"')
 })
+test('what is decided here is not asked for again', async () => {
+  const pair = supervisor({
+    name: 'pair',
+    workers: [clerk],
+    model: ({ messages }) =>
+      messages.some(({ role }) => role === 'tool')
+        ? { text: 'both are back' }
+        : { calls: ['a', 'b'].map((instructions) => ({ name: 'delegate', input: { worker: 'clerk', instructions } })) },
+  })
+  await using runtime = await createRuntime({ agents: [pair] })
+  const run = await runtime.start(pair, 'pay both')
+  const terminal = fakeTerminal({ isLive: true, answers: ['y', ''] })
+  expect(await watchRun(run, { terminal, json: false, where: '', interrupted: new AbortController().signal })).toBe(3)
+  expect(terminal.written.match(/reeve approve/g)).toHaveLength(1)
+})
 test('Enter decides later: parked, with the commands to go on', async () => {
   const terminal = fakeTerminal({ isLive: true, answers: [''] })
   expect(await watched(terminal)).toBe(3)

@@ -49,6 +49,10 @@ export function onRestate(store: keyof typeof stores, skip: EngineSubject['skip'
           crash: () => mine.dead,
         })
       }
+      // The services are known to Restate before the case begins, as they are wherever a worker has ever been.
+      const before = open()
+      await before.drive({ find: () => undefined, onMissingVersion: 'move' })
+      await before.kill()
       let engine = open()
       return {
         engine,

@@ -89,7 +89,11 @@ describe('one server', () => {
     const second = await probeWorker('second')
     try {
       const { id } = await client.register(second.uri)
-      await client.moveInvocation(invocationId, id)
+      await expect(client.moveInvocation(invocationId, id)).rejects.toMatchObject({
+        status: 409,
+        message: expect.stringContaining('is running') as string,
+      })
+      await client.moveInvocation(invocationId, id, { evenIfRunning: true })
       await client.call('probe.Steps', 'go', null, { key: 'moved/1' })
       const pinned = `select pinned_deployment_id as pinned from sys_invocation where id = '${invocationId}' and status = 'completed'`
       await vi.waitFor(async () => expect(await client.query(pinned)).toEqual([{ pinned: id }]), 5_000)

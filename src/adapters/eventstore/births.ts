@@ -5,11 +5,13 @@ import { parentOf, rootActivation, runOf, type ActivationId } from '../../core/i
 import { newAccount } from './accounts.ts'
 import { append } from './entries.ts'
 import type { NewBirth, NewRun } from './port.ts'
-import { insert, inserted, tell, write, type Param, type Work } from './sql.ts'
+import { insert, inserted, rowOf, tell, write, type Param, type Work } from './sql.ts'
 
-const columns = 'activation(id, run, parent, agent, version, path, seq, touched)'
+const columns = 'activation(id, run, parent, agent, version, path, seq, touched, generation)'
 
-const rowOf = ({ id, agent, version, path, at }: NewBirth): readonly Param[] => [
+const rowIn =
+  (generation: number) =>
+  ({ id, agent, version, path, at }: NewBirth): readonly Param[] => [
   id,
   runOf(id),
   parentOf(id)?.parent ?? null,
@@ -18,25 +20,28 @@ const rowOf = ({ id, agent, version, path, at }: NewBirth): readonly Param[] => 
   JSON.stringify(path),
   1,
   at,
+  generation,
 ]
 
-/** False if the run exists. */
+/** False if the run exists. One that is created again after it was removed goes on above what was given out before: positions, and names of workflows. */
 export function* create({ run, agent, version, caller, limits, first, at }: NewRun): Work<boolean> {
-  const values = [run, agent, version, JSON.stringify(caller ?? {}), 1, at]
-  const fresh = yield* inserted('run(id, agent, version, caller, position, created)', [values], 'ON CONFLICT(id) DO NOTHING RETURNING id')
+  const floor = yield* rowOf<{ position: number; generation: number }>('SELECT position, generation FROM floor WHERE one = 1')
+  const { position = 0, generation = 0 } = floor ?? {}
+  const values = [run, agent, version, JSON.stringify(caller ?? {}), position + 1, generation, at]
+  const fresh = yield* inserted('run(id, agent, version, caller, position, generation, created)', [values], 'ON CONFLICT(id) DO NOTHING RETURNING id')
   if (fresh.length === 0) return false
   const root = rootActivation(run)
   const birth = { id: root, agent, version, path: [agent], limits, first, at }
-  yield* insert(columns, [rowOf(birth)])
-  yield* settleIn([birth], 1)
+  yield* insert(columns, [rowIn(generation)(birth)])
+  yield* settleIn([birth], position + 1)
   yield* tell(run)
   return true
 }
 
 /** Workers, from a position on. Returns how many of them were not there yet. */
-export function* bear(births: readonly NewBirth[], position: number): Work<number> {
+export function* bear(births: readonly NewBirth[], position: number, generation: number): Work<number> {
   if (births.length === 0) return 0
-  const rows = yield* inserted<{ id: ActivationId }>(columns, births.map(rowOf), 'ON CONFLICT(id) DO NOTHING RETURNING id')
+  const rows = yield* inserted<{ id: ActivationId }>(columns, births.map(rowIn(generation)), 'ON CONFLICT(id) DO NOTHING RETURNING id')
   const ids = new Set(rows.map(({ id }) => id))
   yield* settleIn(
     births.filter(({ id }) => ids.has(id)),

@@ -4,7 +4,8 @@
 import type { ActivationId, RunId } from '../../core/index.ts'
 import { runStream, unknownRun } from '../../engine/index.ts'
 import type { Sentinel } from './port.ts'
-import { guard, rowOf, rowsOf, tell, write, type Work } from './sql.ts'
+import { holdRun } from './look.ts'
+import { ask, guard, rowOf, rowsOf, statement, tell, write, type Work } from './sql.ts'
 
 const open =
   'SELECT a.id, a.invocation, a.generation, a.notified FROM activation a JOIN run r ON r.id = a.run WHERE a.settled = 0 AND r.ended IS NULL'
@@ -27,7 +28,19 @@ export function* stuck(): Work<readonly Sentinel[]> {
 export function* bury(activation: ActivationId, invocation: string | null): Work<number | undefined> {
   const next = `UPDATE activation SET generation = generation + 1, invocation = NULL
     WHERE id = $1 AND settled = 0 AND COALESCE(invocation, '') = $2 AND run IN (SELECT id FROM run WHERE ended IS NULL) RETURNING generation`
-  return (yield* rowOf<{ generation: number }>(next, activation, invocation ?? ''))?.generation
+  const [, rows] = yield* ask(holdRun(activation), statement(next, activation, invocation ?? ''))
+  return (rows?.[0] as { generation: number } | undefined)?.generation
+}
+
+/** What is given out after a removal is above everything that was given out before it. */
+function* raiseFloor(run: RunId): Work<void> {
+  const highest = (column: string, from: string): string =>
+    `(SELECT COALESCE(MAX(value), 0) FROM (SELECT ${column} AS value FROM floor UNION ALL ${from}) given)`
+  yield* write(
+    `UPDATE floor SET position = ${highest('position', 'SELECT position FROM run WHERE id = $1')},
+      generation = ${highest('generation', 'SELECT generation + 1 FROM activation WHERE run = $1')} WHERE one = 1`,
+    run,
+  )
 }
 
 export function* remove(run: RunId): Work<boolean> {
@@ -35,6 +48,7 @@ export function* remove(run: RunId): Work<boolean> {
   if (row === undefined) throw unknownRun(run)
   if (row.ended === null) return false
   const stream = runStream(run)
+  yield* raiseFloor(run)
   for (const table of ['entry', 'activation', 'inbox', 'question', 'account', 'part'])
     yield* write(`DELETE FROM ${table} WHERE run = $1`, run)
   // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.

@@ -10,7 +10,7 @@ import { bear } from './births.ts'
 import { append } from './entries.ts'
 import { lookAt, othersRest, seen, type Look } from './look.ts'
 import type { Commit, Committed, Control, StoredAccount } from './port.ts'
-import { deliver } from './posting.ts'
+import { deliver, lockOf } from './posting.ts'
 import { ask, chunks, insert, marks, rowsOf, statement, tell, write, type Statement, type Work } from './sql.ts'
 
 /** What of `look` can be different after this commit has written the rest. */
@@ -21,18 +21,21 @@ export function* commit(c: Commit): Work<Committed> {
   const { activation } = c
   const run = runOf(activation)
   const length = c.entries.length + c.births.length
-  const [locked, moved, looked] = yield* ask(
-    statement('UPDATE run SET position = position + $2 WHERE id = $1 RETURNING position', run, length),
+  const answers = yield* ask(
+    ...lockOf(activation, c.posts),
+    statement('UPDATE run SET position = position + $2 WHERE id = $1 RETURNING position, generation', run, length),
     ownRow(c),
     lookAt(activation, 'no mail'),
   )
+  const [locked, moved, looked] = answers.slice(-3)
   const before = seen(looked)
-  const end = (locked?.[0] as { position: number } | undefined)?.position
-  if (end === undefined || before.self === undefined) return { status: 'gone' }
+  const held = locked?.[0] as { position: number; generation: number } | undefined
+  if (held === undefined || before.self === undefined) return { status: 'gone' }
   if (moved?.length !== 1 || before.ended) return { status: before.self.epoch === c.epoch ? mustLookAgain(c, before.self.seq) : 'fenced' }
   const accounts = charged(before.accounts, c.accounts)
   if (accounts === undefined) return { status: 'moved' }
-  yield* writeLog(c, end - length + 1)
+  const { position: end, generation } = held
+  yield* writeLog(c, end - length + 1, generation)
   yield* writeQuestions(c)
   yield* take(c)
   const wakes = new Set(yield* deliver(activation, c.posts))
@@ -43,7 +46,8 @@ export function* commit(c: Commit): Work<Committed> {
   const control = c.control === undefined || c.settled !== undefined ? after.control : (c.control ?? undefined)
   yield* wakeRoot(c, after, control, wakes)
   yield* tell(run)
-  return { status: 'written', control, accounts: clocks, wakes: [...wakes], othersRest: othersRest(after, activation), due: after.due }
+  const rest = othersRest(after, activation)
+  return { status: 'written', control, accounts: clocks, wakes: [...wakes], generation, othersRest: rest, due: after.due }
 }
 
 /**
@@ -77,10 +81,10 @@ function mustLookAgain(c: Commit, seq: number): 'moved' {
   return 'moved'
 }
 
-function* writeLog(c: Commit, position: number): Work<void> {
+function* writeLog(c: Commit, position: number, generation: number): Work<void> {
   const run = runOf(c.activation)
   yield* append(c.entries.map(({ seq, at, text }, i) => ({ run, position: position + i, act: c.activation, seq, at, text })))
-  const born = yield* bear(c.births, position + c.entries.length)
+  const born = yield* bear(c.births, position + c.entries.length, generation)
   if (born < c.births.length) yield* write('UPDATE run SET position = position - $2 WHERE id = $1', run, c.births.length - born)
 }
 

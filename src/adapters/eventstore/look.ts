@@ -7,11 +7,11 @@ import { runOf, type ActivationId } from '../../core/index.ts'
 import type { AccountState } from '../../engine/index.ts'
 import { lineOf } from './accounts.ts'
 import type { Control, InboxRow, StoredAccount } from './port.ts'
-import { marks, type Rows, type Statement } from './sql.ts'
+import { marks, statement, type Rows, type Statement } from './sql.ts'
 
 export interface Look {
   /** Undefined: there is no such activation. */
-  readonly self: { readonly epoch: number; readonly seq: number; readonly notified: boolean; readonly settled: boolean } | undefined
+  readonly self: { readonly epoch: number; readonly seq: number; readonly notified: boolean; readonly settled: boolean; readonly invocation: string | undefined } | undefined
   readonly control: Control | undefined
   readonly ended: boolean
   readonly accounts: readonly StoredAccount[]
@@ -35,12 +35,15 @@ export const dueMoment = "CASE WHEN kind = 'timer' THEN until ELSE until + 1 END
 const parts = {
   run: "SELECT 'run' AS what, control AS a, CAST(NULL AS TEXT) AS b, CAST(reached AS BIGINT) AS n, ended AS m FROM run WHERE id = $1",
   self: "SELECT 'self', NULL, NULL, epoch, seq FROM activation WHERE id = $2",
-  flags: "SELECT 'flags', NULL, NULL, notified, settled FROM activation WHERE id = $2",
+  flags: "SELECT 'flags', invocation, NULL, notified, settled FROM activation WHERE id = $2",
   busy: "SELECT 'busy', id, NULL, NULL, NULL FROM (SELECT id FROM activation WHERE run = $1 AND (working = 1 OR resting = 0) LIMIT 3) moving",
   due: `SELECT 'due', NULL, NULL, min(${dueMoment}), NULL FROM question WHERE act = $2 AND until IS NOT NULL`,
   row: "SELECT 'row', key, body, num, NULL FROM inbox WHERE act = $2 AND taken = 0",
 }
 const basis = [parts.run, parts.self, parts.flags, parts.busy, parts.due].join(' UNION ALL ')
+
+/** First in every transaction that does not move the run's position: nobody else writes anything of the run until it is over. */
+export const holdRun = (activation: ActivationId): Statement => statement('SELECT id FROM run WHERE id = $1 FOR UPDATE', runOf(activation))
 
 /** `mail`: with what is unread. */
 export function lookAt(activation: ActivationId, mail: 'mail' | 'no mail'): Statement {
@@ -58,7 +61,7 @@ export function seen(rows: Rows | undefined): Look {
   const self = one('self')
   const flags = one('flags')
   return {
-    self: self === undefined ? undefined : { epoch: self.n!, seq: self.m!, notified: flags?.n === 1, settled: flags?.m === 1 },
+    self: self === undefined ? undefined : { epoch: self.n!, seq: self.m!, notified: flags?.n === 1, settled: flags?.m === 1, invocation: flags?.a ?? undefined },
     control: controlOf(run?.a, run?.n),
     ended: (run?.m ?? null) !== null,
     accounts: accountsIn(all('account').map(({ a, b, n }) => ({ act: a!, state: b!, since: n }))),

@@ -6,7 +6,7 @@
 import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { decoded, type StoredBody } from './entries.ts'
-import { accountsIn, controlOf, dueMoment, lookAt, othersRest, seen, type Look } from './look.ts'
+import { accountsIn, controlOf, dueMoment, holdRun, lookAt, othersRest, seen, type Look } from './look.ts'
 import { lineOf } from './accounts.ts'
 import { deadlineBody } from './outside.ts'
 import type { Birth, Claimed, Pulled } from './port.ts'
@@ -36,7 +36,7 @@ export function* claim(
   const run = runOf(activation)
   const who = `SELECT a.agent, a.version, a.path, a.epoch, a.generation, a.settled, a.stuck, r.caller, r.control, r.reached, r.ended
     FROM activation a JOIN run r ON r.id = a.run WHERE a.id = $1`
-  const [, rows] = yield* ask(statement('SELECT id FROM run WHERE id = $1 FOR UPDATE', run), statement(who, activation))
+  const [, rows] = yield* ask(holdRun(activation), statement(who, activation))
   const row = rows?.[0] as unknown as ClaimRow | undefined
   if (row === undefined || row.generation !== generation) return undefined
   const { agent, version } = row
@@ -88,19 +88,25 @@ const pulled = (look: Look, activation: ActivationId): Pulled => ({
 const holdsIt = ({ self }: Look, epoch: number): boolean => self?.epoch === epoch
 
 /** Most looks find that nobody has told it anything and nothing is due: then there is nothing to write, and no lock is needed. */
-export function* glance(activation: ActivationId, epoch: number, now: number): Work<Pulled | 'fenced' | 'look closer'> {
+export function* glance(activation: ActivationId, epoch: number, now: number, invocation = ''): Work<Pulled | 'fenced' | 'look closer'> {
   const look = seen((yield* ask(lookAt(activation, 'mail')))[0])
   if (!holdsIt(look, epoch)) return 'fenced'
+  if (invocation !== '' && look.self?.invocation !== invocation) return 'look closer'
   if (look.self?.notified === true || (look.due !== undefined && look.due <= now)) return 'look closer'
   return pulled(look, activation)
 }
 
-export function* pull(activation: ActivationId, epoch: number, now: number): Work<Pulled | 'fenced'> {
+export function* pull(activation: ActivationId, epoch: number, now: number, invocation = ''): Work<Pulled | 'fenced'> {
   const run = runOf(activation)
   // Whoever posts holds the run: what is posted from here on finds that this activation has not been told of it.
   const [, mine, due] = yield* ask(
-    statement('SELECT id FROM run WHERE id = $1 FOR UPDATE', run),
-    statement('UPDATE activation SET notified = 0 WHERE id = $1 AND epoch = $2 RETURNING id', activation, epoch),
+    holdRun(activation),
+    statement(
+      "UPDATE activation SET notified = 0, invocation = COALESCE(NULLIF($3, ''), invocation) WHERE id = $1 AND epoch = $2 RETURNING id",
+      activation,
+      epoch,
+      invocation,
+    ),
     statement(
       `SELECT id, key, address FROM question WHERE act = $1 AND until IS NOT NULL AND ${dueMoment} <= $2 ORDER BY num`,
       activation,
@@ -134,5 +140,6 @@ export function* holds(activation: ActivationId, epoch: number): Work<boolean> {
 export function* handOver(activation: ActivationId, epoch: number): Work<number | undefined> {
   const next =
     'UPDATE activation SET generation = generation + 1, invocation = NULL WHERE id = $1 AND epoch = $2 AND settled = 0 RETURNING generation'
-  return (yield* rowOf<{ generation: number }>(next, activation, epoch))?.generation
+  const [, rows] = yield* ask(holdRun(activation), statement(next, activation, epoch))
+  return (rows?.[0] as { generation: number } | undefined)?.generation
 }

@@ -151,6 +151,8 @@ export type Committed =
       readonly status: 'written'
       readonly control: Control | undefined
       readonly accounts: readonly StoredAccount[]
+      /** The generation that its births begin with. */
+      readonly generation: number
       /** Invocations to be told: they have mail, or the run's pause has changed, or the root is to see that everybody rests. */
       readonly wakes: readonly string[]
       readonly othersRest: boolean
@@ -190,8 +192,8 @@ export interface EventStore {
   /** Open questions to the outside; timers are not among them. */
   questions(filter: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
   read(run: RunId, from: number): Promise<readonly Recorded[]>
-  /** Where a run's feed ends, and whether it has ended; undefined: there is no such run. */
-  tip(run: RunId): Promise<{ readonly position: number; readonly ended: boolean } | undefined>
+  /** Where a run's feed ends, whether it has ended, and the generation of its root; undefined: there is no such run. */
+  tip(run: RunId): Promise<{ readonly position: number; readonly ended: boolean; readonly generation: number } | undefined>
   /** The first event of a run's root. */
   first(run: RunId): Promise<JournalEvent | undefined>
   /** How it ended; undefined while it has not, or if it does not exist. */
@@ -203,8 +205,11 @@ export interface EventStore {
   // ---- activations, for whoever moves them
   /** Takes an activation over for an invocation: the epoch grows, whoever had it is fenced. Undefined: there is none, or its generation is another. */
   claim(activation: ActivationId, generation: number, invocation: string, now: number): Promise<Claimed | undefined>
-  /** What has come in; due questions of its own are answered by the clock. `fenced`: it is another attempt's now. */
-  pull(activation: ActivationId, epoch: number, now: number): Promise<Pulled | 'fenced'>
+  /**
+   * What has come in; due questions of its own are answered by the clock. `fenced`: it is another attempt's now. `invocation`: under which word it is to be
+   * told from now on; absent: as before.
+   */
+  pull(activation: ActivationId, epoch: number, now: number, invocation?: string): Promise<Pulled | 'fenced'>
   commit(commit: Commit): Promise<Committed>
   /** True while this epoch still holds the activation. */
   holds(activation: ActivationId, epoch: number): Promise<boolean>

@@ -17,19 +17,22 @@ const dialect = {
 /** "Reem": who makes a schema. */
 const lockClass = 0x5265656d
 
-/** Makes the tables where there are none. Several processes may do so at once. */
+/**
+ * Makes the tables where there are none. Several processes may do so at once: the lock is held around the transaction, not inside it, since one that
+ * begins after it was waited for is certain to see what the other process has made.
+ */
 export async function prepareSchema(client: PoolClient, schema: string, where: string): Promise<void> {
   if (await isReady(client, schema, where)) return
-  await client.query('BEGIN')
-  await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [lockClass, schema])
+  const lock = [lockClass, schema]
+  await client.query('SELECT pg_advisory_lock($1, hashtext($2))', lock)
   if (!(await isReady(client, schema, where))) {
     const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
     // Asked first: where it exists, this user may not be allowed to create one.
-    if (rowCount === 0) await client.query(`CREATE SCHEMA "${schema}"`)
+    const create = rowCount === 0 ? `CREATE SCHEMA "${schema}"; ` : ''
     const meta = `CREATE TABLE meta(program TEXT PRIMARY KEY, version INTEGER NOT NULL); INSERT INTO meta VALUES('reeve', ${schemaVersion})`
-    await client.query(`${tables(dialect)}; ${meta}`)
+    await client.query(`BEGIN; ${create}${tables(dialect)}; ${meta}; COMMIT`)
   }
-  await client.query('COMMIT')
+  await client.query('SELECT pg_advisory_unlock($1, hashtext($2))', lock)
 }
 
 async function isReady(client: PoolClient, schema: string, where: string): Promise<boolean> {

@@ -2,6 +2,8 @@
  * The event store's database on PostgreSQL: a pool of connections, transactions over them, and news by LISTEN.
  *
  * Owns: connections, transactions and what is tried again inside. Does not own: what is asked (works), what errors mean (errors.ts).
+ * Works rely on READ COMMITTED: what is asked after a lock was waited for sees what the other one has written. Sessions are kept (search_path, LISTEN,
+ * prepared statements), so a pooler between must pool sessions, not transactions.
  * Statements that nobody waits for travel together with the next question or with COMMIT, so a plain commit costs two round trips.
  */
 import type pg from 'pg'
@@ -51,7 +53,7 @@ export class PostgresDatabase implements Database {
       query_timeout: 60_000,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
-      application_name: 'reeve',
+      application_name: `reeve ${this.#schema}`.slice(0, 63),
       // Numbers beyond 2^53 do not occur; the setting is this pool's alone.
       types: { getTypeParser: (oid, format) => (Number(oid) === 20 ? Number : (types.getTypeParser(oid, format) as never)) },
       pipeline: true,
@@ -108,7 +110,7 @@ export class PostgresDatabase implements Database {
     const told: News[] = []
     const talk = new Talk(client, this.#names, (news) => told.push(news))
     try {
-      talk.write('BEGIN')
+      talk.write('BEGIN ISOLATION LEVEL READ COMMITTED')
       if (durable === false) talk.write('SET LOCAL synchronous_commit TO off')
       const result = await talk.carryOut(work())
       if (keep?.(result) === false) talk.write('ROLLBACK')

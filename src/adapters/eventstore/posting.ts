@@ -4,9 +4,9 @@
  * Owns: who gets a row, who hears that nobody took it, and whose invocation is to be told.
  * Holds: K2 (the first row under a key wins).
  */
-import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { runOf, type ActivationId } from '../../core/index.ts'
 import type { NewPost } from './port.ts'
-import { ask, insert, inserted, marks, statement, tell, write, type Work } from './sql.ts'
+import { insert, inserted, marks, rowsOf, statement, tell, write, type Statement, type Work } from './sql.ts'
 
 interface Target {
   readonly id: ActivationId
@@ -16,12 +16,12 @@ interface Target {
   readonly ended: number | null
 }
 
-export const refusal = (id: string, reason: 'unknown' | 'closed'): string => JSON.stringify({ type: 'refused', id, reason })
+const refusal = (id: string, reason: 'unknown' | 'closed'): string => JSON.stringify({ type: 'refused', id, reason })
 
 /** Delivers what `sender` posts. Returns the invocations to be told; its own, too, if something came back. */
 export function* deliver(sender: ActivationId, posts: readonly NewPost[]): Work<readonly string[]> {
   if (posts.length === 0) return []
-  const targets = yield* find(sender, [...new Set([sender, ...posts.map(({ to }) => to)])])
+  const targets = yield* find([...new Set([sender, ...posts.map(({ to }) => to)])])
   const rows: string[][] = []
   const refused: string[][] = []
   for (const { to, key, body, refusable } of posts) {
@@ -53,10 +53,17 @@ export function* rouse(ids: readonly ActivationId[]): Work<void> {
     )
 }
 
-function* find(sender: ActivationId, ids: readonly ActivationId[]): Work<ReadonlyMap<ActivationId, Target>> {
-  const runs = [...new Set(ids.map(runOf))].filter((run: RunId) => run !== runOf(sender)).sort()
-  const lock = `SELECT id FROM run WHERE id IN (${marks(runs.length)}) ORDER BY id FOR UPDATE`
-  const look = `SELECT a.id, a.settled, a.invocation, a.notified, r.ended FROM activation a JOIN run r ON r.id = a.run WHERE a.id IN (${marks(ids.length)})`
-  const answers = yield* ask(...(runs.length === 0 ? [] : [statement(lock, ...runs)]), statement(look, ...ids))
-  return new Map((answers.at(-1) as unknown as readonly Target[]).map((target) => [target.id, target]))
+/**
+ * Posts to other runs: theirs and the sender's are held from the start, and always in the same order, so that two that post to each other do not wait
+ * for each other.
+ */
+export function lockOf(sender: ActivationId, posts: readonly NewPost[]): readonly Statement[] {
+  const runs = [...new Set([runOf(sender), ...posts.map(({ to }) => runOf(to))])]
+  return runs.length === 1 ? [] : [statement(`SELECT id FROM run WHERE id IN (${marks(runs.length)}) ORDER BY id FOR UPDATE`, ...runs)]
+}
+
+function* find(ids: readonly ActivationId[]): Work<ReadonlyMap<ActivationId, Target>> {
+  const look = 'SELECT a.id, a.settled, a.invocation, a.notified, r.ended FROM activation a JOIN run r ON r.id = a.run'
+  const targets = yield* rowsOf<Target>(`${look} WHERE a.id IN (${marks(ids.length)})`, ...ids)
+  return new Map(targets.map((target) => [target.id, target]))
 }

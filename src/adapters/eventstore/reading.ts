@@ -101,9 +101,10 @@ export function* read(run: RunId, from: number): Work<readonly Recorded[]> {
   return rows.map(({ position, act, seq, at }, i) => ({ position, run, activation: act, seq, at, event: events[i]! }))
 }
 
-export function* tip(run: RunId): Work<{ readonly position: number; readonly ended: boolean } | undefined> {
-  const row = yield* rowOf<{ position: number; ended: number | null }>('SELECT position, ended FROM run WHERE id = $1', run)
-  return row === undefined ? undefined : { position: row.position, ended: row.ended !== null }
+export function* tip(run: RunId): Work<{ readonly position: number; readonly ended: boolean; readonly generation: number } | undefined> {
+  const text = 'SELECT r.position, r.ended, a.generation FROM run r JOIN activation a ON a.id = $2 WHERE r.id = $1'
+  const row = yield* rowOf<{ position: number; ended: number | null; generation: number }>(text, run, rootActivation(run))
+  return row === undefined ? undefined : { position: row.position, ended: row.ended !== null, generation: row.generation }
 }
 
 export function* first(run: RunId): Work<JournalEvent | undefined> {

@@ -24,7 +24,9 @@ export interface Dialect {
 export const tables = ({ serial, id, busy, passing }: Dialect): string => `
 CREATE TABLE run(
   num ${serial}, id ${id} NOT NULL UNIQUE, agent TEXT NOT NULL, version TEXT NOT NULL, caller TEXT NOT NULL, position BIGINT NOT NULL DEFAULT 0,
-  created BIGINT NOT NULL, status TEXT, ended BIGINT, control TEXT, reached INTEGER NOT NULL DEFAULT 0)${busy};
+  generation INTEGER NOT NULL DEFAULT 0, created BIGINT NOT NULL, status TEXT, ended BIGINT, control TEXT, reached INTEGER NOT NULL DEFAULT 0)${busy};
+CREATE TABLE floor(one INTEGER PRIMARY KEY, position BIGINT NOT NULL, generation INTEGER NOT NULL);
+INSERT INTO floor VALUES(1, 0, 0);
 CREATE INDEX run_created ON run(created, num);
 CREATE INDEX run_open ON run(created, num) WHERE ended IS NULL;
 CREATE INDEX run_ended ON run(ended) WHERE ended IS NOT NULL;

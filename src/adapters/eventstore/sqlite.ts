@@ -68,7 +68,7 @@ export class SqliteDatabase implements Database {
   transaction<T>(work: () => Work<T>, { keep, durable }: TransactionOptions<T> = {}): Promise<T> {
     return this.#guarded(() => {
       const told: News[] = []
-      if (durable === false) this.#run('PRAGMA synchronous=OFF')
+      if (durable === false) this.#run('PRAGMA synchronous=NORMAL')
       try {
         this.#run('BEGIN IMMEDIATE')
         const result = this.#carryOut(work(), (each) => told.push(each))

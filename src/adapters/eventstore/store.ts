@@ -30,16 +30,24 @@ export function openEventStore(options: EventStoreOptions): EventStore {
 function eventStore(database: Database): EventStore {
   const parts = new Parts(database)
   let state: 'new' | 'open' | 'closed' = 'new'
+  let opening: Promise<void> | undefined
   const write = <T>(work: () => Work<T>, options?: TransactionOptions<T>): Promise<T> =>
     state === 'open' ? database.transaction(work, options) : Promise.reject(closedStore())
   const read = <T>(work: () => Work<T>): Promise<T> => (state === 'open' ? database.read(work) : Promise.reject(closedStore()))
 
   return {
-    async open() {
-      if (state === 'open') return
-      if (state === 'closed') throw closedStore()
-      await database.open()
-      state = 'open'
+    open() {
+      if (state === 'closed') return Promise.reject(closedStore())
+      opening ??= database.open().then(
+        () => {
+          state = 'open'
+        },
+        (thrown) => {
+          opening = undefined
+          throw thrown
+        },
+      )
+      return opening
     },
     async close() {
       if (state !== 'open') {
@@ -92,9 +100,9 @@ const activations = (read: Read, write: Write): Part<Activations> => ({
     // After the transaction: a long log holds nobody up. Whoever had the activation before cannot write to it any more.
     return { ...claimed, log: claimed.settled ? [] : await read(() => moving.logOf(activation)) }
   },
-  async pull(activation, epoch, now) {
-    const glance = await read(() => moving.glance(activation, epoch, now))
-    return glance === 'look closer' ? await write(() => moving.pull(activation, epoch, now), { keep: (p) => p !== 'fenced' }) : glance
+  async pull(activation, epoch, now, invocation) {
+    const glance = await read(() => moving.glance(activation, epoch, now, invocation))
+    return glance === 'look closer' ? await write(() => moving.pull(activation, epoch, now, invocation), { keep: (p) => p !== 'fenced' }) : glance
   },
   commit: (commit: Commit) => write(() => committing.commit(commit), { keep: ({ status }) => status === 'written' }),
   holds: (activation, epoch) => read(() => moving.holds(activation, epoch)),

@@ -214,22 +214,29 @@ export class RestateClient {
 
   /**
    * Lets an invocation go on in the code of another deployment (an id, or `latest`), from where it is: its steps so far must be the first ones there too.
-   * One that is running or backing off is paused for it, which waits for the step that is being done: `CallFailed` 409 if that takes longer than the
-   * client waits. If it cannot be moved it goes on where it was.
+   * A paused, suspended or backing-off one is moved at once. A running one is refused (`CallFailed` 409, nothing is done), unless `evenIfRunning`: then
+   * it is paused after the step that is being done. If that takes longer than the client waits, it rejects with 409, and the invocation **will** be
+   * paused later, since the server cannot take a pause back: move it again, or resume it.
    */
-  async moveInvocation(id: string, deployment: string): Promise<void> {
+  async moveInvocation(
+    id: string,
+    deployment: string,
+    { evenIfRunning = false }: { readonly evenIfRunning?: boolean } = {},
+  ): Promise<void> {
     const move = `resume?deployment=${encodeURIComponent(deployment)}`
     try {
       return await this.#tell(id, move)
     } catch (error) {
       if (!(error instanceof CallFailed) || error.status !== 409) throw error
     }
+    const status = (await this.invocationStatus([id])).get(id)
+    if (status === 'running' && !evenIfRunning) throw new CallFailed(409, `the invocation ${id} is running`, '')
     await this.pause(id)
+    await this.#untilPaused(id)
     try {
-      await this.#untilPaused(id)
       await this.#tell(id, move)
     } catch (error) {
-      await this.resume(id).catch(() => {})
+      await this.resume(id)
       throw error
     }
   }
@@ -242,9 +249,11 @@ export class RestateClient {
       if (status === undefined || status === 'completed') throw new CallFailed(409, `the invocation ${id} has ended`, '')
       await sleep(25)
     }
-    throw new CallFailed(409, `the invocation ${id} is in the middle of a step, and was not paused within ${this.#timeoutMs / 1000} s`, '')
-      retryable: true,
-    })
+    throw new CallFailed(
+      409,
+      `the invocation ${id} is in the middle of a step and will be paused after it; move it again, or resume it`,
+      '',
+    )
   }
 
   async #tell(id: string, what: string): Promise<void> {

@@ -71,7 +71,7 @@ export class RestateEngine implements Engine {
     const { place, names, sweepMs } = this.#settings
     this.#place = new Place(this.#store, place)
     this.#place.onPart = (run, part) => this.#part(run, part)
-    this.#place.onPoke = (invocation) => void this.#ring([invocation])
+    this.#place.onPoke = (call) => void this.#ring([call])
     this.#sweeper = new Sweeper({
       store: this.#store,
       client: this.client,
@@ -79,7 +79,7 @@ export class RestateEngine implements Engine {
       clock: place.clock,
       everyMs: sweepMs,
       retentionMs: options.retentionMs,
-      ring: (invocations) => this.#ring(invocations),
+      ring: (calls) => this.#ring(calls),
       warn: place.warn,
     })
   }
@@ -120,10 +120,10 @@ export class RestateEngine implements Engine {
   }
 
   /** Tells invocations to look again. What cannot be told now is told by the sweeper. */
-  async #ring(invocations: readonly string[]): Promise<void> {
-    if (invocations.length === 0 || this.#closed.signal.aborted) return
+  async #ring(calls: readonly string[]): Promise<void> {
+    if (calls.length === 0 || this.#closed.signal.aborted) return
     try {
-      await this.client.send(this.#settings.names.bell, 'ring', { invocations })
+      await this.client.send(this.#settings.names.bell, 'ring', { calls })
     } catch (thrown) {
       if (ReeveError.is(thrown)) this.#settings.place.warn(thrown.code, `${thrown.message}; it will be told later`)
     }
@@ -148,13 +148,13 @@ export class RestateEngine implements Engine {
     const first = redact(encode({ type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }))
     const created = await store.create({ run, agent, version, caller, limits, first, at: clock.now() })
     if (!created) await this.#mustBeSame(request, first)
-    const root = rootActivation(run)
-    if (created || (await store.end(run)) === undefined) await this.#begin(root)
+    const tip = await store.tip(run)
+    if (tip?.ended === false) await this.#begin(rootActivation(run), tip.generation)
     return { created }
   }
 
-  async #begin(activation: ActivationId): Promise<void> {
-    const summons = { activation, generation: 0 }
+  async #begin(activation: ActivationId, generation: number): Promise<void> {
+    const summons = { activation, generation }
     await this.client.send(this.#settings.names.activation, 'run', summons, { key: keyOf(summons) })
   }
 

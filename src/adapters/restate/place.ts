@@ -9,12 +9,15 @@ import { jitter, ReeveError, runOf, systemClock, type ActivationId, type Clock, 
 import type { StepSettled } from '../../journal/index.ts'
 import { Effects, type EffectsHost, type LivePart, type Operation, type Registry } from '../../engine/index.ts'
 import type { EventStore } from '../eventstore/index.ts'
+import { callWord } from './call.ts'
 import { Seat } from './seat.ts'
 
 /** One attempt of an activation's workflow, as Restate gives it. */
 export interface Attempt {
   readonly generation: number
   readonly invocation: string
+  /** How often it has been called: the next call comes under this number. */
+  calls: number
   /** Aborted when Restate does not want this attempt any more: it is suspended, has failed, or goes on elsewhere. */
   readonly signal: AbortSignal
 }
@@ -39,8 +42,8 @@ export class Place implements EffectsHost {
   readonly effects: Effects
   registry: Registry | undefined
   onPart: (run: RunId, part: LivePart) => void = () => {}
-  /** An invocation of this process is to look again. */
-  onPoke: (invocation: string) => void = () => {}
+  /** An attempt of this process is to look again. */
+  onPoke: (call: string) => void = () => {}
   /** Before what another attempt has taken is taken back. Milliseconds. */
   readonly takeBackMs = 100
   readonly #seats = new Map<ActivationId, Seat>()
@@ -118,8 +121,12 @@ export class Place implements EffectsHost {
     this.#alarms.get(id)?.()
     this.#alarms.set(
       id,
-      this.clock.timer(due, () => this.onPoke(attempt.invocation)),
+      this.clock.timer(due, () => this.poke(attempt)),
     )
+  }
+
+  poke({ invocation, calls }: Attempt): void {
+    this.onPoke(callWord(invocation, calls))
   }
 
   /** About this long: attempts that take something from each other must not chase each other. */

@@ -9,6 +9,7 @@ import { failed, failure, ReeveError, type ActivationId } from '../../core/index
 import type { Caller } from '../../journal/index.ts'
 import { Account, Activation } from '../../engine/index.ts'
 import type { Claimed, Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
+import { callWord } from './call.ts'
 import { Draft } from './draft.ts'
 import { isRoot, nextDue, restoreEscalation, ring } from './due.ts'
 import { Keeping } from './keeping.ts'
@@ -165,7 +166,7 @@ export class Seat {
 
   /** If more than time is owed, the next pass is to come soon. */
   #tell(): void {
-    if (this.#owed !== undefined && isMore(this.#owed)) this.place.onPoke(this.attempt.invocation)
+    if (this.#owed !== undefined && isMore(this.#owed)) this.place.poke(this.attempt)
   }
 
   /** What was owed and what has come now, without effects that have ended or are held since. */
@@ -208,8 +209,8 @@ export class Seat {
 
   async #claim(): Promise<Release> {
     const { clock } = this.place
-    const { generation, invocation } = this.attempt
-    const claimed = await this.persist((store) => store.claim(this.id, generation, invocation, clock.now()))
+    const { generation } = this.attempt
+    const claimed = await this.persist((store) => store.claim(this.id, generation, this.#word, clock.now()))
     this.heardAt = clock.now()
     if (claimed === undefined || claimed.settled) {
       this.over = true
@@ -247,7 +248,7 @@ export class Seat {
     if (this.over) return { now: this.place.clock.now(), over: true }
     // What it lacked may be here by now.
     if (this.lacksCode) await this.#again(0)
-    const pulled = await this.persist((store) => store.pull(this.id, this.#epoch, this.place.clock.now()))
+    const pulled = await this.#pull()
     let before: Release | undefined
     if (pulled === 'fenced') before = await this.#again()
     else this.#heard(pulled)
@@ -331,13 +332,13 @@ export class Seat {
     this.#due = committed.due
     if (this.draft.accounts.length === 0) this.#hear(committed.accounts)
     if (this.draft.control === undefined) this.setControl(committed.control)
-    if (this.reload) return join(this.#release(draft, committed.wakes), await this.#again(0))
-    return this.#release(draft, committed.wakes)
+    const release = this.#release(draft, committed)
+    return this.reload ? join(release, await this.#again(0)) : release
   }
 
-  #release(draft: Draft, wakes: readonly string[]): Release {
+  #release(draft: Draft, { wakes, generation }: { readonly wakes: readonly string[]; readonly generation: number }): Release {
     const effects = this.outlet.list()
-    const births = draft.births.map(({ id }) => ({ id, generation: 0 }))
+    const births = draft.births.map(({ id }) => ({ id, generation }))
     return {
       now: this.place.clock.now(),
       ...(effects.length === 0 ? {} : { effects }),
@@ -366,10 +367,19 @@ export class Seat {
     const claimed = await this.#claim()
     this.#opened = true
     if (this.over) return claimed
-    const pulled = await this.persist((store) => store.pull(this.id, this.#epoch, this.place.clock.now()))
+    const pulled = await this.#pull()
     if (pulled === 'fenced') return this.#again()
     this.#heard(pulled)
     return claimed
+  }
+
+  /** Under which word it is told next. */
+  get #word(): string {
+    return callWord(this.attempt.invocation, this.attempt.calls)
+  }
+
+  #pull(): Promise<Pulled | 'fenced'> {
+    return this.persist((store) => store.pull(this.id, this.#epoch, this.place.clock.now(), this.#word))
   }
 
   #heard(pulled: Pulled): void {

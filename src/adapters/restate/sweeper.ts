@@ -6,6 +6,7 @@
  */
 import { systemClock, type Clock } from '../../core/index.ts'
 import type { EventStore, Sentinel } from '../eventstore/index.ts'
+import { calledOf } from './call.ts'
 import type { RestateClient } from './client.ts'
 import { keyOf, type ServiceNames } from './workflow.ts'
 
@@ -28,7 +29,7 @@ export interface SweeperOptions {
   readonly everyMs: number
   readonly retentionMs: number | undefined
   /** Tells invocations to look again. */
-  readonly ring: (invocations: readonly string[]) => Promise<void>
+  readonly ring: (calls: readonly string[]) => Promise<void>
   readonly warn: (code: string, message: string) => void
 }
 
@@ -82,17 +83,17 @@ export class Sweeper {
 
   async #known(found: readonly Sentinel[]): Promise<void> {
     if (found.length === 0) return
-    const ids = found.map(({ invocation }) => `'${invocation}'`).join(', ')
+    const ids = found.map(({ invocation }) => `'${calledOf(invocation!)}'`).join(', ')
     const columns = 'id, status, retry_count, pinned_deployment_id'
     const rows = await this.#options.client.query<Invocation>(`select ${columns} from sys_invocation where id in (${ids})`)
     const known = new Map(rows.map((row) => [row.id, row]))
     const calls: string[] = []
     for (const sentinel of found) {
-      const invocation = known.get(sentinel.invocation!)
+      const invocation = known.get(calledOf(sentinel.invocation!))
       if (invocation === undefined || invocation.status === 'completed') await this.#revive(sentinel)
       else if (invocation.status === 'paused') await this.#options.client.resume(invocation.id)
       else if (invocation.status === 'backing-off' && (invocation.retry_count ?? 0) >= enough) await this.#rescue(sentinel, invocation)
-      else if (sentinel.unread) calls.push(invocation.id)
+      else if (sentinel.unread) calls.push(sentinel.invocation!)
     }
     if (calls.length > 0) await this.#options.ring(calls)
   }

@@ -13,11 +13,11 @@ import {
   service,
   workflow,
   type Context,
-  type InvocationId,
   type WorkflowContext,
 } from '@restatedev/restate-sdk'
 import { systemClock, type ActivationId } from '../../core/index.ts'
 import type { Birth } from '../eventstore/index.ts'
+import { signalName, tell } from './call.ts'
 import type { Attempt, Place } from './place.ts'
 import type { Release } from './release.ts'
 
@@ -53,7 +53,6 @@ export interface Patience {
 
 /** Entries of one invocation's journal after which the next generation goes on, so that no journal grows without bound. */
 const entriesPerGeneration = 2_000
-const wake = 'wake'
 const summonsSerde = serde.json as Serde<Summons>
 
 type Heard = { readonly type: 'wake' | 'time' } | { readonly type: 'effect'; readonly address: string; readonly release: Release }
@@ -91,9 +90,7 @@ export function reeveServices(
   const bell = service({
     name: names.bell,
     handlers: {
-      ring: async (ctx: Context, { invocations }: { readonly invocations: readonly string[] }): Promise<void> => {
-        for (const invocation of invocations) ctx.invocation(invocation as InvocationId).signal(wake).resolve()
-      },
+      ring: async (ctx: Context, { calls }: { readonly calls: readonly string[] }): Promise<void> => tell(ctx, calls),
     },
     options: { journalRetention: 0, idempotencyRetention: 0 },
   })
@@ -123,7 +120,7 @@ class Conduct {
     const { id, attemptCompletedSignal, attemptHeaders } = ctx.request()
     const line = attemptHeaders.get(lineHeader)
     this.#park = () => systemClock.timer(systemClock.now() + parkAfterMs, () => lines.hangUp(String(line)))
-    this.#attempt = { generation: summons.generation, invocation: id, signal: attemptCompletedSignal }
+    this.#attempt = { generation: summons.generation, invocation: id, calls: 0, signal: attemptCompletedSignal }
     this.#call = this.#listen()
   }
 
@@ -131,10 +128,18 @@ class Conduct {
     let release = await this.#do('begin', () => this.#seat.pass())
     for (;;) {
       const listed = this.#apply(release)
-      if (release.over === true) return
+      if (release.over === true) return await this.#land()
       if (this.#entries > entriesPerGeneration && this.#flights.size === 0) return await this.#handOver()
       for (const address of listed) this.#fly(address)
       release = await this.#hear()
+    }
+  }
+
+  /** What was on its way when the last word was recorded has nothing more to say, but may have somebody to tell. */
+  async #land(): Promise<void> {
+    while (this.#flights.size > 0) {
+      const heard = await RestatePromise.race([...this.#flights.values()])
+      if (heard.type === 'effect') this.#apply(this.#landed(heard))
     }
   }
 
@@ -155,8 +160,10 @@ class Conduct {
       const heard = await RestatePromise.race([this.#call, ...timers, ...this.#flights.values()])
       callOff?.()
       if (heard.type === 'effect') return this.#landed(heard)
-      if (heard.type === 'wake') this.#call = this.#listen()
-      else this.#timer = undefined
+      if (heard.type === 'wake') {
+        this.#attempt.calls++
+        this.#call = this.#listen()
+      } else this.#timer = undefined
       return await this.#do(heard.type, () => this.#seat.pass())
     } catch (thrown) {
       callOff?.()
@@ -172,7 +179,7 @@ class Conduct {
   }
 
   #listen(): RestatePromise<Heard> {
-    return this.#ctx.signal<undefined>(wake).map(() => ({ type: 'wake' }))
+    return this.#ctx.signal<undefined>(signalName(this.#attempt.calls)).map(() => ({ type: 'wake' }))
   }
 
   #fly(address: string): void {
@@ -189,7 +196,7 @@ class Conduct {
   /** Begins, tells and sets the clock as the release says. Returns the effects that may leave. */
   #apply({ now, births = [], wakes = [], due, effects = [] }: Release): readonly string[] {
     for (const birth of births) this.#summon(birth)
-    for (const invocation of wakes) this.#ctx.invocation(invocation as InvocationId).signal(wake).resolve()
+    tell(this.#ctx, wakes)
     if (due !== undefined && (this.#timer === undefined || due < this.#timer.at)) {
       this.#timer = { at: due, promise: this.#ctx.sleep(Math.max(0, due - now)).map(() => ({ type: 'time' })) }
     }

@@ -10,7 +10,7 @@ import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
 import { configName, findPlace, loadConfig, openRuntime, type Place } from '../store.ts'
 import { watchRun } from '../watch.ts'
-import type { Run, RunView, RuntimeOptions } from '../../runtime/index.ts'
+import type { Run, Runtime, RunView, RuntimeOptions } from '../../runtime/index.ts'
 
 /** The options of `reeve resume`. */
 export interface ResumeOptions {
@@ -52,13 +52,17 @@ async function tell(context: CommandContext, place: Place, id: string, { yes = f
   const { endedAt, position } = await run.view()
   if (endedAt === undefined) {
     await run.resume('cli')
-    if (!(await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))) && !interrupted.aborted) {
+    const isTaken = await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
+    if (!isTaken && !interrupted.aborted && !(await isStuck(runtime, id))) {
       terminal.note(`No worker has taken the run up yet. It goes on as soon as one drives it: reeve work${where}`)
       if (['paused', 'pausing'].includes((await run.view()).status)) await takenUp(run, position, interrupted)
     }
   }
   return await watchRun(run, { terminal, json, yes, where, from: position, interrupted, elsewhere: true })
 }
+
+const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
+  (await runtime.runs({ status: ['stuck'] })).some(({ run }) => run === id)
 
 /** Waits until the run has read the word, so that a pause from before it is not taken for the present. False: it has not, and the signal came. */
 async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boolean> {

@@ -4,7 +4,7 @@
  * Owns: staying, what is said at the beginning and the end, the exit code of a worker. Does not own: driving (the engine), warnings (main.ts shows them).
  * A worker may be the first at a place: it alone creates the store that its config names. Runs stay as they are when it goes.
  */
-import type { CommandContext } from '../context.ts'
+import { aborted, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { configName, loadConfig, namedStore, openRuntime, type Place } from '../store.ts'
 
@@ -17,25 +17,13 @@ export async function work({ terminal, cwd, options, interrupted }: CommandConte
   const widest = Math.max(...config.agents.map(({ name }) => name.length))
   for (const { name, version } of config.agents) terminal.line(`  drives ${name.padEnd(widest)}  ${terminal.style('dim', version)}`)
   terminal.line('Ctrl-C ends it; runs stay where they are, and go on with the next worker.')
-  await told(interrupted)
-  terminal.note('\nThe worker ends as soon as what may not be cut off has ended; a second Ctrl-C ends it at once.')
+  await aborted(interrupted)
   // whoever supervises processes ends them with SIGTERM, and it is no failure to obey
-  return interrupted.reason === 'SIGTERM' ? exits.done : exits.interrupted
+  const isToldByProcess = interrupted.reason === 'SIGTERM'
+  terminal.note(
+    `${isToldByProcess ? '' : '\n'}The worker ends as soon as what may not be cut off has ended; a second Ctrl-C ends it at once.`,
+  )
+  return isToldByProcess ? exits.done : exits.interrupted
 }
 
 const nameOf = (place: Place): string => ('engine' in place ? `the engine of ${place.config}` : place.store)
-
-const longMs = 2 ** 31 - 1
-
-/** Resolves at the signal. Until then the process stays, even if the engine has nothing to do. */
-function told(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stay = setInterval(() => undefined, longMs)
-    const leave = (): void => {
-      clearInterval(stay)
-      resolve()
-    }
-    if (signal.aborted) leave()
-    else signal.addEventListener('abort', leave, { once: true })
-  })
-}

@@ -1,0 +1,24 @@
+/**
+ * Calls: how an invocation is told that there is something for it.
+ *
+ * Owns: the word under which an invocation can be told once, `<invocation>#<n>`. Restate resumes an invocation as long as any signal of a name that it waits
+ * for has ever come, so a name is used for one call only, and whoever looks says under which it can be told next.
+ */
+import type { Context, InvocationId } from '@restatedev/restate-sdk'
+
+/** The word for the n-th call to an invocation. */
+export const callWord = (invocation: string, n: number): string => `${invocation}#${n}`
+
+/** The name of the n-th call's signal. */
+export const signalName = (n: number): string => `call ${n}`
+
+/** The invocation that a word is for. */
+export const calledOf = (word: string): string => word.slice(0, word.lastIndexOf('#'))
+
+/** Tells them. Telling one twice is no error. */
+export function tell(ctx: Pick<Context, 'invocation'>, words: readonly string[]): void {
+  for (const word of words) {
+    const n = Number(word.slice(word.lastIndexOf('#') + 1))
+    ctx.invocation(calledOf(word) as InvocationId).signal(signalName(n)).resolve()
+  }
+}

@@ -1,0 +1,44 @@
+/** What only a server can do: break connections. */
+import { expect, test, vi } from 'vitest'
+import { begin, begun, eventually, onStore, settledText, sql } from './hand.ts'
+
+onStore('PostgreSQL', (place) => {
+  /** Ends connections of this place's own stores, as a restart of the server does. */
+  const breakOff = async (which: string): Promise<void> => {
+    const { schema } = place.options() as { schema: string }
+    await sql(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'reeve ${schema}' AND ${which}`)
+  }
+
+  test('K1: a listener whose connection breaks comes back and says that it may have missed something', async () => {
+    const store = await place.store()
+    const root = await begin(store)
+    const heard = vi.fn<(run: string) => void>()
+    store.watch(heard)
+    await eventually(() => expect(heard).toHaveBeenCalledWith('all'))
+    heard.mockClear()
+    await breakOff("query LIKE 'LISTEN%'")
+    await eventually(() => expect(heard).toHaveBeenCalledWith('all'))
+    heard.mockClear()
+    await root.written({}, [begun('x')])
+    await eventually(() => expect(heard).toHaveBeenCalledWith(root.run))
+  })
+
+  test('K5: a connection that breaks fails what it was doing with a word on whether to try again, and the next one works', async () => {
+    const store = await place.store()
+    const root = await begin(store)
+    const writing = Array.from({ length: 20 }, (_, i) =>
+      store.post({ target: 'activation', to: root.id, key: `m${i}`, body: '{}', now: 1 }).then(
+        () => 'written',
+        (thrown: { code: string; retryable: boolean }) => `${thrown.code} ${thrown.retryable}`,
+      ),
+    )
+    await breakOff("query NOT LIKE 'LISTEN%'")
+    const results = new Set(await Promise.all(writing))
+    results.delete('written')
+    results.delete('store.unavailable true')
+    expect([...results]).toEqual([])
+    for (let i = 0; i < 20; i++)
+      await store.post({ target: 'activation', to: root.id, key: `m${i}`, body: '{}', now: 1 }).catch(() => undefined)
+    expect((await root.pulled()).rows).toHaveLength(20)
+  })
+})
