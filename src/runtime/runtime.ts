@@ -74,18 +74,19 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   const { store = ':memory:', engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
   // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
   const hasEnded = async (run: RunId): Promise<boolean> => {
-    const summary = await engine.summary(run)
+    const summary = await engine?.summary(run)
     return summary === undefined || summary.endedAt !== undefined
   }
-  const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
-  const engine = given ?? (await openEmbedded({ file: store, ...embedded }))
+  let engine = given
   try {
+    const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
+    engine ??= await openEmbedded({ file: store, ...embedded })
     if (drive) await engine.drive(registry)
+    return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)
   } catch (thrown) {
-    await engine.close()
+    await engine?.close()
     throw thrown
   }
-  return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)
 }
 
 /** Loaded when it is needed: with another engine, SQLite never is. */

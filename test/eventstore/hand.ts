@@ -14,7 +14,16 @@ import {
   type EventStore,
   type EventStoreOptions,
 } from '../../src/adapters/eventstore/index.ts'
-import { childActivation, messageOf, newId, rootActivation, type ActivationId, type ReeveError, type RunId } from '../../src/core/index.ts'
+import {
+  childActivation,
+  messageOf,
+  newId,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type ReeveError,
+  type RunId,
+} from '../../src/core/index.ts'
 import type { AccountLimits } from '../../src/engine/index.ts'
 import { encode, type JournalEvent } from '../../src/journal/index.ts'
 
@@ -57,7 +66,7 @@ export function onBothStores(tests: (place: Place) => void): void {
 }
 
 export function onStore(kind: Kind, tests: (place: Place) => void): void {
-  describe(kind, () => {
+  describe(`${kind}`, () => {
     const schema = newSchema()
     let folder = ''
     const opened: EventStore[] = []
@@ -152,10 +161,16 @@ export class Attempt {
   }
 }
 
-export async function claim(store: EventStore, id: ActivationId, generation = 0): Promise<Attempt> {
-  const claimed = await store.claim(id, generation, `inv_${id}`, 1_000)
+export async function claim(store: EventStore, id: ActivationId, generation?: number): Promise<Attempt> {
+  const claimed = await store.claim(id, generation ?? (await generationOf(store, id)), `inv_${id}`, 1_000)
   if (claimed === undefined) throw new Error(`there is no ${id}`)
   return new Attempt(store, id, claimed)
+}
+
+/** Of an activation that has not settled; of one that has it is its root's, where nobody has buried it. */
+async function generationOf(store: EventStore, id: ActivationId): Promise<number> {
+  const open = await store.sentinels(id.slice(0, -1), Number.MAX_SAFE_INTEGER, 1_000)
+  return open.find((each) => each.id === id)?.generation ?? (await store.tip(runOf(id)))?.generation ?? 0
 }
 
 /** A run of its own, its root claimed. */

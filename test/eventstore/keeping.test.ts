@@ -1,7 +1,7 @@
 /** What is kept beside the logs: long payloads, values of sessions, the list of runs; and how a run is taken out. */
 import { DatabaseSync } from 'node:sqlite'
 import { expect, test } from 'vitest'
-import { newId, type Json, type RunId } from '../../src/core/index.ts'
+import { newId, rootActivation, type Json, type RunId } from '../../src/core/index.ts'
 import { encode } from '../../src/journal/index.ts'
 import { answer, approval, begin, begun, claim, onBothStores, settledText, sql, started, type Place } from './hand.ts'
 
@@ -119,6 +119,30 @@ onBothStores((place) => {
     expect(
       await store.create({ run: root.run, agent: 'a', version: '1', caller: undefined, limits: undefined, first: started(), at: 1 }),
     ).toBe(true)
+  })
+
+  test('K1: a run that is created again after it was removed gives out no position and no generation again', async () => {
+    const [one, two] = [await place.store(), await place.store()]
+    const run = newId('run') as RunId
+    const again = { run, agent: 'a', version: '1', caller: undefined, limits: undefined, first: started(), at: 1 }
+    await one.create(again)
+    let last = { position: 0, generation: -1 }
+    for (let round = 0; round < 5; round++) {
+      const root = await claim(one, rootActivation(run))
+      const worker = await root.child('w')
+      const generation = (await one.bury(worker.id, `inv_${worker.id}`))!
+      expect((await two.tip(run))!.generation).toBeGreaterThan(last.generation)
+      const others = await Promise.all(Array.from({ length: 3 }, () => begin(two)))
+      for (const each of [root, ...others]) await each.written({ settled: 'completed' }, [begun('x'), settledText])
+      const positions = (await one.read(run, 0)).map(({ position }) => position)
+      expect(positions).toEqual(Array.from({ length: 4 }, (_, i) => positions[0]! + i))
+      expect(positions[0]).toBeGreaterThan(last.position)
+      last = { position: positions.at(-1)!, generation }
+      // Removed at the same time as others, and created again while it is: its own history is what counts.
+      const removed = [...others.map((other) => other.run), run].map((each, i) => (i % 2 === 0 ? one : two).remove(each))
+      const [created] = await Promise.all([two.create(again), ...removed])
+      if (!created) await two.create(again)
+    }
   })
 
   test('K1: runs are listed newest first, by agent, status and number', async () => {

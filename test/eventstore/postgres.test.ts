@@ -1,6 +1,6 @@
 /** What only a server can do: break connections. */
 import { expect, test, vi } from 'vitest'
-import { begin, begun, eventually, onStore, settledText, sql } from './hand.ts'
+import { begin, begun, eventually, onStore, sql } from './hand.ts'
 
 onStore('PostgreSQL', (place) => {
   /** Ends connections of this place's own stores, as a restart of the server does. */

@@ -5,31 +5,35 @@ import { parentOf, rootActivation, runOf, type ActivationId } from '../../core/i
 import { newAccount } from './accounts.ts'
 import { append } from './entries.ts'
 import type { NewBirth, NewRun } from './port.ts'
-import { insert, inserted, rowOf, tell, write, type Param, type Work } from './sql.ts'
+import { ask, insert, inserted, statement, tell, write, type Param, type Work } from './sql.ts'
 
 const columns = 'activation(id, run, parent, agent, version, path, seq, touched, generation)'
 
 const rowIn =
   (generation: number) =>
   ({ id, agent, version, path, at }: NewBirth): readonly Param[] => [
-  id,
-  runOf(id),
-  parentOf(id)?.parent ?? null,
-  agent,
-  version,
-  JSON.stringify(path),
-  1,
-  at,
-  generation,
-]
+    id,
+    runOf(id),
+    parentOf(id)?.parent ?? null,
+    agent,
+    version,
+    JSON.stringify(path),
+    1,
+    at,
+    generation,
+  ]
 
 /** False if the run exists. One that is created again after it was removed goes on above what was given out before: positions, and names of workflows. */
 export function* create({ run, agent, version, caller, limits, first, at }: NewRun): Work<boolean> {
-  const floor = yield* rowOf<{ position: number; generation: number }>('SELECT position, generation FROM floor WHERE one = 1')
-  const { position = 0, generation = 0 } = floor ?? {}
-  const values = [run, agent, version, JSON.stringify(caller ?? {}), position + 1, generation, at]
-  const fresh = yield* inserted('run(id, agent, version, caller, position, generation, created)', [values], 'ON CONFLICT(id) DO NOTHING RETURNING id')
-  if (fresh.length === 0) return false
+  const row = 'INSERT INTO run(id, agent, version, caller, created) VALUES($1, $2, $3, $4, $5) ON CONFLICT(id) DO NOTHING RETURNING id'
+  // The floor is asked for when the row is in: its removal may have been waited for.
+  const [fresh, floors] = yield* ask(
+    statement(row, run, agent, version, JSON.stringify(caller ?? {}), at),
+    statement('SELECT position, generation FROM floor WHERE one = 1'),
+  )
+  if (fresh?.length !== 1) return false
+  const { position, generation } = floors![0] as { position: number; generation: number }
+  yield* write('UPDATE run SET position = $2, generation = $3 WHERE id = $1', run, position + 1, generation)
   const root = rootActivation(run)
   const birth = { id: root, agent, version, path: [agent], limits, first, at }
   yield* insert(columns, [rowIn(generation)(birth)])

@@ -5,7 +5,7 @@ import type { ActivationId, RunId } from '../../core/index.ts'
 import { runStream, unknownRun } from '../../engine/index.ts'
 import type { Sentinel } from './port.ts'
 import { holdRun } from './look.ts'
-import { ask, guard, rowOf, rowsOf, statement, tell, write, type Work } from './sql.ts'
+import { ask, guard, rowsOf, statement, tell, write, type Work } from './sql.ts'
 
 const open =
   'SELECT a.id, a.invocation, a.generation, a.notified FROM activation a JOIN run r ON r.id = a.run WHERE a.settled = 0 AND r.ended IS NULL'
@@ -32,23 +32,19 @@ export function* bury(activation: ActivationId, invocation: string | null): Work
   return (rows?.[0] as { generation: number } | undefined)?.generation
 }
 
-/** What is given out after a removal is above everything that was given out before it. */
-function* raiseFloor(run: RunId): Work<void> {
-  const highest = (column: string, from: string): string =>
-    `(SELECT COALESCE(MAX(value), 0) FROM (SELECT ${column} AS value FROM floor UNION ALL ${from}) given)`
-  yield* write(
-    `UPDATE floor SET position = ${highest('position', 'SELECT position FROM run WHERE id = $1')},
-      generation = ${highest('generation', 'SELECT generation + 1 FROM activation WHERE run = $1')} WHERE one = 1`,
-    run,
-  )
-}
+/** What is given out after a removal is above everything that was given out before it. The row's own values: others may have raised it meanwhile. */
+const raiseFloor = `UPDATE floor SET position = CASE WHEN position < $1 THEN $1 ELSE position END,
+  generation = CASE WHEN generation < $2 THEN $2 ELSE generation END WHERE one = 1`
 
 export function* remove(run: RunId): Work<boolean> {
-  const row = yield* rowOf<{ ended: number | null }>('SELECT ended FROM run WHERE id = $1 FOR UPDATE', run)
+  const [runs, generations] = yield* ask(
+    statement('SELECT ended, position FROM run WHERE id = $1 FOR UPDATE', run),
+    statement('SELECT max(generation) + 1 AS next FROM activation WHERE run = $1', run),
+  )
+  const row = runs?.[0] as { ended: number | null; position: number } | undefined
   if (row === undefined) throw unknownRun(run)
   if (row.ended === null) return false
   const stream = runStream(run)
-  yield* raiseFloor(run)
   for (const table of ['entry', 'activation', 'inbox', 'question', 'account', 'part'])
     yield* write(`DELETE FROM ${table} WHERE run = $1`, run)
   // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
@@ -65,6 +61,7 @@ export function* remove(run: RunId): Work<boolean> {
   )
   yield* write('DELETE FROM blob_use WHERE run = $1 OR run = $2', run, stream)
   yield* write('DELETE FROM run WHERE id = $1', run)
+  yield* write(raiseFloor, row.position, (generations![0] as { next: number }).next)
   yield* tell(run)
   return true
 }

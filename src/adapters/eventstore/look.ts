@@ -11,7 +11,15 @@ import { marks, statement, type Rows, type Statement } from './sql.ts'
 
 export interface Look {
   /** Undefined: there is no such activation. */
-  readonly self: { readonly epoch: number; readonly seq: number; readonly notified: boolean; readonly settled: boolean; readonly invocation: string | undefined } | undefined
+  readonly self:
+    | {
+        readonly epoch: number
+        readonly seq: number
+        readonly notified: boolean
+        readonly settled: boolean
+        readonly invocation: string | undefined
+      }
+    | undefined
   readonly control: Control | undefined
   readonly ended: boolean
   readonly accounts: readonly StoredAccount[]
@@ -61,7 +69,10 @@ export function seen(rows: Rows | undefined): Look {
   const self = one('self')
   const flags = one('flags')
   return {
-    self: self === undefined ? undefined : { epoch: self.n!, seq: self.m!, notified: flags?.n === 1, settled: flags?.m === 1, invocation: flags?.a ?? undefined },
+    self:
+      self === undefined
+        ? undefined
+        : { epoch: self.n!, seq: self.m!, notified: flags?.n === 1, settled: flags?.m === 1, invocation: flags?.a ?? undefined },
     control: controlOf(run?.a, run?.n),
     ended: (run?.m ?? null) !== null,
     accounts: accountsIn(all('account').map(({ a, b, n }) => ({ act: a!, state: b!, since: n }))),

@@ -102,7 +102,9 @@ const activations = (read: Read, write: Write): Part<Activations> => ({
   },
   async pull(activation, epoch, now, invocation) {
     const glance = await read(() => moving.glance(activation, epoch, now, invocation))
-    return glance === 'look closer' ? await write(() => moving.pull(activation, epoch, now, invocation), { keep: (p) => p !== 'fenced' }) : glance
+    return glance === 'look closer'
+      ? await write(() => moving.pull(activation, epoch, now, invocation), { keep: (p) => p !== 'fenced' })
+      : glance
   },
   commit: (commit: Commit) => write(() => committing.commit(commit), { keep: ({ status }) => status === 'written' }),
   holds: (activation, epoch) => read(() => moving.holds(activation, epoch)),

@@ -7,21 +7,21 @@
 import { rootActivation, runOf } from '../../core/index.ts'
 import { said } from '../../engine/index.ts'
 import type { StoredAccount } from '../eventstore/index.ts'
-import type { Seat } from './seat.ts'
+import type { Desk } from './desk.ts'
 
 /** When the minutes of an account are used up if nothing stops working before. */
 const minutesEnd = ({ state, since }: StoredAccount): number | undefined =>
   state.limits.minutes === undefined || since === null ? undefined : since + Math.max(0, state.limits.minutes * 60_000 - state.ms)
 
 /** The next moment, of all that concern this activation. */
-export function nextDue(seat: Seat, asked: number | undefined): number | undefined {
+export function nextDue(seat: Desk, asked: number | undefined): number | undefined {
   const moments = seat.outlet.out.size === 0 ? [] : seat.stored.map(minutesEnd)
   const known = [asked, seat.isRoot ? seat.escalateAt?.at : undefined, ...moments].filter((at) => at !== undefined)
   return known.length === 0 ? undefined : Math.min(...known)
 }
 
 /** Does what is due now. */
-export function ring(seat: Seat): void {
+export function ring(seat: Desk): void {
   const now = seat.keeping.now()
   for (const account of seat.stored) {
     const end = minutesEnd(account)
@@ -40,11 +40,11 @@ export function ring(seat: Seat): void {
 }
 
 /** A pause that has outlived the memory in which it was asked for goes on as it was asked for. */
-export function restoreEscalation(seat: Seat): void {
+export function restoreEscalation(seat: Desk): void {
   const asked = seat.activation.pausing
   if (seat.control === undefined || seat.control.reached || asked?.event.withinMs === undefined || !seat.isRoot) return
   seat.escalateAt = { at: asked.at + asked.event.withinMs, ...said(asked.event) }
 }
 
 /** True for the root of a run. */
-export const isRoot = (id: Seat['id']): boolean => rootActivation(runOf(id)) === id
+export const isRoot = (id: Desk['id']): boolean => rootActivation(runOf(id)) === id

@@ -7,12 +7,12 @@
 import { completed } from '../../core/index.ts'
 import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
 import type { InboxRow } from '../eventstore/index.ts'
-import type { Seat } from './seat.ts'
+import type { Desk } from './desk.ts'
 
 type Of<T extends Mail['type']> = Extract<Mail, { readonly type: T }>
 
 /** Gives an unread row, once per memory of the activation. */
-export function give(seat: Seat, { key, body }: InboxRow): void {
+export function give(seat: Desk, { key, body }: InboxRow): void {
   if (seat.handed.has(key)) return
   seat.handed.add(key)
   const mail = JSON.parse(body) as Mail
@@ -38,18 +38,18 @@ export function give(seat: Seat, { key, body }: InboxRow): void {
 }
 
 /** The row is used up with the next commit. */
-function use(seat: Seat, key: string): void {
+function use(seat: Desk, key: string): void {
   seat.activation.taken.push(key)
   seat.touched()
 }
 
 /** Nothing changes, and whoever looks can see why (team C65). */
-function ignore(seat: Seat, mail: Of<'pause' | 'resume'>): void {
+function ignore(seat: Desk, mail: Of<'pause' | 'resume'>): void {
   const { activation } = seat
   if (!activation.over) seat.keeping.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, seat.keeping.now())
 }
 
-function pause(seat: Seat, mail: Of<'pause'>): void {
+function pause(seat: Desk, mail: Of<'pause'>): void {
   if (seat.control !== undefined) return ignore(seat, mail)
   const { at, withinMs } = mail
   const within = withinMs === undefined ? {} : { withinMs }
@@ -58,19 +58,19 @@ function pause(seat: Seat, mail: Of<'pause'>): void {
   seat.setControl({ at, reached: false }, true)
 }
 
-function resume(seat: Seat, mail: Of<'resume'>): void {
+function resume(seat: Desk, mail: Of<'resume'>): void {
   if (seat.control === undefined) return ignore(seat, mail)
   seat.keeping.append(seat.activation, { type: 'run.resumed', ...by(mail) }, seat.keeping.now())
   letGo(seat)
 }
 
 /** A paused run that is cancelled goes on to its end: what undoes it must be let out. */
-function letGo(seat: Seat): void {
+function letGo(seat: Desk): void {
   seat.escalateAt = undefined
   seat.setControl(undefined, true)
 }
 
-function settleDoubt(seat: Seat, key: string, mail: Of<'settle-doubt'>): void {
+function settleDoubt(seat: Desk, key: string, mail: Of<'settle-doubt'>): void {
   const { activation, keeping } = seat
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
@@ -89,7 +89,7 @@ function settleDoubt(seat: Seat, key: string, mail: Of<'settle-doubt'>): void {
   keeping.letOut(op)
 }
 
-function settleDivergence(seat: Seat, key: string, mail: Of<'settle-divergence'>): void {
+function settleDivergence(seat: Desk, key: string, mail: Of<'settle-divergence'>): void {
   const { address, action, to } = mail
   const target = to === undefined ? {} : { to }
   seat.keeping.append(seat.activation, { type: 'replay.resolved', address, action, ...target, ...by(mail) }, seat.keeping.now())

@@ -10,13 +10,13 @@ import type { Failure } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
 import { Effects, encodeEnd, mayLeave, noteHeld, stoppedEnd, type Operation } from '../../engine/index.ts'
 import type { Control } from '../eventstore/index.ts'
-import type { Seat } from './seat.ts'
+import type { Desk, Leaving } from './desk.ts'
 
 /** Without word from the store for this long, somebody else may have been given the activation. Milliseconds. */
 const trustMs = 1_000
 
-export class Outlet {
-  readonly #seat: Seat
+export class Outlet implements Leaving {
+  readonly #seat: Desk
   /** Let out, and not ended: on their way through a commit, listed, or flying. */
   readonly out = new Set<Operation>()
   /** Held back by a pause. */
@@ -28,7 +28,7 @@ export class Outlet {
   /** Who waits for a flight to land. */
   readonly #landings = new Map<string, () => void>()
 
-  constructor(seat: Seat) {
+  constructor(seat: Desk) {
     this.#seat = seat
   }
 

@@ -10,33 +10,14 @@ import type { StepSettled } from '../../journal/index.ts'
 import { Effects, type EffectsHost, type LivePart, type Operation, type Registry } from '../../engine/index.ts'
 import type { EventStore } from '../eventstore/index.ts'
 import { callWord } from './call.ts'
+import type { Attempt, PlaceOptions, Surroundings } from './desk.ts'
 import { Seat } from './seat.ts'
-
-/** One attempt of an activation's workflow, as Restate gives it. */
-export interface Attempt {
-  readonly generation: number
-  readonly invocation: string
-  /** How often it has been called: the next call comes under this number. */
-  calls: number
-  /** Aborted when Restate does not want this attempt any more: it is suspended, has failed, or goes on elsewhere. */
-  readonly signal: AbortSignal
-}
-
-export interface PlaceOptions {
-  readonly clock: Clock
-  readonly strict: boolean
-  readonly undoWithinMs: number | undefined
-  readonly redact: (text: string) => string
-  readonly warn: (code: string, message: string) => void
-  /** For tests: true lets the process "die" at this point. */
-  readonly crash: ((point: 'commit.before' | 'commit.after') => boolean) | undefined
-}
 
 /** How long effects of an attempt that is over may go on for the next attempt to find them here. Milliseconds. */
 const waitForNextMs = 10_000
 const retryStoreMs = [50, 100, 200, 500, 1_000, 2_000]
 
-export class Place implements EffectsHost {
+export class Place implements EffectsHost, Surroundings {
   readonly options: PlaceOptions
   readonly store: EventStore
   readonly effects: Effects
@@ -44,7 +25,6 @@ export class Place implements EffectsHost {
   onPart: (run: RunId, part: LivePart) => void = () => {}
   /** An attempt of this process is to look again. */
   onPoke: (call: string) => void = () => {}
-  /** Before what another attempt has taken is taken back. Milliseconds. */
   readonly takeBackMs = 100
   readonly #seats = new Map<ActivationId, Seat>()
   readonly #warned = new Set<string>()
@@ -116,7 +96,7 @@ export class Place implements EffectsHost {
   }
 
   /** To be looked at again then. Restate's timer does it; with another clock than the system's, this process has to. */
-  alarm({ id, attempt }: Seat, due: number): void {
+  alarm(id: ActivationId, attempt: Attempt, due: number): void {
     if (this.clock === systemClock) return
     this.#alarms.get(id)?.()
     this.#alarms.set(

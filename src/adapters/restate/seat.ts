@@ -10,12 +10,12 @@ import type { Caller } from '../../journal/index.ts'
 import { Account, Activation } from '../../engine/index.ts'
 import type { Claimed, Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
 import { callWord } from './call.ts'
+import type { Attempt, Desk, Surroundings } from './desk.ts'
 import { Draft } from './draft.ts'
 import { isRoot, nextDue, restoreEscalation, ring } from './due.ts'
-import { Keeping } from './keeping.ts'
+import { Keeper } from './keeper.ts'
 import { give } from './mail.ts'
 import { Outlet } from './outlet.ts'
-import type { Attempt, Place } from './place.ts'
 import { isMore, join, nothing, type Release } from './release.ts'
 
 /** Events per commit, before what is gathered is written. */
@@ -24,11 +24,11 @@ const commitCap = 2_000
 /** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
 
-export class Seat {
+export class Seat implements Desk {
   readonly id: ActivationId
-  readonly place: Place
+  readonly place: Surroundings
   readonly attempt: Attempt
-  readonly keeping: Keeping
+  readonly keeping: Keeper
   readonly isRoot: boolean
   outlet: Outlet
   draft = new Draft()
@@ -38,22 +38,15 @@ export class Seat {
   stored: readonly StoredAccount[] = []
   control: Control | undefined
   escalateAt: { readonly at: number; readonly reason?: string; readonly by?: string } | undefined
-  /** Keys of rows that this memory has been given. */
   readonly handed = new Set<string>()
-  /** Answers to "did this happen?" that came before the code had asked. */
   readonly doubts = new Map<string, () => void>()
-  /** Ids of questions that are open already. */
   asked: ReadonlySet<string> = new Set()
-  /** Accounts whose owners have been told that their minutes are used up. */
   readonly exhausted = new Set<ActivationId>()
-  /** Something is to be delivered. */
   ready = false
   reload = false
   lacksCode = false
   wasStuck = false
-  /** Its last word is in the draft or in the log. */
   over = false
-  /** When the store last said that it is ours. */
   heardAt = 0
   #epoch = 0
   #rests = false
@@ -66,12 +59,12 @@ export class Seat {
   #queue: Promise<unknown> = Promise.resolve()
   #owed: Release | undefined
 
-  constructor(place: Place, id: ActivationId, attempt: Attempt) {
+  constructor(place: Surroundings, id: ActivationId, attempt: Attempt) {
     this.place = place
     this.id = id
     this.attempt = attempt
     this.isRoot = isRoot(id)
-    this.keeping = new Keeping(this)
+    this.keeping = new Keeper(this)
     this.outlet = new Outlet(this)
   }
 
@@ -79,7 +72,6 @@ export class Seat {
     return this.#epoch
   }
 
-  /** Something is to be written, by whoever passes next. */
   touched(): void {
     this.#dirty = true
     // Code that awaits something foreign goes on when nobody passes.
@@ -90,7 +82,6 @@ export class Seat {
     return this.place.persist(work, this.attempt.signal)
   }
 
-  /** Whether the store still says that this attempt holds it. */
   async stillMine(): Promise<boolean> {
     const holds = await this.persist((store) => store.holds(this.id, this.#epoch))
     if (holds) this.heardAt = this.place.clock.now()
@@ -151,7 +142,6 @@ export class Seat {
     this.outlet.dismiss()
   }
 
-  /** Something was noted while nobody waits for a pass. */
   note(): void {
     void this.#alone(async () => this.#owe(await this.#settle())).then(
       () => this.#tell(),
@@ -179,7 +169,6 @@ export class Seat {
     return effects === undefined ? all : { ...all, effects }
   }
 
-  /** Sets the run's pause. `own`: by a word to this activation, so it is to be recorded. */
   setControl(control: Control | undefined, own = false): void {
     const before = this.control
     this.control = control
@@ -269,7 +258,7 @@ export class Seat {
       if (this.over && this.draft.isEmpty) return { ...release, over: true }
     }
     const due = nextDue(this, this.#due)
-    if (due !== undefined) this.place.alarm(this, due)
+    if (due !== undefined) this.place.alarm(this.id, this.attempt, due)
     return due === undefined ? release : { ...release, due }
   }
 

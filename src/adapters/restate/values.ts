@@ -4,15 +4,15 @@
 import { runOf, type Json } from '../../core/index.ts'
 import { encode } from '../../journal/index.ts'
 import { streamOf, type Owner } from '../../engine/index.ts'
-import type { Seat } from './seat.ts'
+import type { Desk } from './desk.ts'
 
-export async function readValue(seat: Seat, owner: Owner, key: string): Promise<Json> {
+export async function readValue(seat: Desk, owner: Owner, key: string): Promise<Json> {
   const { value } = await seat.persist((store) => store.value(streamOf(seat.caller, runOf(owner.id)), key))
   return value
 }
 
 /** Tries again while other writers are faster. A repeated call gives what the first one wrote. */
-export async function updateValue(seat: Seat, owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+export async function updateValue(seat: Desk, owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
   const run = runOf(owner.id)
   const stream = streamOf(seat.caller, run)
   for (;;) {

@@ -18,7 +18,8 @@ import {
 import { systemClock, type ActivationId } from '../../core/index.ts'
 import type { Birth } from '../eventstore/index.ts'
 import { signalName, tell } from './call.ts'
-import type { Attempt, Place } from './place.ts'
+import type { Attempt } from './desk.ts'
+import type { Place } from './place.ts'
 import type { Release } from './release.ts'
 
 /** What the services are called. `build` keeps deployments of different builds apart: a run stays with the build that it began with. */

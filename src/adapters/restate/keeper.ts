@@ -24,7 +24,6 @@ import {
   doubtQuestion,
   Effects,
   reserveAll,
-  type Host,
   type Mail,
   type Operation,
   type Orchestration,
@@ -32,13 +31,13 @@ import {
   type QuestionRecord,
   type StartOptions,
 } from '../../engine/index.ts'
-import type { Seat } from './seat.ts'
+import type { Desk, Keeping } from './desk.ts'
 import { readValue, updateValue } from './values.ts'
 
-export class Keeping implements Host {
-  readonly #seat: Seat
+export class Keeper implements Keeping {
+  readonly #seat: Desk
 
-  constructor(seat: Seat) {
+  constructor(seat: Desk) {
     this.#seat = seat
   }
 
