@@ -235,7 +235,7 @@ export interface EventStore {
   }): Promise<{ readonly status: 'written'; readonly value: Json } | { readonly status: 'moved' }>
 
   // ---- care
-  /** Unsettled activations of runs that have not ended, by id after `after`, not touched since `before`. */
+  /** Unsettled activations that should have moved since `before` and have not (what merely waits is not among them), by id after `after`. */
   sentinels(after: string, before: number, limit: number): Promise<readonly Sentinel[]>
   /** Says that an invocation is dead: if it is still the one that is known (null: none), the next generation begins with none. That generation, or undefined. */
   bury(activation: ActivationId, invocation: string | null): Promise<number | undefined>

@@ -51,11 +51,12 @@ export async function listen(
   identityKeys: readonly string[],
   warn: (code: string, message: string) => void,
 ): Promise<Endpoint> {
+  let closed = false
   const handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void = createEndpointHandler({
     services,
     ...(identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] }),
     logger: ({ level }, ...told) => {
-      if (level === 'error') warn('engine.attempt-failed', told.map(messageOf).join(' '))
+      if (level === 'error' && !closed) warn('engine.attempt-failed', told.map(messageOf).join(' '))
     },
   })
   const server = http2.createServer((request, response) => {
@@ -84,6 +85,7 @@ export async function listen(
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`,
     close: () =>
       new Promise((resolve) => {
+        closed = true
         server.close(() => resolve())
         for (const session of sessions) session.destroy()
       }),

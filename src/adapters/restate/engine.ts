@@ -212,7 +212,8 @@ export class RestateEngine implements Engine {
       const callOff = systemClock.timer(systemClock.now() + lookAgainMs, news)
       for (const ends of [closed, signal]) ends?.addEventListener('abort', news, { once: true })
       try {
-        const answer = await ask()
+        // A store that is away for a while is waited for.
+        const answer = await this.#place.persist(ask, closed)
         if (answer !== undefined) return answer
         if (!closed.aborted) await heard
         if (closed.aborted) {

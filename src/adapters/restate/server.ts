@@ -295,17 +295,20 @@ async function ready(server: RestateServer, child: ChildProcess, settings: Setti
   const limit = AbortSignal.timeout(settings.readyMs)
   // started again, it learns from its log who led each partition, one leader after the other: the first good answer may be before that
   let inARow = 0
+  let last = ''
   while (!limit.aborted) {
     if (hasEnded(child)) throw notStarted('the Restate server ended at once', settings, from, spawnError)
-    inARow = (await serves(server, limit)) ? inARow + 1 : 0
+    const lacks = await missing(server, limit)
+    if (!limit.aborted) last = lacks ?? last
+    inARow = lacks === undefined ? inARow + 1 : 0
     if (inARow === 4) return
     await sleep(20)
   }
-  throw notStarted(`the Restate server was not ready within ${settings.readyMs / 1000} s`, settings, from)
+  throw notStarted(`the Restate server was not ready within ${settings.readyMs / 1000} s: ${last}`, settings, from)
 }
 
-/** All parts say so, and every partition has somebody who answers for it, which is the case a little later. */
-async function serves(server: RestateServer, limit: AbortSignal): Promise<boolean> {
+/** Undefined once all parts say so, and every partition has somebody who answers for it, which is the case a little later; else what is missing. */
+async function missing(server: RestateServer, limit: AbortSignal): Promise<string | undefined> {
   const ask = async (url: string, body?: string): Promise<unknown> => {
     const headers = { accept: 'application/json', 'content-type': 'application/json' }
     const signal = AbortSignal.any([limit, AbortSignal.timeout(1_000)])
@@ -316,13 +319,13 @@ async function serves(server: RestateServer, limit: AbortSignal): Promise<boolea
   }
   try {
     const node = (await ask(`${server.node}/health`)) as { readonly worker_status?: string; readonly admin_status?: string }
-    if (node.worker_status !== 'Ready' || node.admin_status !== 'Ready') return false
+    if (node.worker_status !== 'Ready' || node.admin_status !== 'Ready') return `worker ${node.worker_status}, admin ${node.admin_status}`
     await ask(`${server.admin}/health`)
     await ask(`${server.ingress}/restate/health`)
     await ask(`${server.admin}/query`, JSON.stringify({ query: 'select count(id) as n from sys_invocation' }))
-    return true
-  } catch {
-    return false
+    return undefined
+  } catch (error) {
+    return messageOf(error instanceof Error && error.cause !== undefined ? error.cause : error)
   }
 }
 
