@@ -38,7 +38,7 @@ describe('reeve restate dev', () => {
       version = new RestateClient({ ingress, admin }).check()
       void version.finally(() => child.kill('SIGINT')).catch(() => {})
     })
-    expect(ended).toMatchObject({ code: 130, signal: null })
+    expect(ended, ended.err).toMatchObject({ code: 130, signal: null })
     expect((await version)?.version).toMatch(/^\d/)
     for (const said of [
       `ingress   ${ingress}`,
@@ -56,7 +56,7 @@ describe('reeve restate dev', () => {
     const ended = await begin(cwd, ['restate', 'dev', '--dir', 'other', ...given], (out, child) => {
       if (out.includes('Ctrl-C')) child.kill('SIGKILL')
     })
-    expect(ended).toMatchObject({ signal: 'SIGKILL' })
+    expect(ended, ended.err).toMatchObject({ signal: 'SIGKILL' })
     const client = new RestateClient({ ingress: `http://127.0.0.1:${given[1]}`, admin: `http://127.0.0.1:${given[3]}` })
     await vi.waitFor(() => expect(client.check()).rejects.toMatchObject({ code: 'engine.unreachable' }), 5_000)
   })

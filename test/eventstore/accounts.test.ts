@@ -108,10 +108,16 @@ onBothStores((place) => {
       [1_000, null],
     ])
     await root.written({ working: true, now: 10_000 })
+    await one.written({ working: true, now: 10_100 })
+    await one.written({ working: false, now: 10_200 })
+    expect(await clock()).toEqual([
+      [3_000, 10_000],
+      [1_100, null],
+    ])
     await root.written({ working: false, now: 10_500 })
     expect(await clock()).toEqual([
       [3_500, null],
-      [1_000, null],
+      [1_100, null],
     ])
   })
 })

@@ -132,6 +132,7 @@ onBothStores((place) => {
       const worker = await root.child('w')
       const generation = (await one.bury(worker.id, `inv_${worker.id}`))!
       expect((await two.tip(run))!.generation).toBeGreaterThan(last.generation)
+      expect(generation - 1).toBeGreaterThan(last.generation)
       const others = await Promise.all(Array.from({ length: 3 }, () => begin(two)))
       for (const each of [root, ...others]) await each.written({ settled: 'completed' }, [begun('x'), settledText])
       const positions = (await one.read(run, 0)).map(({ position }) => position)

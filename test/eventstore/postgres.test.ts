@@ -1,6 +1,7 @@
 /** What only a server can do: break connections. */
+import pg from 'pg'
 import { expect, test, vi } from 'vitest'
-import { begin, begun, eventually, onStore, sql } from './hand.ts'
+import { begin, begun, eventually, onStore, postgresUrl, settledText, sql, started } from './hand.ts'
 
 onStore('PostgreSQL', (place) => {
   /** Ends connections of this place's own stores, as a restart of the server does. */
@@ -40,5 +41,27 @@ onStore('PostgreSQL', (place) => {
     for (let i = 0; i < 20; i++)
       await store.post({ target: 'activation', to: root.id, key: `m${i}`, body: '{}', now: 1 }).catch(() => undefined)
     expect((await root.pulled()).rows).toHaveLength(20)
+  })
+
+  test('K1: a payload is not taken out while somebody else is putting it in', async () => {
+    const store = await place.store()
+    const { schema } = place.options() as { schema: string }
+    const input = 'the same brief '.repeat(3_000)
+    const old = await begin(store, undefined, started(input))
+    await old.written({ settled: 'completed' }, [settledText])
+    const young = await begin(store)
+    // Half-way through its commit it has to wait, for an entry of its own place that is taken back in the end.
+    const rival = new pg.Client({ connectionString: postgresUrl })
+    await rival.connect()
+    await rival.query(`BEGIN; INSERT INTO "${schema}".entry(run, position, act, seq, at, body) VALUES('x', 1, '${young.id}', 1, 0, '')`)
+    const putting = young.written({}, [started(input)])
+    const waiting = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'reeve ${schema}' AND wait_event_type = 'Lock'`
+    await eventually(async () => expect(await sql(waiting)).toHaveLength(1))
+    const taking = store.remove(old.run)
+    await eventually(async () => expect(await sql(waiting)).toHaveLength(2))
+    await rival.query('ROLLBACK')
+    await rival.end()
+    await Promise.all([putting, taking])
+    expect((await store.read(young.run, 0)).map(({ event }) => (event as unknown as { input: unknown }).input)).toEqual([null, input])
   })
 })

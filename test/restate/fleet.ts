@@ -13,6 +13,7 @@ import { RestateClient } from '../../src/adapters/restate/client.ts'
 import { restate, type RestateEngine, type RestateOptions } from '../../src/adapters/restate/index.ts'
 import type { ServerOptions } from '../../src/adapters/restate/server.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
+import { crew } from './crew.ts'
 import { freePort, freshPostgres, freshRestateServer, type TestServer } from './harness.ts'
 import { removeFolder, temporaryFolder } from './place.ts'
 import { World } from './world.ts'
@@ -131,8 +132,8 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** A runtime of this process: reads, decides, controls and starts by name; drives nothing. */
-  async desk(options: Partial<RestateOptions> = {}, crew?: Parameters<typeof createRuntime>[0]): Promise<Runtime> {
-    const runtime = await createRuntime({ ...crew, engine: this.engine(options), drive: false })
+  async desk(options: Partial<RestateOptions> = {}, version = '1'): Promise<Runtime> {
+    const runtime = await createRuntime({ agents: crew(this.world, version), engine: this.engine(options), drive: false })
     this.#runtimes.push(runtime)
     return runtime
   }

@@ -23,7 +23,9 @@ const sentinelsIn = (rows: readonly Row[]): readonly Sentinel[] =>
 const overdue = `(a.notified = 1 OR a.invocation IS NULL OR a.resting = 0 OR a.id IN (SELECT act FROM question WHERE until IS NOT NULL AND until < $2))`
 
 export function* sentinels(after: string, before: number, limit: number): Work<readonly Sentinel[]> {
-  return sentinelsIn(yield* rowsOf<Row>(`${open} AND a.id > $1 AND a.touched < $2 AND ${overdue} ORDER BY a.id LIMIT $3`, after, before, limit))
+  return sentinelsIn(
+    yield* rowsOf<Row>(`${open} AND a.id > $1 AND a.touched < $2 AND ${overdue} ORDER BY a.id LIMIT $3`, after, before, limit),
+  )
 }
 
 export function* stuck(): Work<readonly Sentinel[]> {

@@ -19,6 +19,9 @@ export const calledOf = (word: string): string => word.slice(0, word.lastIndexOf
 export function tell(ctx: Pick<Context, 'invocation'>, words: readonly string[]): void {
   for (const word of words) {
     const n = Number(word.slice(word.lastIndexOf('#') + 1))
-    ctx.invocation(calledOf(word) as InvocationId).signal(signalName(n)).resolve()
+    ctx
+      .invocation(calledOf(word) as InvocationId)
+      .signal(signalName(n))
+      .resolve()
   }
 }

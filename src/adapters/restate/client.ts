@@ -143,6 +143,17 @@ export class RestateClient {
     }
   }
 
+  /** Whether the server reaches a worker there. Nothing is registered. */
+  async reaches(uri: string): Promise<boolean> {
+    try {
+      await this.#ask('admin', '/deployments', { method: 'POST', body: { uri, force: true, dry_run: true } })
+      return true
+    } catch (error) {
+      if (error instanceof CallFailed && ReeveError.is(registrationFailed(uri, error))) return false
+      throw error
+    }
+  }
+
   /** What is registered, the oldest first. */
   async deployments(): Promise<readonly Deployment[]> {
     const answer = await this.#ask('admin', '/deployments', { method: 'GET' })

@@ -106,4 +106,3 @@ export interface Desk {
   /** Sets the run's pause. `own`: by a word to this activation, so it is to be recorded. */
   setControl(control: Control | undefined, own?: boolean): void
 }
-

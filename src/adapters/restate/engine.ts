@@ -4,16 +4,7 @@
  * Owns: the Engine port for those outside a run; opening, driving and closing. Does not own: moving activations (seat.ts, workflow.ts).
  * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
  */
-import {
-  canonical,
-  newId,
-  ReeveError,
-  rootActivation,
-  systemClock,
-  type ActivationId,
-  type Json,
-  type RunId,
-} from '../../core/index.ts'
+import { canonical, newId, ReeveError, rootActivation, systemClock, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import { encode, type Recorded } from '../../journal/index.ts'
 import {
   mustBeJson,
@@ -31,7 +22,7 @@ import {
 } from '../../engine/index.ts'
 import { openEventStore, type EventStore, type OutsidePost } from '../eventstore/index.ts'
 import { RestateClient } from './client.ts'
-import { listen, OpenLines, register, type Endpoint } from './endpoint.ts'
+import { listen, OpenLines, register, stayKnown, type Endpoint } from './endpoint.ts'
 import { settingsOf, type RestateOptions, type Settings } from './options.ts'
 import { Place } from './place.ts'
 import { Sweeper } from './sweeper.ts'
@@ -79,6 +70,7 @@ export class RestateEngine implements Engine {
       clock: place.clock,
       everyMs: sweepMs,
       retentionMs: options.retentionMs,
+      stayKnown: () => this.#stayKnown(),
       ring: (calls) => this.#ring(calls),
       warn: place.warn,
     })
@@ -117,6 +109,16 @@ export class RestateEngine implements Engine {
       throw thrown
     }
     this.#endpoint = endpoint
+  }
+
+  async #stayKnown(): Promise<void> {
+    if (this.#endpoint === undefined || this.#options.register === false) return
+    const url = this.#options.advertise ?? this.#endpoint.url
+    if (await stayKnown(this.client, url, Object.values(this.#settings.names)))
+      this.#settings.place.warn(
+        'engine.registered-again',
+        `nobody answered for the services of ${url} any more: it has made itself known again`,
+      )
   }
 
   /** Tells invocations to look again. What cannot be told now is told by the sweeper. */
@@ -217,7 +219,10 @@ export class RestateEngine implements Engine {
         if (answer !== undefined) return answer
         if (!closed.aborted) await heard
         if (closed.aborted) {
-          throw new ReeveError('engine.closed', 'the engine was closed before this run had ended; the run is kept and goes on elsewhere or later')
+          throw new ReeveError(
+            'engine.closed',
+            'the engine was closed before this run had ended; the run is kept and goes on elsewhere or later',
+          )
         }
       } finally {
         leave()

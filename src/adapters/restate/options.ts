@@ -84,7 +84,8 @@ export function settingsOf(options: RestateOptions): Settings {
     )
   }
   for (const key of identityKeys)
-    if (!key.startsWith('publickeyv1_')) throw invalid(`"${key}" is no identity key`, 'It begins with publickeyv1_ and is printed by the Restate server.')
+    if (!key.startsWith('publickeyv1_'))
+      throw invalid(`"${key}" is no identity key`, 'It begins with publickeyv1_ and is printed by the Restate server.')
   const redact = redactor(options.redact)
   return {
     names: serviceNames(namespace, build),

@@ -5,7 +5,17 @@
  * Does not own: one activation (seat.ts), the endpoint that Restate calls (endpoint.ts).
  * Holds: K6 (an effect that outlives an attempt in this process is joined, not run again), K9.
  */
-import { jitter, ReeveError, runOf, systemClock, type ActivationId, type Clock, type Failure, type Json, type RunId } from '../../core/index.ts'
+import {
+  jitter,
+  ReeveError,
+  runOf,
+  systemClock,
+  type ActivationId,
+  type Clock,
+  type Failure,
+  type Json,
+  type RunId,
+} from '../../core/index.ts'
 import type { StepSettled } from '../../journal/index.ts'
 import { Effects, type EffectsHost, type LivePart, type Operation, type Registry } from '../../engine/index.ts'
 import type { EventStore } from '../eventstore/index.ts'
@@ -158,6 +168,7 @@ export class Place implements EffectsHost, Surroundings {
   }
   part(op: Operation, attempt: number, part: Json): void {
     const seat = this.#seatOf(op)
-    if (seat !== undefined) this.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, epoch: seat.epoch, part })
+    if (seat !== undefined)
+      this.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, epoch: seat.epoch, part })
   }
 }

@@ -96,7 +96,7 @@ export async function startServer(options: ServerOptions): Promise<RestateServer
   const given = { ...defaults, cluster: undefined, ...definedOf(options), dir }
   const settings: Settings = { ...given, log: join(dir, `${given.name}.log`) }
   const binary = findBinary()
-  await Promise.all([settings.ingressPort, settings.adminPort, settings.nodePort].map((port) => expectFree(settings.host, port)))
+  for (const port of [settings.ingressPort, settings.adminPort, settings.nodePort]) await expectFree(settings.host, port)
   const config = prepare(settings)
   const from = sizeOf(settings.log)
   const child = launch(binary, config, settings)
@@ -150,7 +150,7 @@ async function expectFree(host: string, port: number): Promise<void> {
       },
     )
   } finally {
-    probe.close()
+    await new Promise<void>((done) => probe.close(() => done()))
   }
 }
 

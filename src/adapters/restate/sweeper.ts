@@ -8,6 +8,7 @@ import { systemClock, type Clock } from '../../core/index.ts'
 import type { EventStore, Sentinel } from '../eventstore/index.ts'
 import { calledOf } from './call.ts'
 import type { RestateClient } from './client.ts'
+import { answers } from './endpoint.ts'
 import { keyOf, type ServiceNames } from './workflow.ts'
 
 const atOnce = 200
@@ -28,6 +29,8 @@ export interface SweeperOptions {
   readonly clock: Clock
   readonly everyMs: number
   readonly retentionMs: number | undefined
+  /** Sees to it that Restate knows somebody who serves. */
+  readonly stayKnown: () => Promise<void>
   /** Tells invocations to look again. */
   readonly ring: (calls: readonly string[]) => Promise<void>
   readonly warn: (code: string, message: string) => void
@@ -59,7 +62,8 @@ export class Sweeper {
 
   /** One look at the next few. Rejects if the store or Restate cannot be asked: the next look comes anyway. */
   async sweep(): Promise<void> {
-    const { store, clock, everyMs, retentionMs } = this.#options
+    const { store, clock, everyMs, retentionMs, stayKnown } = this.#options
+    await stayKnown()
     const found = await store.sentinels(this.#after, clock.now() - everyMs, atOnce)
     this.#after = found.length < atOnce ? '' : found.at(-1)!.id
     await this.#unborn(found.filter(({ invocation }) => invocation === null))
@@ -68,16 +72,21 @@ export class Sweeper {
   }
 
   /** Begins an activation's workflow. The same generation again is the same workflow. */
-  async begin({ id, generation }: Pick<Sentinel, 'id' | 'generation'>): Promise<void> {
+  begin({ id, generation }: Pick<Sentinel, 'id' | 'generation'>): ReturnType<RestateClient['send']> {
     const summons = { activation: id, generation }
-    await this.#options.client.send(this.#options.names.activation, 'run', summons, { key: keyOf(summons) })
+    return this.#options.client.send(this.#options.names.activation, 'run', summons, { key: keyOf(summons) })
   }
 
+  /** They are begun again under the same name, which changes nothing if they are only waiting for their turn. */
   async #unborn(found: readonly Sentinel[]): Promise<void> {
-    for (const { id } of found) {
-      // Restate may remember a workflow of this key that ended before it had claimed the activation: a new generation is certain to begin.
-      const generation = await this.#options.store.bury(id, null)
-      if (generation !== undefined) await this.begin({ id, generation })
+    for (const { id, generation } of found) {
+      const { invocationId, isNew } = await this.begin({ id, generation })
+      if (isNew) continue
+      const status = (await this.#options.client.invocationStatus([invocationId])).get(invocationId)
+      if (status !== undefined && status !== 'completed') continue
+      // It ended before it had claimed the activation, and Restate remembers that: only under another name will one begin.
+      const next = await this.#options.store.bury(id, null)
+      if (next !== undefined) await this.begin({ id, generation: next })
     }
   }
 
@@ -110,23 +119,9 @@ export class Sweeper {
   async #rescue(sentinel: Sentinel, { id, pinned_deployment_id: pinned }: Invocation): Promise<void> {
     const { client, warn } = this.#options
     const deployment = (await client.deployments()).find((one) => one.id === pinned)
-    if (deployment !== undefined && (await answers(deployment.uri))) return
+    if (deployment !== undefined && (await answers(client, deployment.uri))) return
     warn('engine.deployment-gone', `the deployment of ${sentinel.id} (${deployment?.uri ?? pinned}) is gone; it goes on in the newest`)
     await client.kill(id)
     await this.#revive(sentinel)
   }
-}
-
-/** Whether anything listens there. */
-async function answers(uri: string): Promise<boolean> {
-  const { connect } = await import('node:net')
-  const { hostname, port, protocol } = new URL(uri)
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80), timeout: 2_000 })
-    const end = (there: boolean) => (): void => {
-      socket.destroy()
-      resolve(there)
-    }
-    socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false))
-  })
 }

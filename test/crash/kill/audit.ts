@@ -3,20 +3,9 @@
  * It shares no code with the engine, so that a mistake is not made twice.
  */
 import { DatabaseSync } from 'node:sqlite'
-import type { Done } from './world.ts'
+import { Journal, type OnStep, type Row } from './journal.ts'
+import { runOfKey, type Done } from './world.ts'
 
-interface Row {
-  readonly position: number
-  readonly id: string
-  readonly seq: number
-  readonly body: string
-}
-interface Entry {
-  readonly type: string
-  readonly address?: string
-  readonly op?: string
-  readonly outcome?: { readonly status: string; readonly output?: unknown }
-}
 export interface Audit {
   readonly problems: readonly string[]
   readonly entries: number
@@ -35,7 +24,7 @@ export function audit(file: string, runs: readonly string[], done: readonly Done
     const rows = db
       .prepare('SELECT l.position, a.id, l.seq, l.body FROM log l JOIN activation a ON a.num = l.act ORDER BY l.position')
       .all() as unknown as Row[]
-    const journal = new Journal(problems, done)
+    const journal = new Journal(problems, done, stalenessOf(problems))
     for (const row of rows) journal.take(row)
     journal.end()
     for (const run of runs) checkRun(db, run, journal, problems)
@@ -45,70 +34,17 @@ export function audit(file: string, runs: readonly string[], done: readonly Done
   }
 }
 
-class Journal {
-  settled = 0
-  readonly outcomes = new Map<string, string>()
-  readonly #problems: string[]
-  readonly #done: readonly Done[]
-  readonly #next = new Map<string, number>()
-  readonly #seen = new Set<string>()
-  readonly #ended = new Map<string, string>()
-  readonly #born = new Set<string>()
-  readonly #newest = new Map<string, Done>()
-
-  constructor(problems: string[], done: readonly Done[]) {
-    this.#problems = problems
-    this.#done = done
-  }
-
-  take({ id, seq, body }: Row): void {
-    const entry = JSON.parse(body) as Entry
-    const next = this.#next.get(id) ?? 0
-    if (seq !== next) this.#problems.push(`${id}: entry ${seq} where ${next} was due`)
-    this.#next.set(id, seq + 1)
-    if (!id.startsWith('act_')) return
-    if (this.#ended.has(id)) this.#problems.push(`${id}: ${entry.type} after its end`)
-    if (entry.type === 'activation.started') this.#born.add(id)
-    if (entry.type === 'activation.settled') this.#end(id, entry)
-    if (entry.address === undefined) return
-    const what = entry.op !== undefined ? 'begun' : entry.type.endsWith('.settled') ? 'ended' : undefined
-    if (what === undefined) return
-    const key = `${id}:${entry.address} ${what}`
-    if (this.#seen.has(key)) this.#problems.push(`recorded twice: ${key}`)
-    this.#seen.add(key)
-    if (what === 'ended' && !this.#seen.has(`${id}:${entry.address} begun`)) this.#problems.push(`${key}, but never begun`)
-    if (entry.type === 'step.settled') this.#step(id, entry)
-  }
-
-  #end(id: string, entry: Entry): void {
-    this.#ended.set(id, entry.outcome?.status ?? '?')
-    if (!id.includes('>')) this.outcomes.set(id.slice(4), JSON.stringify(entry.outcome))
-  }
-
-  /** A step's recorded value names the call it came from: an older epoch must not record after a newer one of another process. */
-  #step(id: string, entry: Entry): void {
-    this.settled++
-    const nonce = /~(\d+)"$/.exec(JSON.stringify(entry.outcome?.output ?? null))?.[1]
-    if (nonce === undefined) return
-    const call = this.#done[Number(nonce)]
-    const run = /^act_([^>]+)/.exec(id)?.[1] ?? ''
-    if (call === undefined) return void this.#problems.push(`${id}: records a call that nobody made`)
-    if (call.key !== `${id}:${entry.address}`) this.#problems.push(`${id}: records the value of ${call.key}`)
+/** An older epoch must not record after a newer one of another process. */
+function stalenessOf(problems: string[]): OnStep {
+  const newest = new Map<string, Done>()
+  return ({ id }, { address }, call) => {
     // A `once` in doubt is recorded by somebody's word, whoever did it.
     if (call.kind === 'once') return
-    const newest = this.#newest.get(run)
-    if (newest !== undefined && call.epoch < newest.epoch && call.pid !== newest.pid)
-      this.#problems.push(`${id}: a stale process recorded "${entry.address}" (epoch ${call.epoch} after ${newest.epoch})`)
-    if (newest === undefined || call.epoch >= newest.epoch) this.#newest.set(run, call)
-  }
-
-  end(): void {
-    for (const id of this.#born) if (!this.#ended.has(id)) this.#problems.push(`${id} has no end`)
-    for (const id of this.#ended.keys()) if (!this.#born.has(id)) this.#problems.push(`${id} has no beginning`)
-  }
-
-  ended(run: string): string | undefined {
-    return this.#ended.get(`act_${run}`)
+    const run = runOfKey(call.key)
+    const before = newest.get(run)
+    if (before !== undefined && call.epoch < before.epoch && call.pid !== before.pid)
+      problems.push(`${id}: a stale process recorded "${address}" (epoch ${call.epoch} after ${before.epoch})`)
+    if (before === undefined || call.epoch >= before.epoch) newest.set(run, call)
   }
 }
 

@@ -11,7 +11,7 @@ import type { Context, Orchestration, Registry, StepIO, StepOptions } from '../.
 export type Reach = (io: StepIO, kind: 'model' | 'tool' | 'once', what: string) => Promise<Json>
 
 /** A step from its begin to its end; what is not completed is thrown. */
-async function step(ctx: Context, reach: Reach, name: string, kind: 'model' | 'tool' | 'once', what = name): Promise<Json> {
+export async function step(ctx: Context, reach: Reach, name: string, kind: 'model' | 'tool' | 'once', what = name): Promise<Json> {
   const options: StepOptions<Json> = { effect: kind === 'tool' ? 'idempotent' : kind, retry: { attempts: 3, backoffMs: 5 } }
   const { outcome } = await ctx.next(ctx.begin(name, (io) => reach(io, kind, what), options))
   if (outcome.status !== 'completed') throw new Error(`${name}: ${JSON.stringify(outcome)}`)
@@ -19,7 +19,7 @@ async function step(ctx: Context, reach: Reach, name: string, kind: 'model' | 't
 }
 
 /** Asks the outside for a yes. */
-async function approve(ctx: Context, name: string): Promise<Json> {
+export async function approve(ctx: Context, name: string): Promise<Json> {
   const { activation, path } = ctx.place
   const id = ctx.id('apr')
   const as = {
@@ -38,7 +38,8 @@ async function approve(ctx: Context, name: string): Promise<Json> {
   return outcome as unknown as Json
 }
 
-const parallel = (ctx: Context, reach: Reach, names: readonly string[]): Promise<Json[]> => {
+/** Tools at the same time, each in a branch of its own. */
+export const parallel = (ctx: Context, reach: Reach, names: readonly string[]): Promise<Json[]> => {
   const begun = names.map((name, k) => ctx.scope(`call${k}`).begin(name, (io) => reach(io, 'tool', name), { retry: { backoffMs: 5 } }))
   return Promise.all(begun.map(async (id) => (await ctx.next(id)).outcome as unknown as Json))
 }
@@ -114,9 +115,13 @@ async function guide(ctx: Context, reach: Reach): Promise<Json> {
 
 const agents = { leader, researcher, listener, writer, cashier, traveller, guide }
 
-/** All agents, reaching the outside by `reach`. */
-export function scenario(reach: Reach): Registry {
-  const list = Object.entries(agents).map(([name, run]): Orchestration => ({
+/** A rule of orchestration: what an agent does. */
+export type Rule = (ctx: Context, reach: Reach, input: Json) => Promise<Json>
+
+/** All agents, and more of them, reaching the outside by `reach`. */
+export function scenario(reach: Reach, more: Readonly<Record<string, Rule>> = {}): Registry {
+  const rules: Readonly<Record<string, Rule>> = { ...agents, ...more }
+  const list = Object.entries(rules).map(([name, run]): Orchestration => ({
     name,
     version: '1',
     run: async (ctx, input) => completed(await run(ctx, reach, input)),

@@ -7,7 +7,7 @@ import type { Registry, StepIO } from '../../../src/engine/index.ts'
 import type { Message, ModelAnswerInput, ModelFunction } from '../../../src/model/index.ts'
 import { registerAgents } from '../../../src/runtime/registry.ts'
 import { supervisor, type Supervisor } from '../../../src/supervisor/index.ts'
-import { scenario, type Reach } from './scenario.ts'
+import { scenario, type Reach, type Rule } from './scenario.ts'
 
 const retry = { attempts: 3, backoffMs: 5 }
 const topic = { type: 'object', properties: { topic: { type: 'string' } }, required: ['topic'], additionalProperties: false } as const
@@ -62,7 +62,7 @@ export function team(reach: Reach): Supervisor {
 }
 
 /** Everything that tortured processes can run. */
-export function everything(reach: Reach): Registry {
-  const [rules, agents] = [scenario(reach), registerAgents([team(reach)], [], 'move')]
+export function everything(reach: Reach, more: Readonly<Record<string, Rule>> = {}): Registry {
+  const [rules, agents] = [scenario(reach, more), registerAgents([team(reach)], [], 'move')]
   return { find: (name, version) => rules.find(name, version) ?? agents.find(name, version), onMissingVersion: 'move' }
 }

@@ -1,8 +1,8 @@
 /**
  * The outside world, in the parent process: whatever the tortured processes do, they do here, and it is written down here.
  *
- * It is also a tool that checks fencing tokens: of every run it keeps the largest epoch seen, and refuses a smaller one. What it counts as done was
- * done: a call counts when it is read here, whether or not its caller lives to see the answer.
+ * It is also a tool that checks fencing tokens: of everything that is held as one (a run, or an activation) it keeps the largest epoch seen, and refuses
+ * a smaller one. What it counts as done was done: a call counts when it is read here, whether or not its caller lives to see the answer.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { Dice } from './random.ts'
@@ -14,12 +14,14 @@ export interface Call {
   readonly pid: number
   readonly key: string
   readonly epoch: number
+  readonly attempt: number
   readonly kind: 'model' | 'tool' | 'once'
   readonly what: string
 }
-/** A call that was let through. */
+/** A call that was let through. `at`: when, in milliseconds since 1970. */
 export interface Done extends Call {
   readonly nonce: number
+  readonly at: number
 }
 
 /** A store whose runs reach this world. */
@@ -46,8 +48,11 @@ export class World {
   readonly #dice: Dice
   readonly #server: Server
   readonly #stores = new Set<Store>()
+  readonly #heldOf: (key: string) => string
 
-  constructor(seed: number) {
+  /** `heldOf`: what a process holds that does the effect of this key. */
+  constructor(seed: number, heldOf = runOfKey) {
+    this.#heldOf = heldOf
     this.#dice = new Dice(seed)
     this.#server = createServer((socket) => this.#serve(socket))
   }
@@ -75,9 +80,9 @@ export class World {
     this.#server.close()
   }
 
-  /** From now on nothing of this run with a smaller epoch is let through: so that "it has not happened" stays true. */
-  fence(run: string, epoch: number): void {
-    this.#epochs.set(run, Math.max(epoch, this.#epochs.get(run) ?? 0))
+  /** From now on nothing of what is held so with a smaller epoch is let through: so that "it has not happened" stays true. */
+  fence(held: string, epoch: number): void {
+    this.#epochs.set(held, Math.max(epoch, this.#epochs.get(held) ?? 0))
   }
 
   /** What a `once` step did, if it did. */
@@ -113,18 +118,18 @@ export class World {
   }
 
   #do(call: Call): { value: string } | { refused: string } {
-    const run = runOfKey(call.key)
+    const held = this.#heldOf(call.key)
     if (call.epoch < 0) return this.#think(call)
-    const newest = this.#epochs.get(run) ?? 0
+    const newest = this.#epochs.get(held) ?? 0
     if (call.epoch < newest) {
       this.refused++
       if (this.#recorded(call.key)) this.refusedRecorded++
       return { refused: `epoch ${call.epoch} is over, ${newest} was seen` }
     }
-    this.#epochs.set(run, call.epoch)
-    const holder = this.#holders.get(`${run} ${call.epoch}`)
-    if (holder !== undefined && holder !== call.pid) this.violations.push(`two processes held ${run} in epoch ${call.epoch}`)
-    this.#holders.set(`${run} ${call.epoch}`, call.pid)
+    this.#epochs.set(held, call.epoch)
+    const holder = this.#holders.get(`${held} ${call.epoch}`)
+    if (holder !== undefined && holder !== call.pid) this.violations.push(`two processes held ${held} in epoch ${call.epoch}`)
+    this.#holders.set(`${held} ${call.epoch}`, call.pid)
     if (this.#recorded(call.key)) this.violations.push(`begun again though its end is recorded: ${call.key}`)
     return { value: valueOf(this.#note(call)) }
   }
@@ -139,7 +144,7 @@ export class World {
   }
 
   #note(call: Call): Done {
-    const done: Done = { ...call, nonce: this.done.length }
+    const done: Done = { ...call, nonce: this.done.length, at: Date.now() }
     this.done.push(done)
     if (call.kind === 'once') {
       const before = this.once.get(call.key)

@@ -1,0 +1,46 @@
+/**
+ * Cluster torture: three Restate nodes, a PostgreSQL, several worker processes on one port, this process as their operator, and `kill -9`, SIGSTOP and cut
+ * connections for all of them at random moments. Everything that was promised holds in the end.
+ *
+ *   npm run chaos:restate -- [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5] [--keep]
+ *
+ * `--runs`: so many are open at a time. `--kills`: mean seconds between two blows of a kind, 0 for none; with `database=0` the PostgreSQL that runs is used.
+ * Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
+ */
+import { parseArgs } from 'node:util'
+import { rhythmOf, Storm } from './chaos/storm.ts'
+
+const { values: args } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    runs: { type: 'string', default: '24' },
+    workers: { type: 'string', default: '3' },
+    kills: { type: 'string', default: '' },
+    patience: { type: 'string', default: '90' },
+    keep: { type: 'boolean', default: false },
+  },
+})
+
+const storm = new Storm({
+  seconds: Number(args.seconds),
+  seed: Number(args.seed),
+  runs: Number(args.runs),
+  workers: Number(args.workers),
+  patience: Number(args.patience),
+  rhythm: rhythmOf(args.kills),
+  keep: args.keep,
+})
+console.log(`seed ${args.seed}`)
+const { figures, promises } = await storm.run()
+for (const line of figures) console.log(line)
+let failed = 0
+for (const [promise, problems] of promises) {
+  if (problems.length > 0) failed++
+  console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'} ${promise}`)
+  for (const problem of problems.slice(0, 10)) console.log(`  ${problem}`)
+  if (problems.length > 10) console.log(`  … and ${problems.length - 10} more`)
+}
+await storm.dispose(failed === 0)
+console.log(`${promises.length - failed} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)

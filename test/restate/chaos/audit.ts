@@ -1,0 +1,218 @@
+/**
+ * The audit: reads the store with nothing but SQL and JSON, beside what the outside world and the recorder have seen, and says everything that is wrong after
+ * all runs have ended. It shares no code with the engine, so that a mistake is not made twice.
+ */
+import { Journal, type Row } from '../../crash/kill/journal.ts'
+import { partsOfKey, plain, runOfKey, type Done, type World } from '../../crash/kill/world.ts'
+import type { Reference } from '../../crash/kill/reference.ts'
+import type { Operator } from './operator.ts'
+import type { Recorder } from './recorder.ts'
+
+export type Problems = Record<'lost' | 'outcome' | 'journal' | 'effect' | 'once' | 'epoch' | 'operator' | 'left', string[]>
+
+/** A run that was started. */
+export interface Started {
+  readonly agent: string
+  /** How it ends, if no decision counts but these (by address). */
+  readonly expected: (words: ReadonlySet<string>) => Promise<Reference>
+}
+
+export interface AuditFigures {
+  entries: number
+  steps: number
+  activations: number
+  claims: number
+  /** Activations that more than one process has moved. */
+  moved: number
+  /** Milliseconds between two entries of a run, and where. */
+  stall: { ms: number; where: string }
+}
+
+interface Written extends Row {
+  readonly epoch: number | null
+  readonly who: string | null
+  readonly at: Date | null
+}
+
+export interface AuditOptions {
+  readonly recorder: Recorder
+  readonly world: World
+  readonly operator: Operator
+  readonly runs: ReadonlyMap<string, Started>
+  readonly problems: Problems
+  /** Whether a process could have missed that it was not the one any more when it made this call. */
+  readonly isExcused: (call: Done) => boolean
+}
+
+export class Audit {
+  readonly figures: AuditFigures = { entries: 0, steps: 0, activations: 0, claims: 0, moved: 0, stall: { ms: 0, where: 'nowhere' } }
+  readonly #o: AuditOptions
+  readonly #claimants = new Map<string, string>()
+  /** Calls by the step's key. */
+  readonly #calls = new Map<string, Done[]>()
+  /** The recorded ends of steps by key. */
+  readonly #ends = new Map<string, { readonly epoch: number; readonly nonce: number; readonly at: number }>()
+  readonly #begun = new Set<string>()
+  readonly #answers = new Map<string, string>()
+  readonly #journal: Journal
+
+  constructor(options: AuditOptions) {
+    this.#o = options
+    this.#journal = new Journal(options.problems.journal, options.world.done, (row, _entry, call) => this.#step(row as Written, call))
+    for (const call of options.world.done) this.#calls.set(call.key, [...(this.#calls.get(call.key) ?? []), call])
+  }
+
+  async run(): Promise<void> {
+    const { problems, world, operator, runs } = this.#o
+    await this.#claims()
+    for (const run of runs.keys()) await this.#run(run)
+    this.#journal.end()
+    this.#effects()
+    this.#words()
+    for (const [run, started] of runs) await this.#outcome(run, started)
+    await this.#left()
+    problems.operator.push(...operator.problems)
+    problems.epoch.push(...world.violations.filter((what) => !what.startsWith('done twice')))
+    problems.once.push(...world.violations.filter((what) => what.startsWith('done twice')))
+    this.figures.steps = this.#journal.settled
+  }
+
+  async #claims(): Promise<void> {
+    const claims = await this.#o.recorder.ask<{ act: string; epoch: number; who: string }>(
+      'SELECT act, epoch, who FROM $s.chaos_claim ORDER BY at',
+    )
+    const whose = new Map<string, Set<string>>()
+    for (const { act, epoch, who } of claims) {
+      const held = `${act} ${epoch}`
+      if (this.#claimants.has(held))
+        this.#o.problems.epoch.push(`${act}: epoch ${epoch} was given to ${this.#claimants.get(held)} and ${who}`)
+      this.#claimants.set(held, who)
+      whose.set(act, (whose.get(act) ?? new Set()).add(who))
+    }
+    this.figures.claims = claims.length
+    this.figures.activations = whose.size
+    this.figures.moved = [...whose.values()].filter(({ size }) => size > 1).length
+  }
+
+  // ---- one run's journal -------------------------------------------------------------------------------------------------------------
+
+  async #run(run: string): Promise<void> {
+    const { recorder, problems } = this.#o
+    const rows = await recorder.ask<Written>(
+      `SELECT e.position, e.act AS id, e.seq, e.body, c.epoch, c.who, c.at FROM $s.entry e LEFT JOIN $s.chaos_entry c ON c.act = e.act AND c.seq = e.seq
+       WHERE e.run = $1 ORDER BY e.position`,
+      [run],
+    )
+    const epochs = new Map<string, number>()
+    for (const [i, row] of rows.entries()) {
+      if (Number(row.position) !== i + 1) problems.journal.push(`${run}: position ${row.position} where ${i + 1} was due`)
+      this.#journal.take(row)
+      this.#note(row)
+      this.#fenced(row, epochs)
+      this.#stall(run, rows[i - 1], row)
+    }
+    this.figures.entries += rows.length
+    const [end] = await recorder.ask<{ position: string; ended: string | null; status: string | null }>(
+      'SELECT position, ended, status FROM $s.run WHERE id = $1',
+      [run],
+    )
+    if (end === undefined) problems.lost.push(`${run} is lost`)
+    else if (Number(end.position) !== rows.length)
+      problems.journal.push(`${run}: its row says ${end.position} entries, there are ${rows.length}`)
+    else if (end.status !== (this.#journal.ended(run) ?? null))
+      problems.journal.push(`${run}: its row says ${end.status}, its journal ${this.#journal.ended(run)}`)
+  }
+
+  #note({ id, body }: Written): void {
+    const entry = JSON.parse(body) as { type: string; op?: string; address?: string; outcome?: unknown }
+    if (entry.op !== undefined) this.#begun.add(`${id}:${entry.address}`)
+    if (entry.type === 'ask.settled') this.#answers.set(`${id}:${entry.address}`, JSON.stringify(entry.outcome))
+  }
+
+  /** Written by whoever held the activation then, and epochs never fall. Its first entry is its leader's. */
+  #fenced({ id, seq, epoch, who }: Written, epochs: Map<string, number>): void {
+    if (seq === 0) return
+    const { epoch: problems } = this.#o.problems
+    if (epoch === null || who === null) return void problems.push(`${id}: nobody saw who wrote entry ${seq}`)
+    const holder = this.#claimants.get(`${id} ${epoch}`)
+    if (holder !== who) problems.push(`${id}: ${who} wrote entry ${seq} in epoch ${epoch}, which is ${holder}'s`)
+    if (epoch < (epochs.get(id) ?? 0)) problems.push(`${id}: entry ${seq} is of epoch ${epoch}, after ${epochs.get(id)}`)
+    epochs.set(id, epoch)
+  }
+
+  #step(row: Written, call: Done): void {
+    const epoch = row.epoch ?? 0
+    if (call.epoch > epoch) this.#o.problems.epoch.push(`${call.key}: a call of epoch ${call.epoch} was recorded in epoch ${epoch}`)
+    this.#ends.set(call.key, { epoch, nonce: call.nonce, at: row.at?.getTime() ?? Infinity })
+  }
+
+  #stall(run: string, before: Written | undefined, { id, at, body }: Written): void {
+    if (before?.at === null || before === undefined || at === null) return
+    const ms = at.getTime() - before.at.getTime()
+    if (ms > this.figures.stall.ms)
+      this.figures.stall = { ms, where: `${run}, before ${(JSON.parse(body) as { type: string }).type} of ${id}` }
+  }
+
+  // ---- effects and decisions ---------------------------------------------------------------------------------------------------------
+
+  /** Every call belongs to a step that was recorded before, and none was made by somebody who could know that the step had ended. */
+  #effects(): void {
+    const { problems, isExcused } = this.#o
+    for (const [key, calls] of this.#calls) {
+      if (!this.#begun.has(key)) problems.effect.push(`${key}: done under a key that is no step of the journal`)
+      if (new Set(calls.map(({ what }) => what)).size > 1)
+        problems.effect.push(`${key}: one key for ${calls.map(({ what }) => what).join(', ')}`)
+      const end = this.#ends.get(key)
+      if (end === undefined) continue
+      for (const call of calls) {
+        const { epoch, nonce, pid, kind } = call
+        const again = `${key}: done again by ${pid} (epoch ${epoch}, attempt ${call.attempt}) though its end was recorded in epoch ${end.epoch}`
+        if (epoch > end.epoch || (epoch === end.epoch && nonce > end.nonce && kind !== 'once')) problems.epoch.push(again)
+        // A model is given no epoch.
+        else if (epoch < 0 && call.at > end.at + 1_500 && !isExcused(call)) problems.epoch.push(again)
+      }
+    }
+  }
+
+  /** What was accepted is what the journal says; what was refused is not. */
+  #words(): void {
+    const { operator, problems } = this.#o
+    for (const [key, word] of operator.words) {
+      const answer = this.#answers.get(key)
+      const isAnns = answer?.includes('"by":"ann"') === true
+      if (answer?.includes('"by":"bob"') === true) problems.operator.push(`${key}: the second word counts: ${answer}`)
+      if (word === 'refused' && isAnns) problems.operator.push(`${key}: refused, but the journal has it`)
+      const cancelled = operator.cancelled.has(runOfKey(key))
+      if (word === 'accepted' && !isAnns && !cancelled)
+        problems.operator.push(`${key}: accepted, but the journal says ${answer ?? 'nothing'}`)
+    }
+  }
+
+  async #outcome(run: string, { agent, expected }: Started): Promise<void> {
+    const { operator, problems, world } = this.#o
+    const got = plain(this.#journal.outcomes.get(run) ?? 'none')
+    const answered = [...this.#answers].filter(([key, answer]) => runOfKey(key) === run && answer.includes('"completed"'))
+    const want = await expected(new Set(answered.map(([key]) => partsOfKey(key).address)))
+    const did = [...world.once].flatMap(([key, calls]) => (runOfKey(key) === run ? [calls[0]!.what] : [])).sort()
+    // One that was cancelled at any moment may have done anything of it, and undoes what it says.
+    const anyhow = operator.cancelled.has(run) && agent !== 'traveller'
+    if (anyhow && got === '{"status":"cancelled","reason":"changed my mind"}') return
+    if (got !== want.outcome) problems.outcome.push(`${run} (${agent}): ${got}\n    instead of ${want.outcome}`)
+    if (did.join() !== want.once.join()) problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
+  }
+
+  async #left(): Promise<void> {
+    const { recorder, problems } = this.#o
+    const nothing: Readonly<Record<string, string>> = {
+      'questions are open': 'SELECT act FROM $s.question',
+      'rows of inboxes are unread': 'SELECT act FROM $s.inbox WHERE taken = 0',
+      'activations have not settled': 'SELECT id AS act FROM $s.activation WHERE settled = 0',
+      'activations work or move': 'SELECT id AS act FROM $s.activation WHERE working = 1 OR resting = 0',
+      'runs have not ended': 'SELECT id AS act FROM $s.run WHERE ended IS NULL OR control IS NOT NULL',
+    }
+    for (const [what, sql] of Object.entries(nothing)) {
+      const rows = await recorder.ask<{ act: string }>(`${sql} LIMIT 20`)
+      if (rows.length > 0) problems.left.push(`${rows.length} ${what}: ${rows.map(({ act }) => act).join(', ')}`)
+    }
+  }
+}

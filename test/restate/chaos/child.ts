@@ -1,0 +1,32 @@
+/**
+ * A worker that is tortured: shares its port with the others, drives whatever Restate gives it, reaches the outside world by a socket, never ends by itself.
+ *
+ * Arguments: the socket, options of the engine as JSON, its name.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ReeveError } from '../../../src/core/index.ts'
+import { restate, type RestateOptions } from '../../../src/adapters/restate/index.ts'
+import { outsideAt } from '../../crash/kill/outside.ts'
+import { chaosRegistry } from './scenario.ts'
+
+const [path, given, name] = process.argv.slice(2) as [string, string, string]
+const { reach, up } = outsideAt(path)
+const options = JSON.parse(given) as RestateOptions & { readonly store: { readonly postgres: string } }
+// By this name the store's recorder knows who has written what.
+const url = new URL(options.store.postgres)
+url.searchParams.set('application_name', `${name}.${process.pid}`)
+const say = (code: string, message: string): void =>
+  void process.stderr.write(`${new Date().toISOString()} ${name}.${process.pid} ${code} ${message}\n`)
+const engine = restate({ ...options, store: { ...options.store, postgres: url.href }, onWarning: say })
+for (;;) {
+  try {
+    await engine.drive(chaosRegistry(reach))
+    break
+  } catch (thrown) {
+    // Its node or the database is down at the moment.
+    if (!ReeveError.is(thrown)) throw thrown
+    say(thrown.code, thrown.message)
+    await sleep(200)
+  }
+}
+up()

@@ -1,0 +1,227 @@
+/**
+ * One storm: sets everything up, keeps runs coming while it is tortured, waits for all of them to end, has it audited. Owns: the order of things.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Json, RunId } from '../../../src/core/index.ts'
+import { restate, type RestateOptions } from '../../../src/adapters/restate/index.ts'
+import { Dice } from '../../crash/kill/random.ts'
+import { partsOfKey, World } from '../../crash/kill/world.ts'
+import { freePort, freshPostgres, restateCluster, stoppablePostgres, type StoppablePostgres, type TestCluster } from '../harness.ts'
+import { Audit, type Problems, type Started } from './audit.ts'
+import { Operator } from './operator.ts'
+import { Recorder } from './recorder.ts'
+import { clerkMs, References } from './references.ts'
+import { Road } from './road.ts'
+import { Torture, type Blow, type Rhythm } from './torture.ts'
+import { Workers } from './workers.ts'
+
+export interface StormOptions {
+  readonly seconds: number
+  readonly seed: number
+  readonly runs: number
+  readonly workers: number
+  /** Seconds within which everything has ended after the last blow. */
+  readonly patience: number
+  readonly rhythm: Rhythm
+  readonly keep: boolean
+}
+
+const usual: Rhythm = { worker: 2, node: 12, freeze: 6, database: 25, cut: 5 }
+
+/** `worker=2,node=12`: what is not named is as usual. */
+export function rhythmOf(text: string): Rhythm {
+  const named = text.split(',').flatMap((each) => {
+    const [blow, seconds] = each.split('=')
+    return blow !== undefined && blow in usual ? [[blow, Number(seconds)] as const] : []
+  })
+  return { ...usual, ...(Object.fromEntries(named) as Partial<Record<Blow, number>>) }
+}
+
+const promises: Readonly<Record<keyof Problems, string>> = {
+  outcome: 'no wrong outcome: every run ended as it does where nothing goes wrong, by the decisions that counted',
+  lost: 'every run ended, no process fell over, everything came back',
+  journal: 'journals gapless (seq and position), every step recorded once, one end each',
+  effect: 'effects at least once, always under the key of their step',
+  once: 'every once effect happened exactly once, in-doubt ones answered truthfully',
+  epoch: 'no epoch held by two or written by another, none fell, nothing done again that was recorded',
+  operator: 'every accepted decision is the one in the journal',
+  left: 'nothing left: questions, inboxes, activations, invocations of Restate',
+}
+
+/** What runs are, by turns. A victim is cancelled at any moment. */
+const kinds = ['leader', 'team', 'chief', 'traveller', 'clerk', 'swarm', 'victim', 'diarist'] as const
+const namespace = 'chaos'
+
+export class Storm {
+  readonly #o: StormOptions
+  readonly #dir = mkdtempSync(join(tmpdir(), 'reeve-chaos-'))
+  readonly #problems: Problems = { outcome: [], lost: [], journal: [], effect: [], once: [], epoch: [], operator: [], left: [] }
+  readonly #dice: Dice
+  readonly #world: World
+  readonly #references = new References()
+  readonly #runs = new Map<string, Started>()
+  readonly #open = new Set<string>()
+  readonly #ends: (() => Promise<unknown>)[] = []
+  readonly #begin = performance.now()
+
+  constructor(options: StormOptions) {
+    this.#o = options
+    this.#dice = new Dice(options.seed)
+    this.#world = new World(options.seed, (key) => partsOfKey(key).activation)
+    // Children start faster when what they import is compiled already.
+    process.env['NODE_COMPILE_CACHE'] ??= join(this.#dir, 'cache')
+  }
+
+  async run(): Promise<{ readonly figures: readonly string[]; readonly promises: readonly (readonly [string, readonly string[]])[] }> {
+    const { seconds, seed, rhythm, workers: count } = this.#o
+    const socket = join(this.#dir, 'world.sock')
+    await this.#world.listen(socket)
+    this.#ends.push(() => Promise.resolve(this.#world.close()))
+    const [cluster, database] = await Promise.all([this.#cluster(), this.#database()])
+    const [port, roadPort] = [await freePort(), await freePort()]
+    const road = new Road({ host: '127.0.0.1', port })
+    await road.listen(roadPort)
+    this.#ends.push(() => Promise.resolve(road.close()))
+    const name = `chaos${process.pid}-`
+    const options = (node: number, poolSize: number): RestateOptions => {
+      const { ingress, admin } = cluster.nodes[node % cluster.nodes.length]!
+      const store = { postgres: database.url, schema: database.schema, poolSize }
+      const pace = { parkAfterMs: 300, sweepMs: 2_000, effectsWithinMs: 20_000 }
+      return { store, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, ...pace }
+    }
+    const engines = cluster.nodes.map((_, node) => restate({ ...options(node, 3), onWarning: () => undefined }))
+    await engines[0]!.runs()
+    const recorder = new Recorder(database.url, database.schema, name)
+    this.#ends.push(() => recorder.close())
+    await recorder.install()
+    const operator = new Operator({ engines, world: this.#world, recorder, dice: new Dice(seed + 100), clerkMs })
+    this.#ends.push(() => operator.close())
+    const world = this.#world
+    const log = join(this.#dir, 'workers.log')
+    const workerOptions = (slot: number): string => JSON.stringify(options(slot, 6))
+    const workers = new Workers({ count, socket, options: workerOptions, name, log, world, dice: new Dice(seed + 200) })
+    this.#ends.push(() => workers.close())
+    while (workers.able.length < count) await sleep(20)
+    const until = Date.now() + seconds * 1_000
+    const victims = { world, workers, cluster, postgres: database.postgres, recorder, road }
+    const torture = new Torture(victims, rhythm, seed + 300, until)
+    await this.#torment(operator, until)
+    await torture.over()
+    operator.calm()
+    await this.#untilEnded(operator, engines)
+    await workers.close()
+    this.#problems.lost.push(...workers.problems, ...torture.problems)
+    const isExcused = ({ pid, at }: { pid: number; at: number }): boolean =>
+      world.frozen.has(pid) || Math.abs(at - torture.lastNodeKill) < 20_000
+    const audit = new Audit({ recorder, world, operator, runs: this.#runs, problems: this.#problems, isExcused })
+    await audit.run()
+    const lines = Object.entries(this.#problems).map(([key, list]) => [promises[key as keyof Problems], list] as const)
+    return { figures: this.#figures(torture, operator, audit, workers), promises: lines }
+  }
+
+  async #cluster(): Promise<TestCluster> {
+    const cluster = await restateCluster(3)
+    this.#ends.push(() => cluster.dispose())
+    return cluster
+  }
+
+  /** One's own, if it is to be killed. */
+  async #database(): Promise<{ readonly url: string; readonly schema: string; readonly postgres: StoppablePostgres | undefined }> {
+    if (this.#o.rhythm.database > 0) {
+      const postgres = await stoppablePostgres()
+      this.#ends.push(() => postgres.dispose())
+      return { url: postgres.url, schema: 'reeve', postgres }
+    }
+    const { url, schema, dispose } = await freshPostgres()
+    if (!this.#o.keep) this.#ends.push(dispose)
+    return { url, schema, postgres: undefined }
+  }
+
+  // ---- runs ------------------------------------------------------------------------------------------------------------------------
+
+  /** Keeps so many runs open, answers what they ask, and pauses some. */
+  async #torment(operator: Operator, until: number): Promise<void> {
+    const dice = this.#dice
+    while (Date.now() < until) {
+      for (let k = this.#open.size; k < this.#o.runs && Date.now() < until; k++) await this.#start(operator)
+      await operator.look()
+      if (dice.next() < 0.06 && this.#open.size > 0) operator.pause([...this.#open][dice.between(0, this.#open.size - 1)]!)
+      await this.#noteEnds(operator)
+      await sleep(60)
+    }
+  }
+
+  async #start(operator: Operator): Promise<void> {
+    const n = this.#runs.size
+    const kind = kinds[n % kinds.length]!
+    const run = `c${n}`
+    const agent = kind === 'victim' ? 'leader' : kind
+    const input: Json = agent === 'clerk' ? { withinMs: clerkMs } : null
+    this.#runs.set(run, { agent, expected: (words) => this.#references.of(agent, words) })
+    await operator.start(run, agent, input)
+    this.#open.add(run)
+    if (kind === 'victim') operator.cancelLater(run)
+  }
+
+  async #noteEnds(operator: Operator): Promise<void> {
+    if (this.#open.size === 0) return
+    const open = await operator.ask((engine) => engine.runs({ status: ['running', 'waiting', 'pausing', 'paused', 'stuck'] }))
+    const ids = new Set<string>(open.map(({ run }) => run))
+    for (const run of this.#open) if (!ids.has(run)) this.#open.delete(run)
+  }
+
+  async #untilEnded(
+    operator: Operator,
+    engines: readonly { readonly client: { query<T>(sql: string): Promise<readonly T[]> } }[],
+  ): Promise<void> {
+    const until = Date.now() + this.#o.patience * 1_000
+    while (this.#open.size > 0 && Date.now() < until) {
+      await operator.look()
+      await this.#noteEnds(operator)
+      await sleep(60)
+    }
+    await operator.idle()
+    for (const run of this.#open) this.#problems.lost.push(await this.#describe(operator, run as RunId))
+    const sql = `SELECT id, target, status FROM sys_invocation WHERE target_service_name LIKE '${namespace}.%' AND status <> 'completed'`
+    for (;;) {
+      const rows = await engines[0]!.client.query<{ id: string; target: string; status: string }>(sql).catch(() => undefined)
+      if (rows?.length === 0) return
+      await sleep(200)
+      if (Date.now() < until) continue
+      const some = rows?.slice(0, 5).map(({ target, status }) => `${target} ${status}`)
+      return void this.#problems.left.push(`${rows?.length ?? 'unknown'} invocations: ${some?.join(', ') ?? ''}`)
+    }
+  }
+
+  async #describe(operator: Operator, run: RunId): Promise<string> {
+    const summary = await operator.ask((engine) => engine.summary(run))
+    const entries = (await operator.ask((engine) => engine.read(run))).slice(-4)
+    const last = entries.map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
+    return `${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${this.#o.patience} s after the last blow\n    ${last.join('\n    ')}`
+  }
+
+  #figures(torture: Torture, operator: Operator, audit: Audit, workers: Workers): readonly string[] {
+    const { worker, node, freeze, database, cut } = torture.blows
+    const { entries, steps, activations, claims, moved, stall } = audit.figures
+    const { done, refused, frozen } = this.#world
+    const repeated = done.length - new Set(done.map(({ key }) => key)).size
+    const pids = new Set(done.map(({ pid }) => pid)).size
+    const seconds = ((performance.now() - this.#begin) / 1_000).toFixed(0)
+    return [
+      `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut · ${seconds} s`,
+      `${this.#runs.size} runs, ${activations} activations, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
+      `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} activations moved between processes`,
+      `longest stall ${(stall.ms / 1_000).toFixed(1)} s (${stall.where})`,
+    ]
+  }
+
+  /** Ends everything. What was written is kept if something is wrong, or if that was asked for. */
+  async dispose(isFine: boolean): Promise<void> {
+    for (const end of this.#ends.toReversed()) await end()
+    if (isFine && !this.#o.keep) rmSync(this.#dir, { recursive: true, force: true })
+    else console.log(`kept: ${this.#dir}`)
+  }
+}

@@ -1,0 +1,125 @@
+/**
+ * The torture: kills, freezes and cuts at random moments, until it is over; then everything is brought up again.
+ *
+ * Owns: when and to whom. At most one node is down at a time, so that a replication of two keeps its quorum.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Dice } from '../../crash/kill/random.ts'
+import type { World } from '../../crash/kill/world.ts'
+import type { StoppablePostgres, TestCluster } from '../harness.ts'
+import type { Recorder } from './recorder.ts'
+import type { Road } from './road.ts'
+import type { Workers } from './workers.ts'
+
+/** Mean seconds between two blows of a kind. 0: none. */
+export interface Rhythm {
+  readonly worker: number
+  readonly node: number
+  readonly freeze: number
+  readonly database: number
+  readonly cut: number
+}
+export type Blow = keyof Rhythm
+
+export interface Victims {
+  readonly world: World
+  readonly workers: Workers
+  readonly cluster: TestCluster
+  /** Undefined: somebody else's, so it is not killed. */
+  readonly postgres: StoppablePostgres | undefined
+  readonly recorder: Recorder
+  readonly road: Road
+}
+
+export class Torture {
+  readonly blows: Record<Blow, number> = { worker: 0, node: 0, freeze: 0, database: 0, cut: 0 }
+  /** What could not be brought up again. */
+  readonly problems: string[] = []
+  /** When a node was killed last: for a while after that, an attempt may not know that it is over. */
+  lastNodeKill = 0
+  readonly #v: Victims
+  readonly #until: number
+  readonly #loops: readonly Promise<void>[]
+
+  constructor(victims: Victims, rhythm: Rhythm, seed: number, untilMs: number) {
+    this.#v = victims
+    this.#until = untilMs
+    const blows: Record<Blow, (dice: Dice) => Promise<boolean>> = {
+      worker: (dice) => Promise.resolve(this.#killWorker(dice)),
+      node: (dice) => this.#killNode(dice),
+      freeze: (dice) => this.#freeze(dice),
+      database: (dice) => this.#killDatabase(dice),
+      cut: (dice) => this.#cut(dice),
+    }
+    const kinds = (Object.keys(blows) as Blow[]).filter((blow) => rhythm[blow] > 0)
+    this.#loops = kinds.map((blow, k) => this.#loop(blow, rhythm[blow] * 1_000, new Dice(seed + k), blows[blow]))
+  }
+
+  /** Resolves when it is over and everything is up again. */
+  async over(): Promise<void> {
+    await Promise.all(this.#loops)
+    this.#v.workers.calm()
+  }
+
+  async #loop(blow: Blow, meanMs: number, dice: Dice, strike: (dice: Dice) => Promise<boolean>): Promise<void> {
+    for (;;) {
+      await sleep(Math.min(meanMs * (0.1 - Math.log(1 - dice.next())), Math.max(0, this.#until - Date.now())))
+      if (Date.now() >= this.#until) return
+      if (await strike(dice)) this.blows[blow]++
+    }
+  }
+
+  #killWorker(dice: Dice): boolean {
+    const { able } = this.#v.workers
+    return able[dice.between(0, able.length - 1)]?.child.kill('SIGKILL') === true
+  }
+
+  async #killNode(dice: Dice): Promise<boolean> {
+    const { nodes } = this.#v.cluster
+    const node = nodes[dice.between(0, nodes.length - 1)]!
+    this.lastNodeKill = Date.now()
+    node.kill()
+    await node.exited
+    await sleep(dice.between(300, 4_000))
+    await this.#bringUp(`node ${node.node}`, () => node.start())
+    this.lastNodeKill = Date.now()
+    return true
+  }
+
+  async #freeze(dice: Dice): Promise<boolean> {
+    const { able } = this.#v.workers
+    const worker = able[dice.between(0, able.length - 1)]
+    if (worker === undefined) return false
+    worker.frozen = true
+    this.#v.world.frozen.add(worker.child.pid!)
+    worker.child.kill('SIGSTOP')
+    await sleep(dice.between(1_000, 6_000))
+    worker.child.kill('SIGCONT')
+    worker.frozen = false
+    return true
+  }
+
+  async #killDatabase(dice: Dice): Promise<boolean> {
+    const { postgres } = this.#v
+    if (postgres === undefined) return false
+    await (dice.next() < 0.5 ? postgres.kill() : postgres.stop('immediate'))
+    await sleep(dice.between(100, 1_500))
+    await this.#bringUp('PostgreSQL', () => postgres.start())
+    return true
+  }
+
+  #cut(dice: Dice): Promise<boolean> {
+    return dice.next() < 0.5 ? Promise.resolve(this.#v.road.cut(dice.next())) : this.#v.recorder.cut(dice.next())
+  }
+
+  async #bringUp(what: string, start: () => Promise<void>): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await start()
+      } catch (thrown) {
+        if (attempt === 10) return void this.problems.push(`${what} did not come back: ${String(thrown)}`)
+        await sleep(500)
+      }
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/** The worker processes: each is started again whenever it has been killed, until the end. Owns: processes. Does not own: when they are tortured (torture.ts). */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { openSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import type { Dice } from '../../crash/kill/random.ts'
+import type { World } from '../../crash/kill/world.ts'
+
+const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
+
+/** A process that is there. */
+export interface Worker {
+  readonly child: ChildProcess
+  readonly slot: number
+  /** It serves. */
+  up: boolean
+  frozen: boolean
+}
+
+export interface WorkersOptions {
+  readonly count: number
+  readonly socket: string
+  /** Options of the engine as JSON, for the worker in this slot. */
+  readonly options: (slot: number) => string
+  /** How the names of the workers begin. */
+  readonly name: string
+  /** The file that they all write their warnings to. */
+  readonly log: string
+  readonly world: World
+  readonly dice: Dice
+}
+
+export class Workers {
+  /** Who ended though nobody killed it. */
+  readonly problems: string[] = []
+  readonly pids = new Set<number>()
+  readonly #o: WorkersOptions
+  readonly #now: (Worker | undefined)[] = []
+  readonly #slots: Promise<void>[]
+  readonly #leave: () => void
+  #restMs = 2_500
+  #over = false
+
+  constructor(options: WorkersOptions) {
+    this.#o = options
+    const onUp = (pid: number): void => {
+      for (const worker of this.#now) if (worker?.child.pid === pid) worker.up = true
+    }
+    this.#leave = options.world.join({ recorded: () => undefined, onUp })
+    this.#slots = Array.from({ length: options.count }, (_, slot) => this.#slot(slot))
+  }
+
+  /** Those that serve and do not stand still. */
+  get able(): readonly Worker[] {
+    return this.#now.filter((worker) => worker?.up === true && !worker.frozen) as Worker[]
+  }
+
+  async #slot(slot: number): Promise<void> {
+    const { socket, options, name, log, dice } = this.#o
+    while (!this.#over) {
+      const args = ['--no-warnings', childFile, socket, options(slot), `${name}${slot}`]
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', openSync(log, 'a')] })
+      const gone = once(child, 'exit')
+      if (child.pid !== undefined) this.pids.add(child.pid)
+      this.#now[slot] = { child, slot, up: false, frozen: false }
+      const [code] = (await gone) as [number | null]
+      this.#now[slot] = undefined
+      if (code !== null) this.problems.push(`a worker ended by itself with code ${code}, see ${log}`)
+      if (code !== null || this.#restMs > 0) await sleep(dice.between(0, Math.max(this.#restMs, 200)))
+    }
+  }
+
+  /** From now on a process that has ended is started again at once. */
+  calm(): void {
+    this.#restMs = 0
+  }
+
+  async close(): Promise<void> {
+    this.#over = true
+    for (const worker of this.#now) worker?.child.kill('SIGKILL')
+    await Promise.all(this.#slots)
+    this.#leave()
+  }
+}
