@@ -173,6 +173,9 @@ export interface OutsidePost {
 /** An activation that somebody should be moving. */
 export interface Sentinel {
   readonly id: ActivationId
+  /** Whose code it needs. */
+  readonly agent: string
+  readonly version: string
   readonly invocation: string | null
   readonly generation: number
   /** It has mail that it has not looked at. */

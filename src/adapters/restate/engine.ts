@@ -94,7 +94,7 @@ export class RestateEngine implements Engine {
     if (this.#endpoint === undefined) await this.#serve()
     this.#sweeper.start()
     // Perhaps they waited for the code that has come now.
-    await this.#ring((await store.stuck()).flatMap(({ invocation }) => (invocation === null ? [] : [invocation])))
+    await this.#sweeper.welcome(await store.stuck(), ({ agent, version }) => registry.find(agent, version) !== undefined)
   }
 
   async #serve(): Promise<void> {

@@ -45,6 +45,8 @@ export interface ServerOptions {
   readonly streamsPerConnection?: number
   /** Fixed when the data is made. Default 4. */
   readonly partitions?: number
+  /** A file with a private key (Ed25519, PKCS #8, PEM): it signs its requests, so that workers can tell it from others (`identityKeys`). Its log tells the public one. */
+  readonly identityKeyFile?: string
   /** How long it may take until it serves. Default 15 s. */
   readonly readyMs?: number
 }
@@ -68,7 +70,8 @@ export interface RestateServer {
   readonly exited: Promise<void>
 }
 
-interface Settings extends Required<Omit<ServerOptions, 'cluster'>> {
+interface Settings extends Required<Omit<ServerOptions, 'cluster' | 'identityKeyFile'>> {
+  readonly identityKeyFile: string | undefined
   readonly cluster: ClusterOptions | undefined
   readonly log: string
 }
@@ -93,7 +96,7 @@ const patience = 5_000
  */
 export async function startServer(options: ServerOptions): Promise<RestateServer> {
   const dir = resolve(options.dir)
-  const given = { ...defaults, cluster: undefined, ...definedOf(options), dir }
+  const given = { ...defaults, cluster: undefined, identityKeyFile: undefined, ...definedOf(options), dir }
   const settings: Settings = { ...given, log: join(dir, `${given.name}.log`) }
   const binary = findBinary()
   for (const port of [settings.ingressPort, settings.adminPort, settings.nodePort]) await expectFree(settings.host, port)
@@ -173,7 +176,7 @@ function prepare(settings: Settings): string {
 const authority = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`
 
 function configOf(settings: Settings): string {
-  const { host, cluster } = settings
+  const { host, cluster, identityKeyFile } = settings
   const text = (value: string): string => JSON.stringify(value)
   const joined =
     cluster === undefined
@@ -197,6 +200,7 @@ function configOf(settings: Settings): string {
     'log-format = "compact"',
     'log-disable-ansi-codes = true',
     'log-filter = "warn,restate=info,octocrab=off"',
+    ...(identityKeyFile === undefined ? [] : [`request-identity-private-key-pem-file = ${text(resolve(identityKeyFile))}`]),
     ...joined,
     ...(cluster === undefined ? [] : ['[metadata-client]', `addresses = [${cluster.nodes.map(text).join(', ')}]`]),
     '[bifrost]',

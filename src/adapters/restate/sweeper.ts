@@ -4,7 +4,7 @@
  * Owns: invocations that were killed, lost, paused by the server, or are stuck on a deployment that is gone; births and calls whose sender died before it
  * could tell Restate; runs that are old enough to be removed. Does not own: what activations do. Idempotent: any number of processes may sweep.
  */
-import { systemClock, type Clock } from '../../core/index.ts'
+import { ReeveError, systemClock, type Clock } from '../../core/index.ts'
 import type { EventStore, Sentinel } from '../eventstore/index.ts'
 import { calledOf } from './call.ts'
 import type { RestateClient } from './client.ts'
@@ -20,6 +20,7 @@ interface Invocation {
   readonly status: string
   readonly retry_count?: number
   readonly pinned_deployment_id?: string
+  readonly target_service_name?: string
 }
 
 export interface SweeperOptions {
@@ -92,10 +93,7 @@ export class Sweeper {
 
   async #known(found: readonly Sentinel[]): Promise<void> {
     if (found.length === 0) return
-    const ids = found.map(({ invocation }) => `'${calledOf(invocation!)}'`).join(', ')
-    const columns = 'id, status, retry_count, pinned_deployment_id'
-    const rows = await this.#options.client.query<Invocation>(`select ${columns} from sys_invocation where id in (${ids})`)
-    const known = new Map(rows.map((row) => [row.id, row]))
+    const known = await this.#invocations(found)
     const calls: string[] = []
     for (const sentinel of found) {
       const invocation = known.get(calledOf(sentinel.invocation!))
@@ -105,6 +103,34 @@ export class Sweeper {
       else if (sentinel.unread) calls.push(sentinel.invocation!)
     }
     if (calls.length > 0) await this.#options.ring(calls)
+  }
+
+  async #invocations(found: readonly Sentinel[]): Promise<ReadonlyMap<string, Invocation>> {
+    const ids = found.flatMap(({ invocation }) => (invocation === null ? [] : [`'${calledOf(invocation)}'`]))
+    if (ids.length === 0) return new Map()
+    const columns = 'id, status, retry_count, pinned_deployment_id, target_service_name'
+    const rows = await this.#options.client.query<Invocation>(`select ${columns} from sys_invocation where id in (${ids.join(', ')})`)
+    return new Map(rows.map((row) => [row.id, row]))
+  }
+
+  /**
+   * A worker has come, perhaps with what these wait for: they look again. Those that a worker of another build has taken over meanwhile, and whose code is
+   * here, come to this one. What cannot be told now is looked at again when it is told something, or when another worker comes.
+   */
+  async welcome(stuck: readonly Sentinel[], isHere: (sentinel: Sentinel) => boolean): Promise<void> {
+    const { client, names, ring, warn } = this.#options
+    try {
+      const known = await this.#invocations(stuck)
+      for (const sentinel of stuck) {
+        const invocation = sentinel.invocation === null ? undefined : known.get(calledOf(sentinel.invocation))
+        if (invocation === undefined || invocation.target_service_name === names.activation || !isHere(sentinel)) continue
+        await client.kill(invocation.id).catch(() => undefined)
+        await this.#revive(sentinel)
+      }
+    } catch (thrown) {
+      if (ReeveError.is(thrown)) warn(thrown.code, thrown.message)
+    }
+    await ring(stuck.flatMap(({ invocation }) => (invocation === null ? [] : [invocation])))
   }
 
   /** Its invocation is no more, and it has not settled: it goes on in another one. */

@@ -1,15 +1,7 @@
 /** What a row of an inbox means to an activation of the adversarial engine. */
-import { completed, rootActivation, type ActivationId, type Json, type MessageId, type Outcome, type Usage } from '../../core/index.ts'
-import type { Post } from '../../engine/index.ts'
+import { completed, rootActivation, type OpId } from '../../core/index.ts'
+import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
 import type { Loaded, Site } from './site.ts'
-
-type Mail =
-  | Post
-  | { readonly type: 'deadline'; readonly address: string }
-  | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
-  | { readonly type: 'end'; readonly address: string; readonly text: string }
-  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' }
-  | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
 
 /** Gives an activation everything that is in its inbox and was not given to it yet. */
 export function pull(site: Site, loaded: Loaded): void {
@@ -27,42 +19,17 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
     loaded.changed = true
   }
   switch (mail.type) {
-    case 'answer':
-      return activation.arrive({ type: 'ask.settled', address: mail.address, outcome: mail.outcome }, undefined, key)
-    case 'deadline':
-      return activation.arrive(
-        { type: 'ask.settled', address: mail.address, outcome: { status: 'timed-out', message: 'nobody answered in time' } },
-        undefined,
-        key,
-      )
-    case 'message': {
-      const from = 'from' in mail && mail.from !== undefined ? { from: mail.from } : {}
-      return activation.arrive({ type: 'message.received', id: mail.id as MessageId, ...from, body: mail.body }, undefined, key)
-    }
-    case 'refused':
-      return activation.arrive({ type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }, undefined, key)
-    case 'end': {
-      const { outcome, usage } = JSON.parse(mail.text) as { outcome: Outcome; usage?: Usage }
-      return activation.arrive(
-        { type: 'worker.settled', address: mail.address, outcome, ...(usage === undefined ? {} : { usage }) },
-        undefined,
-        key,
-      )
-    }
-    case 'cancel': {
-      const { reason, by } = mail
+    case 'cancel':
       loaded.box.stuck = undefined
       letGo(site, loaded)
-      const limit = 'limit' in mail && mail.limit !== undefined ? { limit: mail.limit } : {}
-      return activation.arrive({ type: 'cancel.received', reason, ...(by === undefined ? {} : { by }), ...limit }, undefined, key)
-    }
+      return activation.arrive(arrivalOfMail(mail)!, undefined, key)
     case 'pause':
       use()
       return pause(site, loaded, mail)
     case 'resume':
       use()
       if (site.store.runs.get(mail.run)?.pause === undefined) return ignore(site, loaded, mail)
-      site.append(activation, { type: 'run.resumed', ...(mail.by === undefined ? {} : { by: mail.by }) }, site.now())
+      site.append(activation, { type: 'run.resumed', ...by(mail) }, site.now())
       return letGo(site, loaded)
     case 'settle-doubt':
       return settleDoubt(site, loaded, key, mail)
@@ -74,23 +41,21 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
         { type: 'replay.resolved', address, action, ...(to === undefined ? {} : { to }), ...(by === undefined ? {} : { by }) },
         site.now(),
       )
-      loaded.closed.push(key.slice('!diverged:'.length) as never)
+      loaded.closed.push(key.slice(divergedKey.length) as OpId)
       loaded.box.stuck = undefined
       loaded.reload = true
+      return
     }
+    default:
+      return activation.arrive(arrivalOfMail(mail)!, undefined, key)
   }
 }
 
-const said = ({ reason, by }: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } => ({
-  ...(reason === undefined ? {} : { reason }),
-  ...(by === undefined ? {} : { by }),
-})
-
-function ignore(site: Site, { activation }: Loaded, mail: Extract<Post, { type: 'pause' | 'resume' }>): void {
+function ignore(site: Site, { activation }: Loaded, mail: Extract<Mail, { type: 'pause' | 'resume' }>): void {
   if (!activation.over) site.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, site.now())
 }
 
-function pause(site: Site, root: Loaded, mail: Extract<Post, { type: 'pause' }>): void {
+function pause(site: Site, root: Loaded, mail: Extract<Mail, { type: 'pause' }>): void {
   const run = site.store.runs.get(mail.run)!
   if (run.pause !== undefined) return ignore(site, root, mail)
   const mine = (run.pause = { at: mail.at, reached: false })
@@ -122,7 +87,7 @@ function letGo(site: Site, { activation }: Loaded): void {
   for (const op of mine) if (!op.owner.discarded) site.letOut(op)
 }
 
-function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Post, { type: 'settle-doubt' }>): void {
+function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Mail, { type: 'settle-doubt' }>): void {
   const { activation } = loaded
   const op = activation.operations.get(mail.address)
   if (op?.doubt === undefined) {
@@ -141,6 +106,6 @@ function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Post
   if (mail.happened)
     return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
   activation.taken.push(key)
-  site.append(activation, { type: 'effect.cleared', address: op.address, ...(mail.by === undefined ? {} : { by: mail.by }) }, site.now())
+  site.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, site.now())
   site.letOut(op)
 }

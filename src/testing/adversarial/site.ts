@@ -5,7 +5,6 @@
  */
 import {
   copy,
-  derivedId,
   failed,
   failure,
   rootActivation,
@@ -24,6 +23,10 @@ import { decode, encode, type AskOpened, type Caller, type Charge, type JournalE
 import {
   type Account,
   type Activation,
+  askedQuestion,
+  codeFor,
+  divergenceQuestion,
+  doubtQuestion,
   Effects,
   encodeEnd,
   mayLeave,
@@ -36,6 +39,7 @@ import {
   type Operation,
   type Orchestration,
   type Owner,
+  type QuestionRecord,
   type Registry,
   type StartOptions,
 } from '../../engine/index.ts'
@@ -135,17 +139,16 @@ export class Site implements Host, EffectsHost {
     this.#options.wake()
   }
   orchestration(owner: Owner): Orchestration | undefined {
-    const exact = this.registry?.find(owner.birth.agent, owner.version)
-    const newest = exact ?? this.registry?.find(owner.birth.agent)
-    if (newest === undefined || (exact === undefined && this.registry?.onMissingVersion === 'park')) {
-      this.#stick(owner, `version ${owner.version} of "${owner.birth.agent}" is not registered`)
+    const found = codeFor(this.registry, owner.birth.agent, owner.version)
+    if ('missing' in found) {
+      this.#stick(owner, found.missing)
       return undefined
     }
-    if (exact === undefined) {
-      this.append(owner, { type: 'agent.moved', from: owner.version, to: newest.version }, this.now())
-      owner.version = newest.version
+    if (found.moved) {
+      this.append(owner, { type: 'agent.moved', from: owner.version, to: found.code.version }, this.now())
+      owner.version = found.code.version
     }
-    return newest
+    return found.code
   }
   #stick(owner: Owner, reason: string): void {
     owner.stuck = reason
@@ -273,37 +276,24 @@ export class Site implements Host, EffectsHost {
     const cut = owner.id.lastIndexOf('>')
     if (cut < 0) return
     const address = owner.id.slice(cut + 1)
-    const text = JSON.stringify({ outcome, ...(usage.length === 0 ? {} : { usage }) })
-    this.#post(owner, 'end', owner.id.slice(0, cut) as ActivationId, { type: 'end', address, text })
+    const used = usage.length === 0 ? {} : { usage }
+    this.#post(owner, 'end', owner.id.slice(0, cut) as ActivationId, { type: 'end', address, outcome, ...used })
   }
 
   // ---- questions -------------------------------------------------------------------------------------------------------------------
 
-  #ask(
-    owner: Owner,
-    q: { id: string; address: string; key: string; kind: StoredQuestion['kind']; until?: number | undefined; timer?: boolean; body: Json },
-  ): void {
-    const { until, timer = false, ...rest } = q
+  #ask(owner: Owner, { until, ...rest }: QuestionRecord): void {
+    const timer = rest.kind === 'timer'
     // an answer at the deadline still counts (team C81)
-    const due = until === undefined || timer ? until : until + 1
-    const placed = { ...rest, timer, due, run: runOf(owner.id), activation: owner.id, askedAt: this.now(), body: copy(q.body) }
+    const due = until === null ? undefined : timer ? until : until + 1
+    const kind = rest.kind === 'timer' ? 'interrupt' : rest.kind
+    const placed = { ...rest, kind, timer, due, run: runOf(owner.id), activation: owner.id, askedAt: this.now(), body: copy(rest.body) }
     const loaded = this.of(owner)
-    loaded.opened.push(until === undefined ? placed : { ...placed, until })
+    loaded.opened.push(until === null ? placed : { ...placed, until })
     this.#touch(loaded)
   }
   openQuestion(op: Operation, event: AskOpened): void {
-    const timer = event.type === 'timer.set'
-    const kind = event.type === 'approval.requested' ? 'approval' : 'interrupt'
-    const id = timer ? `${op.owner.id}:${op.address}` : event.id
-    this.#ask(op.owner, {
-      id,
-      address: op.address,
-      key: `ask:${op.address}`,
-      kind,
-      timer,
-      until: event.until,
-      body: event as unknown as Json,
-    })
+    this.#ask(op.owner, askedQuestion(op, event))
   }
   closeQuestion(op: Operation): void {
     if (op.owner.discarded) return
@@ -313,21 +303,20 @@ export class Site implements Host, EffectsHost {
   }
   openDoubt(op: Operation, isNew: boolean): void {
     const { owner, address, rounds: round } = op
-    const key = `doubt:${address}#${round}`
+    const question = doubtQuestion(op, Effects.key(op))
     if (isNew) {
-      const id = derivedId('int', owner.id, address, String(round))
-      this.append(owner, { type: 'effect.in-doubt', address, id, round }, this.now())
-      this.#ask(owner, { id, address, key, kind: 'in-doubt', body: { address, path: owner.birth.path, round, key: Effects.key(op) } })
+      this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round }, this.now())
+      this.#ask(owner, question)
     }
-    this.of(owner).doubts.get(key)?.()
+    this.of(owner).doubts.get(question.key)?.()
   }
   openDivergence(owner: Owner, address: string, unclaimed: readonly string[]): void {
-    const id = derivedId('int', owner.id, 'diverged', address, unclaimed.join())
     const { box } = this.of(owner)
     box.stuck = `replay.diverged: ${owner.stuck ?? address}`
-    if (box.questions.has(id)) return
+    const question = divergenceQuestion(owner, address, unclaimed)
+    if (box.questions.has(question.id)) return
     this.append(owner, { type: 'replay.diverged', address, unclaimed }, this.now())
-    this.#ask(owner, { id, address, key: `!diverged:${address}`, kind: 'diverged', body: { address, unclaimed } })
+    this.#ask(owner, question)
   }
 
   // ---- accounts and values ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
  */
 import { copy, rootActivation, runOf, type ActivationId, type Json, type OutcomeStatus, type RunId } from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
-import type { AccountLimits, PostResult, Question, Registry } from '../../engine/index.ts'
+import type { AccountLimits, Mail, PostResult, Question, Registry } from '../../engine/index.ts'
 
 /** What goes from one activation to another. */
 export type LetterBody =
@@ -18,7 +18,7 @@ export type LetterBody =
       readonly path: readonly string[]
       readonly cancelled?: string
     }
-  | { readonly type: 'end'; readonly address: string; readonly text: string }
+  | Extract<Mail, { readonly type: 'end' }>
   | { readonly type: 'cancel'; readonly reason: string }
   | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }
 
