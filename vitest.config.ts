@@ -5,7 +5,11 @@ const source = (path: string): string => new URL(path, import.meta.url).pathname
 export default defineConfig({
   resolve: {
     // tests may write what a user writes; they get the source, not the last build
-    alias: { 'reeve/testing': source('./src/testing/index.ts'), reeve: source('./src/index.ts') },
+    alias: {
+      'reeve/testing': source('./src/testing/index.ts'),
+      'reeve/restate': source('./src/adapters/restate/index.ts'),
+      reeve: source('./src/index.ts'),
+    },
   },
   test: {
     include: ['test/**/*.test.ts'],

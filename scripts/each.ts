@@ -3,10 +3,15 @@
  *
  * A check is any `check:*` script of `package.json`. An example runs against the built package in an empty folder, with nobody at the keyboard.
  */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+
+/** Where the examples find a Restate server. */
+let restate: { readonly env: Record<string, string>; stop(): Promise<void> } | undefined
 
 interface Job {
   name: string
@@ -34,10 +39,39 @@ function examples(): Job[] {
   return names.map((name) => ({ name: `examples/${name}`, command: process.execPath, args: [join(folder, name)] }))
 }
 
+/** A server as a user has it who has none: by the command. */
+async function startRestate(): Promise<NonNullable<typeof restate>> {
+  const [ingress, admin, node] = await Promise.all([freePort(), freePort(), freePort()])
+  const ports = ['--ingress-port', `${ingress}`, '--admin-port', `${admin}`, '--node-port', `${node}`]
+  const command = [join(root, 'bin', 'reeve.js'), 'restate', 'dev', '--dir', join(empty, 'restate'), ...ports]
+  const server = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(server, 'exit')
+  await Promise.race([once(server.stdout, 'data'), ended])
+  if (server.exitCode !== null) throw new Error('the Restate server for the examples did not start')
+  return {
+    env: { RESTATE_INGRESS: `http://127.0.0.1:${ingress}`, RESTATE_ADMIN: `http://127.0.0.1:${admin}` },
+    async stop() {
+      server.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer().once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
 function passes({ name, command, args }: Job): boolean {
   const started = performance.now()
   const { status, signal, stdout, stderr } = spawnSync(command, args, {
     cwd: empty,
+    env: { ...process.env, ...restate?.env },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: minutes * 60_000,
@@ -51,7 +85,9 @@ function passes({ name, command, args }: Job): boolean {
 const kinds = { checks, examples }
 const kind = process.argv[2]
 if (kind !== 'checks' && kind !== 'examples') throw new Error(`say one of ${Object.keys(kinds).join(', ')}`)
+if (kind === 'examples') restate = await startRestate()
 const results = kinds[kind]().map(passes)
+await restate?.stop()
 rmSync(empty, { recursive: true, force: true })
 const passed = results.filter(Boolean).length
 console.log(`${passed} passed, ${results.length - passed} failed`)

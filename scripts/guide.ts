@@ -6,7 +6,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const root = dirname(import.meta.dirname)
-const page = join(root, 'docs', 'guide.md')
+/** Pages whose code comes from examples. */
+export const pages = ['guide.md', 'engines.md'] as const
+type Page = (typeof pages)[number]
+const pathOf = (page: Page): string => join(root, 'docs', page)
 const block = /<!-- example: ([\w.-]+)#([\w-]+) -->\n+```ts\n[\s\S]*?```/g
 
 /** A region of an example: what stands between `// #region name` and the next `// #endregion`. */
@@ -20,9 +23,13 @@ function region(file: string, name: string): string {
   return inside.map((line) => line.slice(indent)).join('\n')
 }
 
-/** The guide as it is, as it is to be, and every block of code in it that comes from no example. */
-export function guideNowAndDue(): { readonly now: string; readonly due: string; readonly strays: readonly string[] } {
-  const now = readFileSync(page, 'utf8')
+/** A page as it is, as it is to be, and every block of code in it that comes from no example. */
+export function guideNowAndDue(page: Page = 'guide.md'): {
+  readonly now: string
+  readonly due: string
+  readonly strays: readonly string[]
+} {
+  const now = readFileSync(pathOf(page), 'utf8')
   const due = now.replace(
     block,
     (_, file: string, name: string) => `<!-- example: ${file}#${name} -->\n\`\`\`ts\n${region(file, name)}\n\`\`\``,
@@ -31,4 +38,4 @@ export function guideNowAndDue(): { readonly now: string; readonly due: string; 
   return { now, due, strays }
 }
 
-if (import.meta.main) writeFileSync(page, guideNowAndDue().due)
+if (import.meta.main) for (const page of pages) writeFileSync(pathOf(page), guideNowAndDue(page).due)

@@ -1,19 +1,20 @@
-/** The code in docs/guide.md comes from the examples, which run; its links lead somewhere. */
+/** The code in the pages comes from the examples, which run; the guide's links lead somewhere. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { exits } from '../../src/cli/exit.ts'
-import { guideNowAndDue } from '../../scripts/guide.ts'
+import { guideNowAndDue, pages } from '../../scripts/guide.ts'
 
 const root = dirname(dirname(import.meta.dirname))
-const { now, due, strays } = guideNowAndDue()
+const { now } = guideNowAndDue()
 
-test('every excerpt is what its example says now: npm run docs:guide', () => {
+test.each(pages)('every excerpt of %s is what its example says now: npm run docs:guide', (page) => {
+  const { now, due } = guideNowAndDue(page)
   expect(now).toBe(due)
 })
 
-test('no TypeScript in the guide comes from anywhere else', () => {
-  expect(strays).toEqual([])
+test.each(pages)('no TypeScript in %s comes from anywhere else', (page) => {
+  expect(guideNowAndDue(page).strays).toEqual([])
 })
 
 test('every example is in the guide', () => {

@@ -40,7 +40,14 @@ function askers(world: World, version: string): Agent[] {
     run: async (ctx, brief): Promise<Json> => {
       const draft = await step(ctx, 'draft', (io) => (world.note('draft', io), 'a text'))
       const timeoutMs = Number(brief) || 60_000
-      const verdict = await approve(ctx, { tool: 'publish', toolVersion: '1', input: draft, reason: 'it is public', risk: 'high', timeoutMs })
+      const verdict = await approve(ctx, {
+        tool: 'publish',
+        toolVersion: '1',
+        input: draft,
+        reason: 'it is public',
+        risk: 'high',
+        timeoutMs,
+      })
       if (!verdict.approved) return { published: false, how: verdict.how }
       return { published: true, said: await step(ctx, 'publish', (io) => (world.note('publish', io), 'out'), { effect: 'once' }) }
     },

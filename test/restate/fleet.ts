@@ -61,7 +61,13 @@ export class Fleet implements AsyncDisposable {
   readonly #workers = new Set<ChildProcess>()
   readonly #runtimes: Runtime[] = []
 
-  private constructor(server: TestServer, store: RestateOptions['store'], dir: string, port: number, undo: (() => Promise<unknown> | void)[]) {
+  private constructor(
+    server: TestServer,
+    store: RestateOptions['store'],
+    dir: string,
+    port: number,
+    undo: (() => Promise<unknown> | void)[],
+  ) {
     this.server = server
     this.world = new World(dir)
     this.client = new RestateClient({ ingress: server.ingress, admin: server.admin })
@@ -89,7 +95,10 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** Starts a worker process; resolves when it drives. */
-  async worker({ options = {}, ...more }: { options?: Partial<RestateOptions> } & Partial<Omit<WorkerSettings, 'options'>> = {}): Promise<Worker> {
+  async worker({
+    options = {},
+    ...more
+  }: { options?: Partial<RestateOptions> } & Partial<Omit<WorkerSettings, 'options'>> = {}): Promise<Worker> {
     const settings: WorkerSettings = {
       crew: '1',
       earlier: [],

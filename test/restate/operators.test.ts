@@ -79,7 +79,10 @@ test('K8: an invocation is cancelled through the admin API: its activation is ca
   await begun(fleet, 3)
   await recorded(desk, run.id, 2)
   await fleet.client.cancel(await fleet.invocationOf((await children(desk, run.id))[0]!))
-  expect(await run.outcome()).toMatchObject({ status: 'completed', output: { sum: 2, ends: ['cancelled', 'piece1 is done', 'piece2 is done'] } })
+  expect(await run.outcome()).toMatchObject({
+    status: 'completed',
+    output: { sum: 2, ends: ['cancelled', 'piece1 is done', 'piece2 is done'] },
+  })
   expect(fleet.world.count('piece0!')).toBe(1)
   const events = []
   for await (const { event } of run.events()) if (event.type === 'cancel.received') events.push(event)

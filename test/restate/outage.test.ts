@@ -33,7 +33,9 @@ test.each(Object.keys(ways))('K5: PostgreSQL %s for 10 s in the middle of severa
   fleet.world.open('plan', 'piece0')
   await until('all are at work', () => pieces(4).every((name) => fleet.world.count(`${name}>`) === 3))
   await until('one each is recorded', async () =>
-    (await Promise.all(runs.map((run) => run.view()))).every(({ activations }) => activations.some(({ agent, outcome }) => agent === 'piece' && outcome !== undefined)),
+    (await Promise.all(runs.map((run) => run.view()))).every(({ activations }) =>
+      activations.some(({ agent, outcome }) => agent === 'piece' && outcome !== undefined),
+    ),
   )
   const before = worker.lines.length
   await ways[how]!.away()

@@ -75,8 +75,11 @@ async function execute(url: string, sql: string): Promise<void> {
   }
 }
 
+/** Quick, and small. */
+const forTests = ['fsync=off', 'shared_buffers=16MB', 'max_connections=100']
+
 /** Starts a PostgreSQL on a free port, in a folder of its own. */
-export async function stoppablePostgres(): Promise<StoppablePostgres> {
+export async function stoppablePostgres(given: readonly string[] = forTests): Promise<StoppablePostgres> {
   const bin = findBinaries()
   const who: { uid?: number; gid?: number } = process.getuid?.() === 0 ? unprivileged() : {}
   const dir = temporaryFolder('postgres')
@@ -90,7 +93,7 @@ export async function stoppablePostgres(): Promise<StoppablePostgres> {
 
   async function launch(): Promise<ChildProcess> {
     const log = openSync(join(dir, 'log'), 'a')
-    const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=100'].flatMap((each) => ['-c', each])
+    const settings = given.flatMap((each) => ['-c', each])
     const args = ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', dir, ...settings]
     const started = spawn(join(bin, 'postgres'), args, { cwd: dir, stdio: ['ignore', log, log], detached: true, ...who })
     closeSync(log)

@@ -1,7 +1,7 @@
 /** Live parts through the engine: fast, in order, and nobody is held up by a slow reader (K9). */
 import { expect, test } from 'vitest'
 import { completed, stopwatch } from '../../src/core/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
+import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 import { effect, hand } from './hand.ts'
 
 const count = 200_000

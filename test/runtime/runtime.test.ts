@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { completed, type ErrorCode, type Json } from '../../src/core/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
-import { createRuntime, type Runtime, type RuntimeOptions } from '../../src/runtime/index.ts'
+import type { Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
+import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 import { asker, echo, effect, hand, payer, sleeper, typed } from './hand.ts'
 
 const open: Runtime[] = []

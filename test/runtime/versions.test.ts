@@ -3,7 +3,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, createRuntime, interrupt, type Agent, type RuntimeOptions } from '../../src/index.ts'
+import { agent, interrupt, type Agent, type RuntimeOptions } from '../../src/index.ts'
+import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 
 const asker = (version: string): Agent =>
   agent({

@@ -216,6 +216,7 @@ describe('pause', () => {
     const run = await runtime.start(root, 'go')
     await begun.passed
     await run.resume('ann')
+    await expect.poll(async () => (await run.view()).position).toBeGreaterThan(2) // it has been heard
     end.open()
     expect(await run.outcome()).toMatchObject({ output: 'done' })
     const events = await eventsOf(run)

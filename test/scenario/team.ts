@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { copy, failure, FailureError, type Clock, type Json } from '../../src/core/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
 import type { Message, ModelAnswerInput, ModelFunction, ModelRequest, ToolSpec } from '../../src/model/index.ts'
-import { createRuntime, type Run, type RunOutcome, type Runtime, type RuntimeOptions, type RunWaiting } from '../../src/runtime/index.ts'
+import type { Run, RunOutcome, Runtime, RuntimeOptions, RunWaiting } from '../../src/runtime/index.ts'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 
 type Said = ModelAnswerInput | string | Error | ((request: ModelRequest) => ModelAnswerInput | string | Promise<ModelAnswerInput | string>)
 
@@ -89,7 +90,7 @@ export async function runtimeOf(
   agents: NonNullable<RuntimeOptions['agents']>,
   options: Omit<RuntimeOptions, 'agents'> = {},
 ): Promise<Runtime> {
-  const runtime = await createRuntime({ strict: true, agents, ...options })
+  const runtime = await runtimeUnderTest({ strict: true, agents, ...options })
   open.push(runtime)
   return runtime
 }

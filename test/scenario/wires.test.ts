@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import { setImmediate as nextLoop } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { totalUsage, type Json } from '../../src/core/index.ts'
-import { createRuntime, type Run, type Runtime, type RuntimeOptions } from '../../src/runtime/index.ts'
+import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 import { fakeKey, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
 import { eventsOf, runtimeOf, store, waiting } from './team.ts'
 import { answerAsTeam, askedByKey, askedByPrompt, environmentOf, providerObject, teamOf, type Deeds } from './wire-team.ts'
@@ -226,7 +227,7 @@ async function untilDeath({ runtime, death }: Life, deeds: Deeds): Promise<Json>
 
 /** The idempotency keys of the model steps whose ends are in the store. */
 async function committedModelSteps(file: string): Promise<readonly string[]> {
-  await using onlooker = await createRuntime({ store: file, drive: false })
+  await using onlooker = await runtimeUnderTest({ store: file, drive: false })
   if ((await onlooker.runs()).length === 0) return []
   const run = onlooker.handle('report')
   const { position: last } = await run.view()

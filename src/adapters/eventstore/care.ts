@@ -70,6 +70,6 @@ export function* remove(run: RunId): Work<boolean> {
   yield* write('DELETE FROM blob_use WHERE run = $1 OR run = $2', run, stream)
   yield* write('DELETE FROM run WHERE id = $1', run)
   yield* write(raiseFloor, row.position, (generations![0] as { next: number }).next)
-  yield* tell(run)
+  yield* tell(run, 'end')
   return true
 }

@@ -45,7 +45,7 @@ export function* commit(c: Commit): Work<Committed> {
   const clocks = yield* keepAccounts(c, before.accounts, accounts)
   const control = c.control === undefined || c.settled !== undefined ? after.control : (c.control ?? undefined)
   yield* wakeRoot(c, after, control, wakes)
-  yield* tell(run)
+  yield* tell(run, c.settled !== undefined && activation === rootActivation(run) ? 'end' : 'events')
   const rest = othersRest(after, activation)
   return { status: 'written', control, accounts: clocks, wakes: [...wakes], generation, othersRest: rest, due: after.due }
 }
@@ -102,11 +102,11 @@ function* take({ activation, taken }: Commit): Work<void> {
   yield* insert('inbox(run, act, key, body, taken)', rows, 'ON CONFLICT(act, key) DO UPDATE SET taken = 1, body = NULL')
 }
 
-/** The run's pause has changed: everybody in it has to see that. */
+/** The run's pause has changed: everybody in it has to see that, also if nobody lives to tell them. */
 function* wakeAll(c: Commit, control: Control | null, wakes: Set<string>): Work<void> {
   const run = runOf(c.activation)
   yield* write('UPDATE run SET control = $2, reached = $3 WHERE id = $1', run, control?.at ?? null, control?.reached === true ? 1 : 0)
-  const others = 'SELECT invocation FROM activation WHERE run = $1 AND id <> $2 AND settled = 0 AND invocation IS NOT NULL'
+  const others = 'UPDATE activation SET notified = 1 WHERE run = $1 AND id <> $2 AND settled = 0 AND invocation IS NOT NULL RETURNING invocation'
   for (const { invocation } of yield* rowsOf<{ invocation: string }>(others, run, c.activation)) wakes.add(invocation)
 }
 
@@ -150,7 +150,6 @@ function* keepAccounts(c: Commit, before: readonly StoredAccount[], after: reado
 function* wakeRoot(c: Commit, after: Look, control: Control | undefined, wakes: Set<string>): Work<void> {
   const root: ActivationId = rootActivation(runOf(c.activation))
   if (control === undefined || control.reached || c.activation === root || after.busy.some((id) => id !== root)) return
-  const rows = yield* rowsOf<{ invocation: string | null }>('SELECT invocation FROM activation WHERE id = $1', root)
-  const invocation = rows[0]?.invocation ?? null
-  if (invocation !== null) wakes.add(invocation)
+  const told = 'UPDATE activation SET notified = 1 WHERE id = $1 AND settled = 0 AND invocation IS NOT NULL RETURNING invocation'
+  for (const { invocation } of yield* rowsOf<{ invocation: string }>(told, root)) wakes.add(invocation)
 }

@@ -72,7 +72,11 @@ export class Listening {
   }
 }
 
+/** What a payload begins with. */
+export const marks = { events: 'e', end: 'x', parts: 'p' } as const
+
 function newsOf(payload: string | undefined): News | 'all' {
   if (payload === undefined || payload === '') return 'all'
-  return { about: payload.startsWith('p') ? 'parts' : 'events', run: payload.slice(1) as RunId }
+  const mark = payload[0]
+  return { about: mark === marks.parts ? 'parts' : mark === marks.end ? 'end' : 'events', run: payload.slice(1) as RunId }
 }

@@ -6,11 +6,10 @@
 import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { decoded, type StoredBody } from './entries.ts'
-import { accountsIn, controlOf, dueMoment, holdRun, lookAt, othersRest, seen, type Look } from './look.ts'
-import { lineOf } from './accounts.ts'
+import { dueMoment, holdRun, lookAt, othersRest, seen, type Look } from './look.ts'
 import { deadlineBody } from './outside.ts'
 import type { Birth, Claimed, Pulled } from './port.ts'
-import { ask, insert, marks, rowOf, rowsOf, statement, tell, write, type Work } from './sql.ts'
+import { ask, insert, rowOf, rowsOf, statement, tell, write, type Statement, type Work } from './sql.ts'
 
 interface ClaimRow {
   readonly agent: string
@@ -21,8 +20,6 @@ interface ClaimRow {
   readonly settled: number
   readonly stuck: string | null
   readonly caller: string
-  readonly control: string | null
-  readonly reached: number
   readonly ended: number | null
 }
 
@@ -34,19 +31,17 @@ export function* claim(
   now: number,
 ): Work<Omit<Claimed, 'log'> | undefined> {
   const run = runOf(activation)
-  const who = `SELECT a.agent, a.version, a.path, a.epoch, a.generation, a.settled, a.stuck, r.caller, r.control, r.reached, r.ended
+  const who = `SELECT a.agent, a.version, a.path, a.epoch, a.generation, a.settled, a.stuck, r.caller, r.ended
     FROM activation a JOIN run r ON r.id = a.run WHERE a.id = $1`
   const [, rows] = yield* ask(holdRun(activation), statement(who, activation))
   const row = rows?.[0] as unknown as ClaimRow | undefined
   if (row === undefined || row.generation !== generation) return undefined
   const { agent, version } = row
   const place = { run, agent, version, path: JSON.parse(row.path) as string[], caller: JSON.parse(row.caller) as Caller }
-  const settled = row.settled === 1 || row.ended !== null
-  const basis = { ...place, stuck: row.stuck !== null, control: controlOf(row.control, row.reached) }
-  if (settled) return { ...basis, epoch: row.epoch, settled, asked: [], accounts: [], unborn: [], wakes: [] }
-  const line = lineOf(activation)
-  const [accounts, unborn, told, asked] = yield* ask(
-    statement(`SELECT act, state, since FROM account WHERE act IN (${marks(line.length)})`, ...line),
+  const basis = { ...place, stuck: row.stuck !== null }
+  if (row.settled === 1 || row.ended !== null) return { ...basis, ...nothingIn, epoch: row.epoch, settled: true, asked: [], unborn: [], wakes: [] }
+  const taken = 'UPDATE activation SET epoch = epoch + 1, invocation = $2, notified = 0, resting = 0, touched = $3 WHERE id = $1'
+  const [unborn, told, asked, due, , looked] = yield* ask(
     statement('SELECT id, generation FROM activation WHERE parent = $1 AND invocation IS NULL AND settled = 0 ORDER BY num', activation),
     statement(
       'SELECT invocation FROM activation WHERE run = $1 AND notified = 1 AND invocation IS NOT NULL AND settled = 0 AND id <> $2',
@@ -54,19 +49,25 @@ export function* claim(
       activation,
     ),
     statement('SELECT id FROM question WHERE act = $1 ORDER BY num', activation),
+    dueOf(activation, now),
+    statement(taken, activation, invocation, now),
+    lookAt(activation, 'mail'),
   )
-  const taken = 'UPDATE activation SET epoch = epoch + 1, invocation = $2, notified = 0, resting = 0, touched = $3 WHERE id = $1'
-  yield* write(taken, activation, invocation, now)
+  const rung = yield* ring(activation, run, (due ?? []) as unknown as Due[])
+  const look = seen(rung ? (yield* ask(lookAt(activation, 'mail')))[0] : looked)
   return {
     ...basis,
+    ...pulled(look, activation),
     epoch: row.epoch + 1,
-    settled,
+    settled: false,
     asked: (asked as unknown as { id: string }[]).map(({ id }) => id),
-    accounts: accountsIn(accounts as unknown as Parameters<typeof accountsIn>[0]),
     unborn: unborn as unknown as Birth[],
     wakes: (told as unknown as { invocation: string }[]).map((each) => each.invocation),
   }
 }
+
+/** What there is to see of somebody who has settled. */
+const nothingIn: Pulled = { control: undefined, rows: [], accounts: [], othersRest: false, due: undefined }
 
 export function* logOf(activation: ActivationId): Work<Claimed['log']> {
   const rows = yield* rowsOf<StoredBody & { seq: number; at: number }>(
@@ -99,7 +100,7 @@ export function* glance(activation: ActivationId, epoch: number, now: number, in
 export function* pull(activation: ActivationId, epoch: number, now: number, invocation = ''): Work<Pulled | 'fenced'> {
   const run = runOf(activation)
   // Whoever posts holds the run: what is posted from here on finds that this activation has not been told of it.
-  const [, mine, due] = yield* ask(
+  const [, mine, due, looked] = yield* ask(
     holdRun(activation),
     statement(
       "UPDATE activation SET notified = 0, invocation = COALESCE(NULLIF($3, ''), invocation) WHERE id = $1 AND epoch = $2 RETURNING id",
@@ -107,16 +108,16 @@ export function* pull(activation: ActivationId, epoch: number, now: number, invo
       epoch,
       invocation,
     ),
-    statement(
-      `SELECT id, key, address FROM question WHERE act = $1 AND until IS NOT NULL AND ${dueMoment} <= $2 ORDER BY num`,
-      activation,
-      now,
-    ),
+    dueOf(activation, now),
+    lookAt(activation, 'mail'),
   )
   if (mine?.length !== 1) return 'fenced'
-  yield* ring(activation, run, (due ?? []) as unknown as Due[])
-  return pulled(seen((yield* ask(lookAt(activation, 'mail')))[0]), activation)
+  const rung = yield* ring(activation, run, (due ?? []) as unknown as Due[])
+  return pulled(seen(rung ? (yield* ask(lookAt(activation, 'mail')))[0] : looked), activation)
 }
+
+const dueOf = (activation: ActivationId, now: number): Statement =>
+  statement(`SELECT id, key, address FROM question WHERE act = $1 AND until IS NOT NULL AND ${dueMoment} <= $2 ORDER BY num`, activation, now)
 
 interface Due {
   readonly id: string
@@ -124,12 +125,14 @@ interface Due {
   readonly address: string
 }
 
-function* ring(activation: ActivationId, run: RunId, due: readonly Due[]): Work<void> {
-  if (due.length === 0) return
+/** The clock answers. False: there was nothing to answer. */
+function* ring(activation: ActivationId, run: RunId, due: readonly Due[]): Work<boolean> {
+  if (due.length === 0) return false
   const rows = due.map(({ key, address }) => [run, activation, key, deadlineBody(address)])
   yield* insert('inbox(run, act, key, body)', rows, 'ON CONFLICT(act, key) DO NOTHING')
   for (const { id } of due) yield* write('UPDATE question SET until = NULL WHERE id = $1', id)
   yield* tell(run)
+  return true
 }
 
 export function* holds(activation: ActivationId, epoch: number): Work<boolean> {

@@ -40,8 +40,8 @@ export interface StoredAccount {
   readonly since: number | null
 }
 
-/** What an attempt gets that takes an activation over. */
-export interface Claimed {
+/** What an attempt gets that takes an activation over, with what `pull` would say in the same moment. */
+export interface Claimed extends Pulled {
   readonly epoch: number
   readonly run: RunId
   readonly agent: string
@@ -53,9 +53,6 @@ export interface Claimed {
   readonly stuck: boolean
   /** Ids of its open questions, timers among them. */
   readonly asked: readonly string[]
-  readonly control: Control | undefined
-  /** Its own and those of everybody above it that have limits, the root's first. */
-  readonly accounts: readonly StoredAccount[]
   readonly log: readonly { readonly seq: number; readonly at: number; readonly event: JournalEvent }[]
   /** Workers that have been born and that nobody has begun to move (no invocation), and that have not settled. */
   readonly unborn: readonly Birth[]
@@ -73,6 +70,7 @@ export interface Birth {
 export interface Pulled {
   readonly control: Control | undefined
   readonly rows: readonly InboxRow[]
+  /** Its own and those of everybody above it that have limits, the root's first. */
   readonly accounts: readonly StoredAccount[]
   /** No other activation of the run works or moves. */
   readonly othersRest: boolean
@@ -206,7 +204,10 @@ export interface EventStore {
   endedBefore(at: number, limit: number): Promise<readonly RunId[]>
 
   // ---- activations, for whoever moves them
-  /** Takes an activation over for an invocation: the epoch grows, whoever had it is fenced. Undefined: there is none, or its generation is another. */
+  /**
+   * Takes an activation over for an invocation, and looks: the epoch grows, whoever had it is fenced. Undefined: there is none, or its generation is
+   * another.
+   */
   claim(activation: ActivationId, generation: number, invocation: string, now: number): Promise<Claimed | undefined>
   /**
    * What has come in; due questions of its own are answered by the clock. `fenced`: it is another attempt's now. `invocation`: under which word it is to be
@@ -246,8 +247,8 @@ export interface EventStore {
   stuck(): Promise<readonly Sentinel[]>
 
   // ---- news
-  /** Hears that something of a run was written, by anybody; 'all' after a gap in hearing. Must not throw. */
-  watch(hear: (run: RunId | 'all') => void): () => void
+  /** Hears that something of a run was written (`ends`: only that it has ended), by anybody; 'all' after a gap in hearing. Must not throw. */
+  watch(hear: (run: RunId | 'all') => void, only?: 'ends'): () => void
   /** Live parts for readers in other processes. Best effort (K9): never rejects. */
   publish(run: RunId, parts: readonly LivePart[]): void
   /** Live parts that other processes have published. */

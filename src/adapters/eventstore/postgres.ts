@@ -10,7 +10,7 @@ import type pg from 'pg'
 import type { ClientConfig, PoolClient } from 'pg'
 import { jitter, ReeveError, systemClock } from '../../core/index.ts'
 import { closedStore, isConflict, postgresError } from './errors.ts'
-import { Listening } from './listening.ts'
+import { Listening, marks } from './listening.ts'
 import { prepareSchema } from './postgres-schema.ts'
 import type { Database, News, Request, Rows, Statement, TransactionOptions, Work } from './sql.ts'
 
@@ -20,6 +20,8 @@ export interface PostgresOptions {
   readonly poolSize?: number
 }
 
+/** How long news is listened to when nobody wants to hear any. Milliseconds. */
+const lingerMs = 5_000
 /** A transaction that meets others again and again gives up after so many attempts. */
 const attempts = 12
 /** A process that stands still in a transaction must not hold a run for ever; nor may one wait for ever. */
@@ -32,6 +34,7 @@ export class PostgresDatabase implements Database {
   readonly #where: string
   readonly #names = new Map<string, string>()
   readonly #listeners = new Set<(news: News | 'all') => void>()
+  #leaving: NodeJS.Timeout | undefined
   #pool: pg.Pool | undefined
   #listening: Listening | undefined
 
@@ -90,6 +93,7 @@ export class PostgresDatabase implements Database {
     const pool = this.#pool
     this.#pool = undefined
     this.#listeners.clear()
+    clearTimeout(this.#leaving)
     await this.#listening?.stop()
     await pool?.end()
   }
@@ -150,10 +154,15 @@ export class PostgresDatabase implements Database {
   hear(listener: (news: News | 'all') => void): () => void {
     if (this.#pool === undefined) return () => undefined
     this.#listeners.add(listener)
+    clearTimeout(this.#leaving)
     this.#listening?.start()
     return () => {
       this.#listeners.delete(listener)
-      if (this.#listeners.size === 0) this.#listening?.stop().catch(() => undefined)
+      if (this.#listeners.size > 0) return
+      // Whoever awaits one run after the other should not connect again for each.
+      clearTimeout(this.#leaving)
+      this.#leaving = setTimeout(() => this.#listening?.stop().catch(() => undefined), lingerMs)
+      this.#leaving.unref()
     }
   }
 }
@@ -228,7 +237,7 @@ class Talk {
 /** "Reeb": one lock for the payloads of each schema. */
 const guardClass = 0x52656562
 
-const payloadOf = ({ about, run }: News): string => (about === 'parts' ? 'p' : 'e') + run
+const payloadOf = ({ about, run }: News): string => marks[about] + run
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.timer(systemClock.now() + ms, resolve))
 

@@ -14,9 +14,9 @@ export interface Statement {
   readonly params: readonly Param[]
 }
 
-/** What is told to all processes when a transaction commits. `parts`: live parts have come; readers of events need not look. */
+/** What is told to all processes when a transaction commits. `end`: the run has ended. `parts`: live parts have come; readers of events need not look. */
 export interface News {
-  readonly about: 'events' | 'parts'
+  readonly about: 'events' | 'end' | 'parts'
   readonly run: RunId
 }
 

@@ -15,7 +15,7 @@ import { Parts } from './parts.ts'
 import type { Claimed, Commit, EventStore, NewRun, OutsidePost } from './port.ts'
 import { PostgresDatabase, type PostgresOptions } from './postgres.ts'
 import * as reading from './reading.ts'
-import type { Database, TransactionOptions, Work } from './sql.ts'
+import type { Database, News, TransactionOptions, Work } from './sql.ts'
 import { SqliteDatabase } from './sqlite.ts'
 import * as values from './values.ts'
 
@@ -61,7 +61,7 @@ function eventStore(database: Database): EventStore {
     ...runs(read, write),
     ...activations(read, write),
     ...beside(read, write),
-    watch: (hear) => (state === 'open' ? database.hear((news) => heard(news, hear)) : () => undefined),
+    watch: (hear, only) => (state === 'open' ? database.hear((news) => heard(news, hear, only)) : () => undefined),
     publish(run: RunId, some: readonly LivePart[]) {
       if (state === 'open') parts.publish(run, some)
     },
@@ -73,9 +73,9 @@ type Read = <T>(work: () => Work<T>) => Promise<T>
 type Write = <T>(work: () => Work<T>, options?: TransactionOptions<T>) => Promise<T>
 type Part<K extends keyof EventStore> = Pick<EventStore, K>
 
-const heard: (news: Parameters<Parameters<Database['hear']>[0]>[0], hear: (run: RunId | 'all') => void) => void = (news, hear) => {
+function heard(news: News | 'all', hear: (run: RunId | 'all') => void, only: 'ends' | undefined): void {
   if (news === 'all') hear('all')
-  else if (news.about === 'events') hear(news.run)
+  else if (news.about === 'end' || (news.about === 'events' && only === undefined)) hear(news.run)
 }
 
 type Runs = 'create' | 'summary' | 'summaries' | 'questions' | 'read' | 'tip' | 'first' | 'end' | 'remove' | 'endedBefore'

@@ -182,11 +182,12 @@ export class RestateEngine implements Engine {
   async outcome(run: RunId): Promise<RunEnd> {
     const store = await this.#ready()
     if ((await store.tip(run)) === undefined) throw unknownRun(run)
-    return await this.#when(run, async () => {
+    const ended = async (): Promise<RunEnd | undefined> => {
       const end = await store.end(run)
       if (end === undefined && (await store.tip(run)) === undefined) throw unknownRun(run)
       return end
-    })
+    }
+    return await this.#when(run, ended, { only: 'ends' })
   }
 
   async changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
@@ -197,38 +198,43 @@ export class RestateEngine implements Engine {
       const tip = await store.tip(run)
       return tip === undefined || tip.ended || tip.position > from ? true : undefined
     }
-    await this.#when(run, changed, signal).catch((thrown: unknown) => {
+    await this.#when(run, changed, { signal }).catch((thrown: unknown) => {
       if (!ReeveError.is(thrown, 'engine.closed')) throw thrown
     })
   }
 
-  /** Asks again whenever there is news of the run, until there is an answer. */
-  async #when<T>(run: RunId, ask: () => Promise<T | undefined>, signal?: AbortSignal): Promise<T> {
+  /** Asks again whenever there is news of the run, until there is an answer. `only`: nothing but its end is news. */
+  async #when<T>(
+    run: RunId,
+    ask: () => Promise<T | undefined>,
+    { signal, only }: { signal?: AbortSignal | undefined; only?: 'ends' },
+  ): Promise<T> {
     const closed = this.#closed.signal
-    for (;;) {
-      let news = (): void => {}
-      const heard = new Promise<void>((resolve) => (news = resolve))
-      const leave = this.#store.watch((of) => {
-        if (of === 'all' || of === run) news()
-      })
-      const callOff = systemClock.timer(systemClock.now() + lookAgainMs, news)
-      for (const ends of [closed, signal]) ends?.addEventListener('abort', news, { once: true })
-      try {
+    let news = (): void => {}
+    const leave = this.#store.watch((of) => {
+      if (of === 'all' || of === run) news()
+    }, only)
+    const hear = (): void => news()
+    for (const ends of [closed, signal]) ends?.addEventListener('abort', hear)
+    try {
+      for (;;) {
+        const heard = new Promise<void>((resolve) => (news = resolve))
         // A store that is away for a while is waited for.
         const answer = await this.#place.persist(ask, closed)
         if (answer !== undefined) return answer
+        const callOff = systemClock.timer(systemClock.now() + lookAgainMs, news)
         if (!closed.aborted) await heard
+        callOff()
         if (closed.aborted) {
           throw new ReeveError(
             'engine.closed',
             'the engine was closed before this run had ended; the run is kept and goes on elsewhere or later',
           )
         }
-      } finally {
-        leave()
-        callOff()
-        for (const ends of [closed, signal]) ends?.removeEventListener('abort', news)
       }
+    } finally {
+      leave()
+      for (const ends of [closed, signal]) ends?.removeEventListener('abort', hear)
     }
   }
 

@@ -72,9 +72,8 @@ export class Place implements EffectsHost, Surroundings {
 
   #leave(seat: Seat): void {
     seat.leave()
+    // Its alarm stays: it is told under the same word when it is parked.
     if (this.#seats.get(seat.id) === seat) this.#seats.delete(seat.id)
-    this.#alarms.get(seat.id)?.()
-    this.#alarms.delete(seat.id)
     if (!this.effects.any(seat.id)) return
     // The next attempt may come back to this process and join what is out; one that goes elsewhere has its own.
     this.clock.timer(this.clock.now() + waitForNextMs, () => {

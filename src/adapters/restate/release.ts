@@ -28,6 +28,13 @@ export const nothing = (now: number): Release => ({ now })
 export const isMore = ({ effects = [], births = [], wakes = [], over }: Release): boolean =>
   effects.length + births.length + wakes.length > 0 || over !== undefined
 
+/** Quick effects that follow one another share one entry of Restate's journal for so long. Milliseconds. */
+export const entryMs = 250
+
+/** The only thing that is set free, if that is one effect. */
+export const onlyEffect = ({ effects = [], births = [], wakes = [], due, over }: Release): string | undefined =>
+  effects.length === 1 && births.length + wakes.length === 0 && due === undefined && over === undefined ? effects[0] : undefined
+
 /** Both, the later one's word on time. */
 export function join(a: Release, b: Release): Release {
   const effects = [...new Set([...(a.effects ?? []), ...(b.effects ?? [])])]

@@ -5,7 +5,7 @@
  * Does not own: replay (engine/activation.ts), what is written (keeping.ts, draft.ts), Restate's journal (workflow.ts).
  * Holds: K1 and K2 (the claim's epoch fences every commit), K5 (a failed commit voids this memory and begins again from the store; nothing of it was let out).
  */
-import { failed, failure, ReeveError, type ActivationId } from '../../core/index.ts'
+import { failed, failure, ReeveError, systemClock, type ActivationId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { Account, Activation } from '../../engine/index.ts'
 import type { Claimed, Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
@@ -16,7 +16,7 @@ import { isRoot, nextDue, restoreEscalation, ring } from './due.ts'
 import { Keeper } from './keeper.ts'
 import { give } from './mail.ts'
 import { Outlet } from './outlet.ts'
-import { isMore, join, nothing, type Release } from './release.ts'
+import { entryMs, isMore, join, nothing, onlyEffect, type Release } from './release.ts'
 
 /** Events per commit, before what is gathered is written. */
 const commitCap = 2_000
@@ -95,12 +95,18 @@ export class Seat implements Desk {
     return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#pass()))
   }
 
-  /** Lets one effect out, waits for its end, and moves on. */
+  /** Lets one effect out, waits for its end, and moves on; for a moment also with the next one, if nothing else is set free: all of it is in the store. */
   async fly(address: string): Promise<Release> {
     await this.#alone(() => this.#open())
     this.#tell()
-    await this.outlet.fly(address)
-    return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#settle()))
+    const until = systemClock.now() + entryMs
+    for (let next = address; ; ) {
+      await this.outlet.fly(next)
+      const release = await this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#settle()))
+      const only = onlyEffect(release)
+      if (only === undefined || systemClock.now() > until) return release
+      next = only
+    }
   }
 
   /** Somebody has cancelled the invocation with Restate's own means: that is a cancel of this activation. */
@@ -192,7 +198,7 @@ export class Seat implements Desk {
     if (this.#opened) return false
     this.#owe(await this.#claim())
     this.#opened = true
-    this.#owe(await this.#pass())
+    this.#owe(await this.#settle())
     return true
   }
 
@@ -213,6 +219,7 @@ export class Seat implements Desk {
     this.#restore(claimed)
     this.control = claimed.control
     restoreEscalation(this)
+    this.#heard(claimed)
     const { unborn: births, wakes } = claimed
     return { now: clock.now(), ...(births.length === 0 ? {} : { births }), ...(wakes.length === 0 ? {} : { wakes }) }
   }
@@ -355,10 +362,6 @@ export class Seat implements Desk {
     if (after > 0) await this.place.wait(after)
     const claimed = await this.#claim()
     this.#opened = true
-    if (this.over) return claimed
-    const pulled = await this.#pull()
-    if (pulled === 'fenced') return this.#again()
-    this.#heard(pulled)
     return claimed
   }
 

@@ -20,7 +20,7 @@ import type { Birth } from '../eventstore/index.ts'
 import { signalName, tell } from './call.ts'
 import type { Attempt } from './desk.ts'
 import type { Place } from './place.ts'
-import type { Release } from './release.ts'
+import { entryMs, type Release } from './release.ts'
 
 /** What the services are called. `build` keeps deployments of different builds apart: a run stays with the build that it began with. */
 export interface ServiceNames {
@@ -81,8 +81,8 @@ export function reeveServices(
     handlers: { run },
     options: {
       // Restate's own way of parking would leave a long effect deaf to all that comes in: an attempt that rests hangs up by itself instead.
-      inactivityTimeout: patience.effectsWithinMs,
-      abortTimeout: patience.effectsWithinMs,
+      inactivityTimeout: patience.effectsWithinMs + entryMs,
+      abortTimeout: patience.effectsWithinMs + entryMs,
       workflowRetention: patience.keepEndedMs,
       journalRetention: 0,
       retryPolicy,

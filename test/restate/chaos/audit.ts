@@ -24,8 +24,8 @@ export interface AuditFigures {
   claims: number
   /** Activations that more than one process has moved. */
   moved: number
-  /** Milliseconds between two entries of a run, and where. */
-  stall: { ms: number; where: string }
+  /** Seconds between two entries of a run, and where: the longest first. */
+  stalls: { seconds: number; where: string }[]
 }
 
 interface Written extends Row {
@@ -45,7 +45,7 @@ export interface AuditOptions {
 }
 
 export class Audit {
-  readonly figures: AuditFigures = { entries: 0, steps: 0, activations: 0, claims: 0, moved: 0, stall: { ms: 0, where: 'nowhere' } }
+  readonly figures: AuditFigures = { entries: 0, steps: 0, activations: 0, claims: 0, moved: 0, stalls: [] }
   readonly #o: AuditOptions
   readonly #claimants = new Map<string, string>()
   /** Calls by the step's key. */
@@ -75,6 +75,7 @@ export class Audit {
     problems.epoch.push(...world.violations.filter((what) => !what.startsWith('done twice')))
     problems.once.push(...world.violations.filter((what) => what.startsWith('done twice')))
     this.figures.steps = this.#journal.settled
+    this.figures.stalls.sort((a, b) => b.seconds - a.seconds)
   }
 
   async #claims(): Promise<void> {
@@ -109,7 +110,7 @@ export class Audit {
       this.#journal.take(row)
       this.#note(row)
       this.#fenced(row, epochs)
-      this.#stall(run, rows[i - 1], row)
+      this.#stall(rows[i - 1], row)
     }
     this.figures.entries += rows.length
     const [end] = await recorder.ask<{ position: string; ended: string | null; status: string | null }>(
@@ -146,11 +147,12 @@ export class Audit {
     this.#ends.set(call.key, { epoch, nonce: call.nonce, at: row.at?.getTime() ?? Infinity })
   }
 
-  #stall(run: string, before: Written | undefined, { id, at, body }: Written): void {
-    if (before?.at === null || before === undefined || at === null) return
-    const ms = at.getTime() - before.at.getTime()
-    if (ms > this.figures.stall.ms)
-      this.figures.stall = { ms, where: `${run}, before ${(JSON.parse(body) as { type: string }).type} of ${id}` }
+  #stall(before: Written | undefined, after: Written): void {
+    if (before?.at === null || before === undefined || after.at === null) return
+    const seconds = (after.at.getTime() - before.at.getTime()) / 1_000
+    const said = ({ id, seq, body, who, epoch }: Written): string =>
+      `${(JSON.parse(body) as { type: string }).type} (${id} ${seq}, epoch ${epoch}, ${who})`
+    if (seconds > 1) this.figures.stalls.push({ seconds, where: `${before.at.toISOString()} ${said(before)} … ${said(after)}` })
   }
 
   // ---- effects and decisions ---------------------------------------------------------------------------------------------------------
@@ -197,7 +199,7 @@ export class Audit {
     // One that was cancelled at any moment may have done anything of it, and undoes what it says.
     const anyhow = operator.cancelled.has(run) && agent !== 'traveller'
     if (anyhow && got === '{"status":"cancelled","reason":"changed my mind"}') return
-    if (got !== want.outcome) problems.outcome.push(`${run} (${agent}): ${got}\n    instead of ${want.outcome}`)
+    if (got !== want.outcome) problems.outcome.push(`${run} (${agent}): ${differing(got, want.outcome)}`)
     if (did.join() !== want.once.join()) problems.once.push(`${run} (${agent}): ${did.join()} instead of ${want.once.join()}`)
   }
 
@@ -215,4 +217,12 @@ export class Audit {
       if (rows.length > 0) problems.left.push(`${rows.length} ${what}: ${rows.map(({ act }) => act).join(', ')}`)
     }
   }
+}
+
+/** Where two texts begin to differ. */
+function differing(got: string, want: string): string {
+  let k = 0
+  while (k < want.length && got[k] === want[k]) k++
+  const from = Math.max(0, k - 120)
+  return `… ${got.slice(from, k + 160)}\n    instead of … ${want.slice(from, k + 160)}`
 }

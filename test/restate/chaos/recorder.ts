@@ -49,7 +49,7 @@ export class Recorder {
       try {
         return (await this.#pool.query(sql.replaceAll('$s', `"${this.schema}"`), [...params])).rows as T[]
       } catch (thrown) {
-        if (attempt > 300 || String((thrown as { code?: unknown }).code).startsWith('42')) throw thrown
+        if (attempt > 300 || /^[24]2/.test(String((thrown as { code?: unknown }).code))) throw thrown
         await sleep(100)
       }
     }
@@ -58,7 +58,7 @@ export class Recorder {
   /** Breaks a connection of a worker, as a network would. */
   async cut(luck: number): Promise<boolean> {
     const theirs = 'SELECT pid FROM pg_stat_activity WHERE starts_with(application_name, $1)'
-    const sql = `SELECT pg_terminate_backend(pid) FROM (${theirs} ORDER BY pid) one OFFSET floor($2 * (SELECT count(*) FROM (${theirs}) theirs)) LIMIT 1`
+    const sql = `SELECT pg_terminate_backend(pid) FROM (${theirs} ORDER BY pid) one OFFSET floor($2::float8 * (SELECT count(*) FROM (${theirs}) theirs)) LIMIT 1`
     return (await this.ask(sql, [this.#workers, luck])).length > 0
   }
 

@@ -43,13 +43,18 @@ const swarm: Rule = async (ctx, reach) => {
     if (mail.type === 'message') letters.push((mail.body as { k: number }).k)
   }
   const ends = await all(ctx, workers)
-  return { letters: letters.sort((a, b) => a - b), ends, honey: await ctx.values.get('honey'), jar: await step(ctx, reach, 'jar', 'tool') }
+  return {
+    letters: letters.sort((a, b) => a - b),
+    ends,
+    honey: await ctx.values.get(`honey of ${home}`),
+    jar: await step(ctx, reach, 'jar', 'tool'),
+  }
 }
 
 const bee: Rule = async (ctx, reach, input) => {
   const { home, k } = input as { home: ActivationId; k: number }
   const found = await parallel(ctx.scope('out'), reach, ['fly', 'smell'])
-  await ctx.values.update('honey', (n) => ((n as number | null) ?? 0) + 1)
+  await ctx.values.update(`honey of ${home}`, (n) => ((n as number | null) ?? 0) + 1)
   ctx.send(home, { k })
   const timer = ctx.ask('rest', { until: new Date(ctx.now().getTime() + 30 * (k + 1)) })
   return [found, (await ctx.next(timer)).outcome.status]

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json, RunId } from '../../../src/core/index.ts'
-import { restate, type RestateOptions } from '../../../src/adapters/restate/index.ts'
+import { restate, type RestateEngine, type RestateOptions } from '../../../src/adapters/restate/index.ts'
 import { Dice } from '../../crash/kill/random.ts'
 import { partsOfKey, World } from '../../crash/kill/world.ts'
 import { freePort, freshPostgres, restateCluster, stoppablePostgres, type StoppablePostgres, type TestCluster } from '../harness.ts'
@@ -89,7 +89,7 @@ export class Storm {
     const options = (node: number, poolSize: number): RestateOptions => {
       const { ingress, admin } = cluster.nodes[node % cluster.nodes.length]!
       const store = { postgres: database.url, schema: database.schema, poolSize }
-      const pace = { parkAfterMs: 300, sweepMs: 2_000, effectsWithinMs: 20_000 }
+      const pace = { parkAfterMs: 300, sweepMs: 2_000 }
       return { store, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, ...pace }
     }
     const engines = cluster.nodes.map((_, node) => restate({ ...options(node, 3), onWarning: () => undefined }))
@@ -111,7 +111,7 @@ export class Storm {
     await this.#torment(operator, until)
     await torture.over()
     operator.calm()
-    await this.#untilEnded(operator, engines)
+    await this.#untilEnded(operator, recorder, engines)
     await workers.close()
     this.#problems.lost.push(...workers.problems, ...torture.problems)
     const isExcused = ({ pid, at }: { pid: number; at: number }): boolean =>
@@ -173,10 +173,7 @@ export class Storm {
     for (const run of this.#open) if (!ids.has(run)) this.#open.delete(run)
   }
 
-  async #untilEnded(
-    operator: Operator,
-    engines: readonly { readonly client: { query<T>(sql: string): Promise<readonly T[]> } }[],
-  ): Promise<void> {
+  async #untilEnded(operator: Operator, recorder: Recorder, engines: readonly RestateEngine[]): Promise<void> {
     const until = Date.now() + this.#o.patience * 1_000
     while (this.#open.size > 0 && Date.now() < until) {
       await operator.look()
@@ -184,28 +181,38 @@ export class Storm {
       await sleep(60)
     }
     await operator.idle()
-    for (const run of this.#open) this.#problems.lost.push(await this.#describe(operator, run as RunId))
+    for (const run of this.#open) this.#problems.lost.push(await this.#describe(operator, recorder, run as RunId))
     const sql = `SELECT id, target, status FROM sys_invocation WHERE target_service_name LIKE '${namespace}.%' AND status <> 'completed'`
     for (;;) {
       const rows = await engines[0]!.client.query<{ id: string; target: string; status: string }>(sql).catch(() => undefined)
       if (rows?.length === 0) return
       await sleep(200)
       if (Date.now() < until) continue
-      const some = rows?.slice(0, 5).map(({ target, status }) => `${target} ${status}`)
+      const some = rows?.slice(0, 12).map(({ target, id, status }) => `${target} ${id} ${status}`)
       return void this.#problems.left.push(`${rows?.length ?? 'unknown'} invocations: ${some?.join(', ') ?? ''}`)
     }
   }
 
-  async #describe(operator: Operator, run: RunId): Promise<string> {
+  /** Where a run is that has not ended: what the store says of its activations, and its last entries. */
+  async #describe(operator: Operator, recorder: Recorder, run: RunId): Promise<string> {
     const summary = await operator.ask((engine) => engine.summary(run))
-    const entries = (await operator.ask((engine) => engine.read(run))).slice(-4)
-    const last = entries.map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
-    return `${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${this.#o.patience} s after the last blow\n    ${last.join('\n    ')}`
+    const columns = 'id, epoch, invocation, generation, notified, working, resting, touched, stuck'
+    const open = await recorder.ask(`SELECT ${columns} FROM $s.activation WHERE run = $1 AND settled = 0 ORDER BY num`, [run])
+    const ofOpen = 'act IN (SELECT id FROM $s.activation WHERE run = $1 AND settled = 0)'
+    const asked = await recorder.ask(`SELECT act, address, key, until FROM $s.question WHERE ${ofOpen}`, [run])
+    const mail = await recorder.ask(`SELECT act, key, taken, body FROM $s.inbox WHERE ${ofOpen} ORDER BY num`, [run])
+    const last = await recorder.ask(
+      `SELECT e.act, e.seq, left(e.body, 160) AS body, c.epoch, c.who, c.at FROM $s.entry e JOIN $s.chaos_entry c ON c.act = e.act AND c.seq = e.seq
+       WHERE e.${ofOpen} ORDER BY e.position DESC LIMIT 12`,
+      [run],
+    )
+    const lines = [...open, ...asked, ...mail, ...last].map((row) => JSON.stringify(row))
+    return `${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${this.#o.patience} s after the last blow\n    ${lines.join('\n    ')}`
   }
 
   #figures(torture: Torture, operator: Operator, audit: Audit, workers: Workers): readonly string[] {
     const { worker, node, freeze, database, cut } = torture.blows
-    const { entries, steps, activations, claims, moved, stall } = audit.figures
+    const { entries, steps, activations, claims, moved, stalls } = audit.figures
     const { done, refused, frozen } = this.#world
     const repeated = done.length - new Set(done.map(({ key }) => key)).size
     const pids = new Set(done.map(({ pid }) => pid)).size
@@ -214,7 +221,7 @@ export class Storm {
       `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut · ${seconds} s`,
       `${this.#runs.size} runs, ${activations} activations, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
       `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} activations moved between processes`,
-      `longest stall ${(stall.ms / 1_000).toFixed(1)} s (${stall.where})`,
+      ...stalls.slice(0, this.#o.keep ? 12 : 1).map((stall) => `longest stall ${stall.seconds.toFixed(1)} s: ${stall.where}`),
     ]
   }
 

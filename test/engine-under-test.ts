@@ -1,0 +1,88 @@
+/**
+ * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | restate-sqlite | restate-postgres`, default `embedded`.
+ *
+ * Owns: one way to make a runtime, so that a scenario is written once and holds on every engine. A `store` is then a name: two runtimes of one store are two
+ * processes of one system. Does not own: which files and titles cannot run on another engine (restate/suites.ts).
+ */
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import type { RestateOptions } from '../src/adapters/restate/index.ts'
+import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime/index.ts'
+
+export type EngineName = 'embedded' | 'restate-sqlite' | 'restate-postgres'
+
+/** The engine that is asked for. */
+export function engineUnderTest(): EngineName {
+  const name = process.env['REEVE_TEST_ENGINE'] ?? 'embedded'
+  if (name === 'embedded' || name === 'restate-sqlite' || name === 'restate-postgres') return name
+  throw new Error(`REEVE_TEST_ENGINE is ${name}, expected embedded, restate-sqlite or restate-postgres`)
+}
+
+/** A runtime as `createRuntime` makes it, on the engine under test. One that is given an engine keeps it. */
+export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Runtime> {
+  if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
+  const { store = ':memory:', clock, strict, undoWithinMs, redact, onWarning, crash, ...rest } = options
+  const place = await (store === ':memory:' ? newPlace(undefined) : placeOf(store))
+  const { restate } = await import('../src/adapters/restate/index.ts')
+  let dead = false
+  const engine = restate({
+    ...place,
+    parkAfterMs: 200,
+    sweepMs: 1_000,
+    onWarning: onWarning ?? (() => {}),
+    crash: (point) => (dead ||= crash?.(point) === true),
+    ...given({ clock, strict, undoWithinMs, redact }),
+  })
+  // A process that has died does not end in order.
+  const close = engine.close.bind(engine)
+  engine.close = () => (dead ? engine.kill() : close())
+  return createRuntime({ ...rest, ...given({ clock }), engine })
+}
+
+/** Without what was not given. */
+const given = <T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }
+
+type Place = Pick<RestateOptions, 'store' | 'ingress' | 'admin' | 'namespace' | 'listen'>
+
+const places = new Map<string, Promise<Place>>()
+const undo: (() => Promise<void>)[] = []
+let count = 0
+
+function placeOf(store: string): Promise<Place> {
+  const place = places.get(store) ?? newPlace(store)
+  places.set(store, place)
+  return place
+}
+
+/** A namespace, a port and a store of its own. Its services are known to Restate from the beginning, as they are wherever a worker has ever been. */
+async function newPlace(file: string | undefined): Promise<Place> {
+  const { freePort, freshPostgres, restateServer } = await import('./restate/harness.ts')
+  const { temporaryFolder } = await import('./restate/place.ts')
+  const { ingress, admin } = await restateServer()
+  const namespace = `suite${process.pid}-${++count}`
+  const listen = { port: await freePort() }
+  let store: RestateOptions['store'] = { sqlite: file ?? join(temporaryFolder('suite'), 'events.db') }
+  if (engineUnderTest() === 'restate-postgres') {
+    const { url, schema, dispose } = await freshPostgres()
+    undo.push(dispose)
+    store = { postgres: url, schema }
+  }
+  const place = { store, ingress, admin, namespace, listen }
+  const { restate } = await import('../src/adapters/restate/index.ts')
+  const before = restate({ ...place, onWarning: () => {} })
+  try {
+    await before.drive({ find: () => undefined, onMissingVersion: 'move' })
+  } finally {
+    await before.kill()
+  }
+  return place
+}
+
+if (engineUnderTest() !== 'embedded') {
+  afterAll(async () => {
+    const { restateServer } = await import('./restate/harness.ts')
+    await (await restateServer()).dispose()
+    for (const one of undo.splice(0)) await one()
+  }, 30_000)
+}

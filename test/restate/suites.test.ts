@@ -1,0 +1,28 @@
+/** The suites of test/scenario and test/runtime make their runtimes so that they can run on Restate, and what cannot is named with a reason. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { exceptions, suiteFiles } from './suites.ts'
+
+const here = join(import.meta.dirname, '..')
+const textOf = (file: string): string => readFileSync(join(here, file), 'utf8')
+
+test.each(exceptions)('$file: $title: it is there, and why it cannot run is said', ({ file, title, why, instead }) => {
+  expect(suiteFiles).toContain(file)
+  // A title of test.each stands there with its placeholders: up to the first one is enough.
+  const written = title === undefined ? '' : title.split(': ').length > 2 ? title.split(': ').slice(0, 2).join(': ') : title
+  expect(textOf(file)).toContain(written)
+  expect(why.length).toBeGreaterThan(20)
+  if (instead !== undefined) expect(existsSync(join(here, instead))).toBe(true)
+})
+
+test('every other file makes its runtimes on the engine under test', () => {
+  const whole = new Set(exceptions.filter(({ title }) => title === undefined).map(({ file }) => file))
+  const neutral = ['retry', 'collaboration'] // their own createRuntime is expected to refuse before any engine is opened
+  for (const file of suiteFiles.filter((each) => !whole.has(each))) {
+    const text = textOf(file)
+    expect(text, file).toMatch(/engine-under-test|from '\.\/team\.ts'/)
+    if (neutral.some((name) => file.includes(`/${name}.test`))) continue
+    expect(text, file).not.toMatch(/import \{[^}]*\bcreateRuntime\b[^}]*\} from '\.\.\/\.\.\/src/)
+  }
+})

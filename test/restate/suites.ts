@@ -1,0 +1,63 @@
+/**
+ * The suites of test/scenario and test/runtime on Restate: which titles cannot run there, and why. Everything that is not named here runs.
+ *
+ * `npm run test:restate` runs them with `REEVE_TEST_ENGINE`; suites.test.ts checks that what is named here exists.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Exception {
+  /** Below test/. */
+  readonly file: string
+  /** How the title begins; absent: the whole file. */
+  readonly title?: string
+  /** Why it cannot run on Restate. */
+  readonly why: string
+  /** Where the same is shown for Restate. */
+  readonly instead?: string
+}
+
+const tables = 'it looks into the tables of the embedded store'
+const child = 'its child process opens the embedded store'
+
+export const exceptions: readonly Exception[] = [
+  { file: 'runtime/parts.test.ts', why: 'it has no engine: a queue of parts alone' },
+  { file: 'runtime/session.test.ts', title: 'what a session stores grows with every run by one turn', why: tables },
+  {
+    file: 'runtime/versions.test.ts',
+    title: 'K4: a run that is stuck without its version goes on in the first process that has it',
+    why: 'two processes with different code at one address: on Restate each build has an address and workflows of its own',
+    instead: 'restate/versions.test.ts',
+  },
+  { file: 'scenario/collaboration.test.ts', title: 'collaboration 101: a journal that cannot be read', why: tables, instead: 'eventstore' },
+  {
+    file: 'scenario/collaboration.test.ts',
+    title: 'collaboration 91: ours: while the store fails',
+    why: 'the embedded engine rejects what waits for a busy file; on Restate it waits until the store is back',
+    instead: 'restate/outage.test.ts',
+  },
+  {
+    file: 'scenario/delegation-approval.test.ts',
+    title: 'team C81: 1 ms later it is timed out, and the decision is refused: not driven',
+    why: 'a manual clock that is moved while nobody drives: Restate’s timers know real time only',
+    instead: 'restate/processes.test.ts',
+  },
+  {
+    file: 'scenario/pausing.test.ts',
+    title: 'team C70: a pause and the end of a task in one tick',
+    why: 'a tick of one process orders nothing on Restate: a pause travels through the store',
+  },
+  { file: 'scenario/wires.test.ts', title: 'killed with SIGKILL while a human is asked', why: child, instead: 'restate/processes.test.ts' },
+  { file: 'scenario/wires.test.ts', title: 'killed with SIGKILL while a model answers', why: child, instead: 'restate/processes.test.ts' },
+]
+
+/** Every file of the two suites, below test/. */
+export const suiteFiles: readonly string[] = ['runtime', 'scenario'].flatMap((folder) =>
+  readdirSync(join(import.meta.dirname, '..', folder))
+    .filter((name) => name.endsWith('.test.ts'))
+    .map((name) => `${folder}/${name}`),
+)
+
+/** Why a test cannot run; undefined if it can. */
+export const exceptionOf = (file: string, title: string): Exception | undefined =>
+  exceptions.find((each) => file.endsWith(`/test/${each.file}`) && (each.title === undefined || title.startsWith(each.title)))
