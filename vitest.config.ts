@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config'
+import { configDefaults, defineConfig } from 'vitest/config'
 
 const source = (path: string): string => new URL(path, import.meta.url).pathname
 
@@ -13,6 +13,8 @@ export default defineConfig({
   },
   test: {
     include: ['test/**/*.test.ts'],
+    // needs a Restate server and minutes: npm run test:restate
+    exclude: [...configDefaults.exclude, 'test/restate/**'],
     environment: 'node',
     pool: 'forks',
     testTimeout: 10_000,

@@ -16,7 +16,7 @@ const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string', default: '' }, prof: { type: 'string' } },
 })
 const names: readonly Name[] = ['embedded', 'sqlite', 'postgres']
-const turns = options.quick ? 1 : 5
+const turns = options.quick ? 1 : 3
 const size = <T>(full: T, quick: T): T => (options.quick ? quick : full)
 const wanted = (figure: string): boolean => figure.includes(options.only)
 
@@ -50,10 +50,34 @@ const each =
     ms / count
 
 const plans: readonly Plan[] = [
-  { figure: 'runs of one step, 32 at once', unit: 'runs/s', more: true, order: { do: 'crowd', runs: runs[0], atOnce: 32, steps: 1 }, from: rate(runs[0]) },
-  { figure: 'runs of one step, 200 at once', unit: 'runs/s', more: true, order: { do: 'crowd', runs: runs[1], atOnce: 200, steps: 1 }, from: rate(runs[1]) },
-  { figure: `one run of ${walk} steps`, unit: 'steps/s', more: true, order: { do: 'crowd', runs: 1, atOnce: 1, steps: walk }, from: rate(walk) },
-  { figure: '50 runs of 20 steps at once', unit: 'steps/s', more: true, order: { do: 'crowd', runs: 50, atOnce: 50, steps: 20 }, from: rate(1_000) },
+  {
+    figure: 'runs of one step, 32 at once',
+    unit: 'runs/s',
+    more: true,
+    order: { do: 'crowd', runs: runs[0], atOnce: 32, steps: 1 },
+    from: rate(runs[0]),
+  },
+  {
+    figure: 'runs of one step, 200 at once',
+    unit: 'runs/s',
+    more: true,
+    order: { do: 'crowd', runs: runs[1], atOnce: 200, steps: 1 },
+    from: rate(runs[1]),
+  },
+  {
+    figure: `one run of ${walk} steps`,
+    unit: 'steps/s',
+    more: true,
+    order: { do: 'crowd', runs: 1, atOnce: 1, steps: walk },
+    from: rate(walk),
+  },
+  {
+    figure: '50 runs of 20 steps at once',
+    unit: 'steps/s',
+    more: true,
+    order: { do: 'crowd', runs: 50, atOnce: 50, steps: 20 },
+    from: rate(1_000),
+  },
   { figure: 'delegations one after the other, each', unit: 'ms', order: { do: 'delegate', times }, from: each(times) },
   { figure: 'fan-out of 64 workers', unit: 'ms', order: { do: 'fan out', workers: 64 }, from: (ms) => ms },
 ]
@@ -104,7 +128,11 @@ async function transactions(arena: Arena, what: string, order: Order, count: num
   const writing = (after.writing - before.writing) / count
   return [
     { figure: `transactions that write, per ${what}`, unit: '', of: { embedded: ours / count, postgres: writing } },
-    { figure: `transactions with those that only read, per ${what}`, unit: '', of: { postgres: (after.transactions - before.transactions) / count } },
+    {
+      figure: `transactions with those that only read, per ${what}`,
+      unit: '',
+      of: { postgres: (after.transactions - before.transactions) / count },
+    },
   ]
 }
 
@@ -121,7 +149,10 @@ async function journal(arena: Arena): Promise<Line[]> {
   for (const name of ['sqlite', 'postgres'] as const) {
     await arena.contestant(name).take({ do: 'walk', steps, run })
     const mine = (await arena.journals(name)).filter(({ key }) => key.includes(run))
-    of.push({ entries: mine.reduce((sum, one) => sum + one.entries, 0) / steps, bytes: mine.reduce((sum, one) => sum + one.bytes, 0) / steps })
+    of.push({
+      entries: mine.reduce((sum, one) => sum + one.entries, 0) / steps,
+      bytes: mine.reduce((sum, one) => sum + one.bytes, 0) / steps,
+    })
     await arena.contestant(name).take({ do: 'let on', run })
   }
   const line = (figure: string, unit: string, pick: (one: (typeof of)[number]) => number): Line => ({

@@ -30,6 +30,7 @@ export const errorCodes = [
   'engine.no-worker',
   'engine.not-authorized',
   'engine.not-driving',
+  'engine.registered-again',
   'engine.server-not-started',
   'engine.unreachable',
   'engine.worker-refused',

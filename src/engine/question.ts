@@ -20,7 +20,7 @@ export interface QuestionRecord {
 
 /** Keys are prefixed by their kind, since an address can be any text and messages come under keys of their own. */
 export const askKey = 'ask:'
-export const doubtKey = 'doubt:'
+const doubtKey = 'doubt:'
 export const divergedKey = '!diverged:'
 
 /** How a question ends that nobody answered in time. */

@@ -227,6 +227,9 @@ onBothStores((place) => {
     expect((await claim(store, root.id)).claimed.control).toEqual({ at: 'next', reached: false })
     expect((await one.pulled()).control).toEqual({ at: 'next', reached: false })
     expect((await one.written({ resting: true })).wakes).toEqual([])
+    // Who has not looked at it yet does not rest.
+    expect((await two.written({ resting: true })).wakes).toEqual([])
+    await two.pulled()
     expect(await two.written({ resting: true })).toMatchObject({ wakes: [`inv_${root.id}`], othersRest: false })
     const again = await claim(store, root.id)
     expect(await again.written({ control: { at: 'next', reached: true }, resting: true })).toMatchObject({ othersRest: true })

@@ -2,15 +2,17 @@
  * Wrong addresses, wrong options, bad surroundings: each is one error with a code, a hint and a word on trying again, in bounded time, and nothing is left
  * behind: nobody listens, no promise is forgotten (vitest fails on unhandled rejections).
  */
+import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTcp, type AddressInfo, type Server } from 'node:net'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { RestateOptions } from '../../src/adapters/restate/index.ts'
 import { restate } from '../../src/adapters/restate/index.ts'
-import { ReeveError, type RunId } from '../../src/core/index.ts'
+import type { ReeveError, RunId } from '../../src/core/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { crew } from './crew.ts'
 import { Fleet, until } from './fleet.ts'
@@ -29,7 +31,7 @@ const anything = expect.any(String) as string
 const servers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'TCPServerWrap').length
 
 /** Expects that this fails as said, within the time, with a hint, and that nobody listens who did not before. */
-async function fails(
+async function expectFailure(
   what: () => Promise<unknown>,
   code: string,
   more: { readonly retryable?: boolean; readonly withinMs?: number } = {},
@@ -65,8 +67,8 @@ describe('Restate is not there, or is somebody else', () => {
   test('not reachable: start and drive say so; the run is kept, and begins when a worker comes', async () => {
     await using fleet = await Fleet.create({ shared })
     const nowhere = `http://127.0.0.1:${await freePort()}`
-    await fails(starts(fleet, { ingress: nowhere }, 'kept'), 'engine.unreachable', { retryable: true, withinMs: 2_000 })
-    await fails(drives(fleet, { admin: nowhere }), 'engine.unreachable', { retryable: true })
+    await expectFailure(starts(fleet, { ingress: nowhere }, 'kept'), 'engine.unreachable', { retryable: true, withinMs: 2_000 })
+    await expectFailure(drives(fleet, { admin: nowhere }), 'engine.unreachable', { retryable: true })
     const desk = await fleet.desk()
     expect(await desk.runs()).toMatchObject([{ run: 'kept', status: 'running' }])
     await fleet.worker()
@@ -76,20 +78,20 @@ describe('Restate is not there, or is somebody else', () => {
   test('ingress and admin are swapped, or a plain HTTP server is there', async () => {
     await using fleet = await Fleet.create({ shared })
     const swapped = { ingress: shared.admin, admin: shared.ingress }
-    await fails(starts(fleet, swapped, 'a'), 'engine.wrong-address', { withinMs: 2_000 })
-    await fails(drives(fleet, swapped), 'engine.wrong-address', { withinMs: 2_000 })
+    await expectFailure(starts(fleet, swapped, 'a'), 'engine.wrong-address', { withinMs: 2_000 })
+    await expectFailure(drives(fleet, swapped), 'engine.wrong-address', { withinMs: 2_000 })
     const { url, server } = await plainHttp()
-    await fails(starts(fleet, { ingress: url, admin: url }, 'b'), 'engine.wrong-address', { withinMs: 2_000 })
-    await fails(drives(fleet, { ingress: url, admin: url }), 'engine.wrong-address', { withinMs: 2_000 })
+    await expectFailure(starts(fleet, { ingress: url, admin: url }, 'b'), 'engine.wrong-address', { withinMs: 2_000 })
+    await expectFailure(drives(fleet, { ingress: url, admin: url }), 'engine.wrong-address', { withinMs: 2_000 })
     server.close()
-    await fails(async () => restate({ ...fleet.options, ingress: 'localhost:8080' }), 'engine.wrong-address')
+    await expectFailure(async () => restate({ ...fleet.options, ingress: 'localhost:8080' }), 'engine.wrong-address')
   })
 
   test('no worker is registered: start rejects, the run is kept and begins when one comes', async () => {
     await using fleet = await Fleet.create({ shared })
-    await fails(starts(fleet, {}, 'kept'), 'engine.no-worker', { withinMs: 2_000 })
+    await expectFailure(starts(fleet, {}, 'kept'), 'engine.no-worker', { withinMs: 2_000 })
     // Again: the same run, the same word.
-    await fails(starts(fleet, {}, 'kept'), 'engine.no-worker', { withinMs: 2_000 })
+    await expectFailure(starts(fleet, {}, 'kept'), 'engine.no-worker', { withinMs: 2_000 })
     await fleet.worker()
     const desk = await fleet.desk()
     expect(await desk.handle('kept').until('waiting')).toMatchObject({ status: 'waiting' })
@@ -127,9 +129,9 @@ describe('Restate is not there, or is somebody else', () => {
 describe('the worker', () => {
   test('cannot be reached by Restate under the address that it advertises', async () => {
     await using fleet = await Fleet.create({ shared })
-    await fails(drives(fleet, { advertise: `http://127.0.0.1:${await freePort()}` }), 'engine.worker-unreachable')
+    await expectFailure(drives(fleet, { advertise: `http://127.0.0.1:${await freePort()}` }), 'engine.worker-unreachable')
     const { url, server } = await plainHttp()
-    await fails(drives(fleet, { advertise: url }), 'engine.worker-unreachable')
+    await expectFailure(drives(fleet, { advertise: url }), 'engine.worker-unreachable')
     server.close()
   })
 
@@ -137,8 +139,8 @@ describe('the worker', () => {
     await using fleet = await Fleet.create({ shared })
     const file = join(fleet.world.dir, 'never.db')
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org'])
-      await fails(async () => restate({ store: { sqlite: file }, listen: { host } }), 'config.invalid', { withinMs: 500 })
-    await fails(async () => restate({ store: { sqlite: file }, identityKeys: ['secret'] }), 'config.invalid', { withinMs: 500 })
+      await expectFailure(async () => restate({ store: { sqlite: file }, listen: { host } }), 'config.invalid', { withinMs: 500 })
+    await expectFailure(async () => restate({ store: { sqlite: file }, identityKeys: ['secret'] }), 'config.invalid', { withinMs: 500 })
     expect(() => readFileSync(file)).toThrow('ENOENT')
   })
 
@@ -146,10 +148,12 @@ describe('the worker', () => {
     await using fleet = await Fleet.create({ shared })
     const other = createTcp()
     await new Promise<void>((resolve) => other.listen({ host: '127.0.0.1', port: 0 }, resolve))
-    await fails(drives(fleet, { listen: { port: (other.address() as AddressInfo).port } }), 'config.invalid', { withinMs: 2_000 })
+    await expectFailure(drives(fleet, { listen: { port: (other.address() as AddressInfo).port } }), 'config.invalid', { withinMs: 2_000 })
     other.close()
     const key = 'publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'
-    await fails(drives(fleet, { listen: { host: '192.0.2.1', port: 9_999 }, identityKeys: [key] }), 'config.invalid', { withinMs: 2_000 })
+    await expectFailure(drives(fleet, { listen: { host: '192.0.2.1', port: 9_999 }, identityKeys: [key] }), 'config.invalid', {
+      withinMs: 2_000,
+    })
   })
 
   test('has a name that is none', async () => {
@@ -161,7 +165,7 @@ describe('the worker', () => {
       { build: '' },
       { namespace: 'x'.repeat(65) },
     ])
-      await fails(async () => restate({ store: { sqlite: '/nowhere' }, ...wrong }), 'config.invalid', { withinMs: 500 })
+      await expectFailure(async () => restate({ store: { sqlite: '/nowhere' }, ...wrong }), 'config.invalid', { withinMs: 500 })
   })
 })
 
@@ -173,8 +177,8 @@ test('identity keys: a worker obeys the server that it was told of, and refuses 
   const key = /kid="(publickeyv1_\w+)"/.exec(readFileSync(signing.log, 'utf8'))![1]!
   const signed = { ingress: signing.ingress, admin: signing.admin }
   // The other server signs nothing; a key of somebody else is not this one's.
-  await fails(drives(fleet, { identityKeys: [key] }), 'engine.worker-refused')
-  await fails(
+  await expectFailure(drives(fleet, { identityKeys: [key] }), 'engine.worker-refused')
+  await expectFailure(
     drives(fleet, { ...signed, identityKeys: ['publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f'] }),
     'engine.worker-refused',
   )
@@ -202,13 +206,41 @@ describe('the store', () => {
     const foreign = join(fleet.world.dir, 'foreign.db')
     writeFileSync(foreign, 'this is a letter to my aunt, and not an SQLite database at all')
     const nowhere = `postgres://nobody:secret@127.0.0.1:${await freePort()}/none`
-    await fails(drives(fleet, { store: { sqlite: join(fleet.world.dir, 'no', 'such', 'folder', 'x.db') } }), 'store.unavailable')
-    await fails(drives(fleet, { store: { sqlite: foreign } }), 'store.foreign')
-    const away = await fails(drives(fleet, { store: { postgres: nowhere } }), 'store.unavailable', { retryable: true })
+    await expectFailure(drives(fleet, { store: { sqlite: join(fleet.world.dir, 'no', 'such', 'folder', 'x.db') } }), 'store.unavailable')
+    await expectFailure(drives(fleet, { store: { sqlite: foreign } }), 'store.foreign')
+    const away = await expectFailure(drives(fleet, { store: { postgres: nowhere } }), 'store.unavailable', { retryable: true })
     expect(away.message).not.toContain('secret')
-    await fails(drives(fleet, { store: { postgres: 'localhost/none' } }), 'config.invalid')
-    await fails(starts(fleet, { store: { postgres: nowhere } }, 'a'), 'store.unavailable', { retryable: true })
+    await expectFailure(drives(fleet, { store: { postgres: 'localhost/none' } }), 'config.invalid')
+    await expectFailure(starts(fleet, { store: { postgres: nowhere } }, 'a'), 'store.unavailable', { retryable: true })
     expect(readFileSync(foreign, 'utf8')).toContain('aunt')
     expect(await fleet.client.deployments()).toEqual([])
+  })
+})
+
+describe('an optional package is not installed', () => {
+  const without = async (fleet: Fleet, missing: string, options: Partial<RestateOptions> = {}): Promise<string[]> => {
+    const args = [
+      join(import.meta.dirname, 'missing-child.ts'),
+      missing,
+      JSON.stringify({ ...fleet.options, listen: { port: fleet.port }, ...options }),
+    ]
+    const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+    return stdout.trim().split('\n')
+  }
+
+  test('the Restate SDK: only a worker needs it, and says so', async () => {
+    await using fleet = await Fleet.create({ shared })
+    expect(await without(fleet, '@restatedev/restate-sdk')).toEqual([
+      'desk {"runs":0}',
+      'drive {"code":"config.invalid","hint":"npm install @restatedev/restate-sdk"}',
+    ])
+  })
+
+  test('pg: only PostgreSQL needs it', async () => {
+    await using fleet = await Fleet.create({ shared })
+    const missing = '{"code":"config.invalid","hint":"npm install pg"}'
+    const postgres = 'postgres://nobody@127.0.0.1:1/none'
+    expect(await without(fleet, 'pg', { store: { postgres } })).toEqual([`desk ${missing}`, `drive ${missing}`])
+    expect(await without(fleet, 'pg')).toEqual(['desk {"runs":0}', 'drive {"runs":0}'])
   })
 })

@@ -16,7 +16,7 @@ export function crew(world: World, version = '1'): Agent[] {
     name: 'piece',
     description: 'Does one piece.',
     version,
-    run: (ctx, brief) => step(ctx, 'work', (io) => world.does(brief as string, io), { retry: { attempts: 1 } }),
+    run: (ctx, brief) => step(ctx, 'work', (io) => world.does(brief, io), { retry: { attempts: 1 } }),
   })
   const fan = agent({
     name: 'fan',
@@ -118,5 +118,18 @@ function longOnes(world: World, version: string): Agent[] {
       return step(ctx, 'get up', (io) => (world.note('get up', io), 'awake'))
     },
   })
-  return [slow, quick, foreman, sleeper]
+  const talker = agent({
+    name: 'talker',
+    version,
+    run: (ctx) =>
+      step(ctx, 'talk', async (io) => {
+        world.note('talk>', io)
+        io.emit({ type: 'text.delta', text: 'Once ' })
+        await world.pass('talk', io.signal)
+        io.emit({ type: 'text.delta', text: 'upon a time' })
+        await world.pass('hush', io.signal)
+        return 'Once upon a time'
+      }),
+  })
+  return [slow, quick, foreman, sleeper, talker]
 }

@@ -119,7 +119,7 @@ export class Fleet implements AsyncDisposable {
         lines.push(line)
         if (line === 'up') resolve()
       })
-      void exited.then(() => reject(new Error(`the worker ended before it drove: ${lines.join(' | ')}`)))
+      child.once('exit', () => reject(new Error(`the worker ended before it drove: ${lines.join(' | ')}`)))
     })
     await up
     return {

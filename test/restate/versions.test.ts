@@ -51,6 +51,8 @@ describe('builds side by side', () => {
     const first = await question(old)
     const v2 = await build(fleet, '2')
     const fresh = await two.start('chain', 'go')
+    // Started again by somebody of the new build: it is the same run, and stays where it is.
+    expect((await two.start('chain', 'go', { runId: old.id })).id).toBe(old.id)
     const other = await say(fresh, 'b')
     await say(old, 'a')
     await say(old, 'yes', first)

@@ -57,7 +57,7 @@ describe('streams', () => {
       if (type === 'drawn') shown.push([address, what, callId])
     }
     // side by side, so in either order
-    expect(shown.toSorted()).toEqual([
+    expect(shown.toSorted(([a], [b]) => (a < b ? -1 : 1))).toEqual([
       ['turn/call#1/draw', 'dog', 'c2'],
       ['turn/call/draw', 'cat', 'c1'],
     ])

@@ -106,7 +106,8 @@ function* take({ activation, taken }: Commit): Work<void> {
 function* wakeAll(c: Commit, control: Control | null, wakes: Set<string>): Work<void> {
   const run = runOf(c.activation)
   yield* write('UPDATE run SET control = $2, reached = $3 WHERE id = $1', run, control?.at ?? null, control?.reached === true ? 1 : 0)
-  const others = 'UPDATE activation SET notified = 1 WHERE run = $1 AND id <> $2 AND settled = 0 AND invocation IS NOT NULL RETURNING invocation'
+  const others =
+    'UPDATE activation SET notified = 1 WHERE run = $1 AND id <> $2 AND settled = 0 AND invocation IS NOT NULL RETURNING invocation'
   for (const { invocation } of yield* rowsOf<{ invocation: string }>(others, run, c.activation)) wakes.add(invocation)
 }
 

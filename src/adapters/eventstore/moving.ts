@@ -9,7 +9,7 @@ import { decoded, type StoredBody } from './entries.ts'
 import { dueMoment, holdRun, lookAt, othersRest, seen, type Look } from './look.ts'
 import { deadlineBody } from './outside.ts'
 import type { Birth, Claimed, Pulled } from './port.ts'
-import { ask, insert, rowOf, rowsOf, statement, tell, write, type Statement, type Work } from './sql.ts'
+import { ask, insert, later, rowOf, rowsOf, statement, tell, write, type Statement, type Work } from './sql.ts'
 
 interface ClaimRow {
   readonly agent: string
@@ -39,8 +39,9 @@ export function* claim(
   const { agent, version } = row
   const place = { run, agent, version, path: JSON.parse(row.path) as string[], caller: JSON.parse(row.caller) as Caller }
   const basis = { ...place, stuck: row.stuck !== null }
-  if (row.settled === 1 || row.ended !== null) return { ...basis, ...nothingIn, epoch: row.epoch, settled: true, asked: [], unborn: [], wakes: [] }
-  const taken = 'UPDATE activation SET epoch = epoch + 1, invocation = $2, notified = 0, resting = 0, touched = $3 WHERE id = $1'
+  if (row.settled === 1 || row.ended !== null)
+    return { ...basis, ...nothingIn, epoch: row.epoch, settled: true, asked: [], unborn: [], wakes: [] }
+  const taken = `UPDATE activation SET epoch = epoch + 1, invocation = ${later('$2')}, notified = 0, resting = 0, touched = $3 WHERE id = $1`
   const [unborn, told, asked, due, , looked] = yield* ask(
     statement('SELECT id, generation FROM activation WHERE parent = $1 AND invocation IS NULL AND settled = 0 ORDER BY num', activation),
     statement(
@@ -103,7 +104,8 @@ export function* pull(activation: ActivationId, epoch: number, now: number, invo
   const [, mine, due, looked] = yield* ask(
     holdRun(activation),
     statement(
-      "UPDATE activation SET notified = 0, invocation = COALESCE(NULLIF($3, ''), invocation) WHERE id = $1 AND epoch = $2 RETURNING id",
+      `UPDATE activation SET notified = 0, invocation = CASE WHEN CAST($3 AS TEXT) = '' THEN invocation ELSE ${later('$3')} END
+        WHERE id = $1 AND epoch = $2 RETURNING id`,
       activation,
       epoch,
       invocation,
@@ -117,7 +119,11 @@ export function* pull(activation: ActivationId, epoch: number, now: number, invo
 }
 
 const dueOf = (activation: ActivationId, now: number): Statement =>
-  statement(`SELECT id, key, address FROM question WHERE act = $1 AND until IS NOT NULL AND ${dueMoment} <= $2 ORDER BY num`, activation, now)
+  statement(
+    `SELECT id, key, address FROM question WHERE act = $1 AND until IS NOT NULL AND ${dueMoment} <= $2 ORDER BY num`,
+    activation,
+    now,
+  )
 
 interface Due {
   readonly id: string

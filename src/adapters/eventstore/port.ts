@@ -180,6 +180,16 @@ export interface Sentinel {
   readonly unread: boolean
 }
 
+/** Where a run is. */
+export interface Tip {
+  readonly position: number
+  readonly ended: boolean
+  /** Of its root. */
+  readonly generation: number
+  /** An invocation has its root. */
+  readonly begun: boolean
+}
+
 export interface EventStore {
   /** Opens it and makes its tables where there are none. Throws `store.*`. */
   open(): Promise<void>
@@ -193,8 +203,8 @@ export interface EventStore {
   /** Open questions to the outside; timers are not among them. */
   questions(filter: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
   read(run: RunId, from: number): Promise<readonly Recorded[]>
-  /** Where a run's feed ends, whether it has ended, and the generation of its root; undefined: there is no such run. */
-  tip(run: RunId): Promise<{ readonly position: number; readonly ended: boolean; readonly generation: number } | undefined>
+  /** Undefined: there is no such run. */
+  tip(run: RunId): Promise<Tip | undefined>
   /** The first event of a run's root. */
   first(run: RunId): Promise<JournalEvent | undefined>
   /** How it ended; undefined while it has not, or if it does not exist. */

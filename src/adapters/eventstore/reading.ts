@@ -7,6 +7,7 @@ import { rootActivation, runOf, type ActivationId, type Json, type RunId } from 
 import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../../engine/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../../journal/index.ts'
 import { decoded, type StoredBody } from './entries.ts'
+import type { Tip } from './port.ts'
 import { rowOf, rowsOf, type Param, type Work } from './sql.ts'
 
 interface RunRow {
@@ -101,10 +102,18 @@ export function* read(run: RunId, from: number): Work<readonly Recorded[]> {
   return rows.map(({ position, act, seq, at }, i) => ({ position, run, activation: act, seq, at, event: events[i]! }))
 }
 
-export function* tip(run: RunId): Work<{ readonly position: number; readonly ended: boolean; readonly generation: number } | undefined> {
-  const text = 'SELECT r.position, r.ended, a.generation FROM run r JOIN activation a ON a.id = $2 WHERE r.id = $1'
-  const row = yield* rowOf<{ position: number; ended: number | null; generation: number }>(text, run, rootActivation(run))
-  return row === undefined ? undefined : { position: row.position, ended: row.ended !== null, generation: row.generation }
+interface TipRow {
+  readonly position: number
+  readonly ended: number | null
+  readonly generation: number
+  readonly invocation: string | null
+}
+
+export function* tip(run: RunId): Work<Tip | undefined> {
+  const text = 'SELECT r.position, r.ended, a.generation, a.invocation FROM run r JOIN activation a ON a.id = $2 WHERE r.id = $1'
+  const row = yield* rowOf<TipRow>(text, run, rootActivation(run))
+  if (row === undefined) return undefined
+  return { position: row.position, ended: row.ended !== null, generation: row.generation, begun: row.invocation !== null }
 }
 
 export function* first(run: RunId): Work<JournalEvent | undefined> {

@@ -6,8 +6,8 @@
  */
 import type { Context, InvocationId } from '@restatedev/restate-sdk'
 
-/** The word for the n-th call to an invocation. */
-export const callWord = (invocation: string, n: number): string => `${invocation}#${n}`
+/** The word for the n-th call to an invocation. Words of one invocation are ordered as texts: the store keeps the latest (`later` in eventstore/sql.ts). */
+export const callWord = (invocation: string, n: number): string => `${invocation}#${String(n).padStart(6, '0')}`
 
 /** The name of the n-th call's signal. */
 export const signalName = (n: number): string => `call ${n}`

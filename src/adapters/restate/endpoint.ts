@@ -1,18 +1,13 @@
 /**
  * The endpoint: where Restate reaches this process.
  *
- * Owns: listening (several processes of one host may share a port), making the deployment known, hanging up. Does not own: what is served (workflow.ts).
+ * Owns: listening (several processes of one host may share a port), hanging up. Does not own: what is served (workflow.ts), making it known (known.ts).
  */
 import http2, { type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
-import { connect, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk'
-import { messageOf, ReeveError, systemClock } from '../../core/index.ts'
-import type { RestateClient } from './client.ts'
-import { lineHeader, type Lines } from './workflow.ts'
-
-/** How long a worker tries to make itself known while Restate is not there yet. Milliseconds. */
-const registerWithinMs = 5_000
-const registerAgainMs = 200
+import { messageOf, ReeveError } from '../../core/index.ts'
+import { lineHeader, type Lines } from './names.ts'
 
 /** Every request of Restate is a line to one attempt; it has a name, so that the attempt can hang it up. */
 export class OpenLines implements Lines {
@@ -90,51 +85,4 @@ export async function listen(
         for (const session of sessions) session.destroy()
       }),
   }
-}
-
-const isSame = (uri: string, url: string): boolean => uri.replace(/\/$/, '') === url.replace(/\/$/, '')
-
-/** Makes the deployment known to Restate. Resolves with its id. Waits a little for a server that is just being started. */
-export async function register(client: RestateClient, url: string, services: readonly string[]): Promise<string> {
-  for (const end = systemClock.now() + registerWithinMs; ;) {
-    try {
-      const known = (await client.deployments()).find(({ uri }) => isSame(uri, url))
-      if (known !== undefined && services.every((name) => known.services.includes(name))) return known.id
-      return (await client.register(url, { force: known !== undefined })).id
-    } catch (thrown) {
-      if (!ReeveError.is(thrown, 'engine.unreachable') || systemClock.now() > end) throw thrown
-      await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + registerAgainMs, resolve))
-    }
-  }
-}
-
-/**
- * Makes the deployment known again if one of its services has nobody (any more) who answers for it: Restate was wiped, or a later deployment is gone.
- * True if that was to be done.
- */
-export async function stayKnown(client: RestateClient, url: string, services: readonly string[]): Promise<boolean> {
-  const [serving, deployments] = await Promise.all([client.services(), client.deployments()])
-  for (const name of services) {
-    const id = serving.find((service) => service.name === name)?.deployment
-    const at = deployments.find((deployment) => deployment.id === id)
-    if (at !== undefined && (isSame(at.uri, url) || (await answers(client, at.uri)))) continue
-    await client.register(url, { force: deployments.some(({ uri }) => isSame(uri, url)) })
-    return true
-  }
-  return false
-}
-
-/** Whether a worker is there. The server is asked only if this process sees none: it may know the address by another way. */
-export const answers = async (client: RestateClient, uri: string): Promise<boolean> => (await listens(uri)) || (await client.reaches(uri))
-
-function listens(uri: string): Promise<boolean> {
-  const { hostname, port, protocol } = new URL(uri)
-  return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80), timeout: 2_000 })
-    const end = (there: boolean) => (): void => {
-      socket.destroy()
-      resolve(there)
-    }
-    socket.once('connect', end(true)).once('error', end(false)).once('timeout', end(false))
-  })
 }

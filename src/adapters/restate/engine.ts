@@ -4,7 +4,17 @@
  * Owns: the Engine port for those outside a run; opening, driving and closing. Does not own: moving activations (seat.ts, workflow.ts).
  * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
  */
-import { canonical, newId, ReeveError, rootActivation, systemClock, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import {
+  canonical,
+  messageOf,
+  newId,
+  ReeveError,
+  rootActivation,
+  systemClock,
+  type ActivationId,
+  type Json,
+  type RunId,
+} from '../../core/index.ts'
 import { encode, type Recorded } from '../../journal/index.ts'
 import {
   mustBeJson,
@@ -22,11 +32,12 @@ import {
 } from '../../engine/index.ts'
 import { openEventStore, type EventStore, type OutsidePost } from '../eventstore/index.ts'
 import { RestateClient } from './client.ts'
-import { listen, OpenLines, register, stayKnown, type Endpoint } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
+import { register, stayKnown } from './known.ts'
+import { keyOf } from './names.ts'
 import { settingsOf, type RestateOptions, type Settings } from './options.ts'
 import { Place } from './place.ts'
 import { Sweeper } from './sweeper.ts'
-import { keyOf, reeveServices } from './workflow.ts'
 
 /** How often is looked though no news has come. Milliseconds. */
 const lookAgainMs = 2_000
@@ -36,6 +47,10 @@ export function restate(options: RestateOptions): RestateEngine {
   return new RestateEngine(options)
 }
 
+/**
+ * The engine that `restate()` gives. `client` speaks to the Restate server, for tools. Methods reject with `engine.*` if Restate, and with `store.*` if
+ * the store cannot be reached; what was accepted before that is kept.
+ */
 export class RestateEngine implements Engine {
   readonly client: RestateClient
   readonly #options: RestateOptions
@@ -99,6 +114,7 @@ export class RestateEngine implements Engine {
 
   async #serve(): Promise<void> {
     const { names, patience, place, listen: where } = this.#settings
+    const { listen, OpenLines, reeveServices } = await workerParts()
     const lines = new OpenLines()
     const services = reeveServices(this.#place, names, lines, patience)
     const endpoint = await listen(where, services, lines, this.#options.identityKeys ?? [], place.warn)
@@ -151,7 +167,8 @@ export class RestateEngine implements Engine {
     const created = await store.create({ run, agent, version, caller, limits, first, at: clock.now() })
     if (!created) await this.#mustBeSame(request, first)
     const tip = await store.tip(run)
-    if (tip?.ended === false) await this.#begin(rootActivation(run), tip.generation)
+    // One that has begun stays where it is: its build may be another one than ours.
+    if (tip?.ended === false && !tip.begun) await this.#begin(rootActivation(run), tip.generation)
     return { created }
   }
 
@@ -311,5 +328,19 @@ function addressed(post: Post): Omit<OutsidePost, 'body' | 'now'> {
     case 'pause':
     case 'resume':
       return { target: 'run', to: rootActivation(post.run), key: newId(`!${post.type}`) }
+  }
+}
+
+/** Loaded when somebody drives: whoever only starts, reads and decides needs no SDK. */
+async function workerParts() {
+  try {
+    const [{ listen, OpenLines }, { reeveServices }] = await Promise.all([import('./endpoint.ts'), import('./workflow.ts')])
+    return { listen, OpenLines, reeveServices }
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw thrown
+    throw new ReeveError('config.invalid', `a worker needs the package @restatedev/restate-sdk: ${messageOf(thrown)}`, {
+      hint: 'npm install @restatedev/restate-sdk',
+      cause: thrown,
+    })
   }
 }

@@ -5,7 +5,7 @@ import { isIP } from 'node:net'
 import { ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
 import type { EventStoreOptions } from '../eventstore/index.ts'
 import type { PlaceOptions } from './desk.ts'
-import { serviceNames, type Patience, type ServiceNames } from './workflow.ts'
+import { serviceNames, type Patience, type ServiceNames } from './names.ts'
 
 /** How the Restate engine is set up. Only the store has no default. */
 export interface RestateOptions {

@@ -26,7 +26,7 @@ export class Outlet implements Leaving {
   /** Listed, by address. */
   readonly #listed = new Map<string, Operation>()
   /** Who waits for a flight to land. */
-  readonly #landings = new Map<string, () => void>()
+  readonly #landings = new Map<string, { readonly landed: Promise<void>; readonly land: () => void }>()
 
   constructor(seat: Desk) {
     this.#seat = seat
@@ -75,7 +75,11 @@ export class Outlet implements Leaving {
   async fly(address: string): Promise<void> {
     const op = this.#listed.get(address)
     if (op === undefined || op.owner.discarded || !this.out.has(op)) return
-    const landed = new Promise<void>((resolve) => this.#landings.set(address, resolve))
+    const flying = this.#landings.get(address)
+    // After a crash it may be flown twice: by its own entry of Restate's journal, and by whoever goes on at once with what a release sets free.
+    if (flying !== undefined) return flying.landed
+    const { promise: landed, resolve: land } = Promise.withResolvers<void>()
+    this.#landings.set(address, { landed, land })
     await this.#depart(op)
     await landed
   }
@@ -96,7 +100,7 @@ export class Outlet implements Leaving {
 
   #land(op: Operation): void {
     this.#listed.delete(op.address)
-    this.#landings.get(op.address)?.()
+    this.#landings.get(op.address)?.land()
     this.#landings.delete(op.address)
   }
 

@@ -95,18 +95,24 @@ export class Seat implements Desk {
     return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#pass()))
   }
 
-  /** Lets one effect out, waits for its end, and moves on; for a moment also with the next one, if nothing else is set free: all of it is in the store. */
-  async fly(address: string): Promise<Release> {
+  /** The first pass, and what follows it. */
+  begin = (): Promise<Release> => this.#goOn(() => this.pass())
+  /** Lets one effect out, waits for its end, and moves on. */
+  fly = (address: string): Promise<Release> => this.#goOn(() => this.#flown(address))
+
+  /** For a moment, the next effect need not wait for Restate if nothing else is set free: all that it depends on is in the store. */
+  async #goOn(first: () => Promise<Release>): Promise<Release> {
+    const until = systemClock.now() + entryMs
+    let release = await first()
+    for (let next; (next = onlyEffect(release)) !== undefined && systemClock.now() <= until;) release = await this.#flown(next)
+    return release
+  }
+
+  async #flown(address: string): Promise<Release> {
     await this.#alone(() => this.#open())
     this.#tell()
-    const until = systemClock.now() + entryMs
-    for (let next = address; ; ) {
-      await this.outlet.fly(next)
-      const release = await this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#settle()))
-      const only = onlyEffect(release)
-      if (only === undefined || systemClock.now() > until) return release
-      next = only
-    }
+    await this.outlet.fly(address)
+    return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#settle()))
   }
 
   /** Somebody has cancelled the invocation with Restate's own means: that is a cancel of this activation. */
@@ -360,6 +366,8 @@ export class Seat implements Desk {
     this.#void()
     if (this.attempt.signal.aborted) return new Promise<never>(() => {})
     if (after > 0) await this.place.wait(after)
+    // It may have been heard meanwhile that somebody else goes on: then nothing is taken back from them.
+    if (this.attempt.signal.aborted) return new Promise<never>(() => {})
     const claimed = await this.#claim()
     this.#opened = true
     return claimed

@@ -8,8 +8,8 @@ import { ReeveError, systemClock, type Clock } from '../../core/index.ts'
 import type { EventStore, Sentinel } from '../eventstore/index.ts'
 import { calledOf } from './call.ts'
 import type { RestateClient } from './client.ts'
-import { answers } from './endpoint.ts'
-import { keyOf, type ServiceNames } from './workflow.ts'
+import { answers } from './known.ts'
+import { keyOf, type ServiceNames } from './names.ts'
 
 const atOnce = 200
 /** Attempts that fail in a row, before it is asked whether the deployment is still there. */
@@ -100,7 +100,8 @@ export class Sweeper {
       if (invocation === undefined || invocation.status === 'completed') await this.#revive(sentinel)
       else if (invocation.status === 'paused') await this.#options.client.resume(invocation.id)
       else if (invocation.status === 'backing-off' && (invocation.retry_count ?? 0) >= enough) await this.#rescue(sentinel, invocation)
-      else if (sentinel.unread) calls.push(sentinel.invocation!)
+      // Suspended in the middle of something: its last release has never come to Restate.
+      else if (sentinel.unread || invocation.status === 'suspended') calls.push(sentinel.invocation!)
     }
     if (calls.length > 0) await this.#options.ring(calls)
   }

@@ -15,57 +15,21 @@ import {
   type Context,
   type WorkflowContext,
 } from '@restatedev/restate-sdk'
-import { systemClock, type ActivationId } from '../../core/index.ts'
+import { systemClock } from '../../core/index.ts'
 import type { Birth } from '../eventstore/index.ts'
 import { signalName, tell } from './call.ts'
 import type { Attempt } from './desk.ts'
+import { keyOf, lineHeader, type Lines, type Patience, type ServiceNames, type Summons } from './names.ts'
 import type { Place } from './place.ts'
 import { entryMs, type Release } from './release.ts'
 
-/** What the services are called. `build` keeps deployments of different builds apart: a run stays with the build that it began with. */
-export interface ServiceNames {
-  readonly activation: string
-  readonly bell: string
-}
-
-export const serviceNames = (namespace: string, build: string | undefined): ServiceNames => ({
-  activation: `${namespace}.${build === undefined ? '' : `${build}.`}Activation`,
-  bell: `${namespace}.Bell`,
-})
-
-/** What an activation's workflow is given. */
-export interface Summons {
-  readonly activation: ActivationId
-  readonly generation: number
-}
-
-/** The workflow's key: one for every generation of an activation. */
-export const keyOf = ({ activation, generation }: Summons): string => `${generation}:${activation}`
-
-/** How long Restate lets things go on. Milliseconds. */
-export interface Patience {
-  /** An activation that rests leaves its process after this long. */
-  readonly parkAfterMs: number
-  /** One effect may take this long; after that, Restate gives the attempt up and begins another. */
-  readonly effectsWithinMs: number
-  /** How long Restate remembers an ended workflow. The store remembers for as long as it is told to. */
-  readonly keepEndedMs: number
-}
-
 /** Entries of one invocation's journal after which the next generation goes on, so that no journal grows without bound. */
 const entriesPerGeneration = 2_000
+/** The name of the first entry. An effect's address has a number. */
+const beginning = 'begin'
 const summonsSerde = serde.json as Serde<Summons>
 
 type Heard = { readonly type: 'wake' | 'time' } | { readonly type: 'effect'; readonly address: string; readonly release: Release }
-
-/** The lines on which Restate speaks to this process, one per attempt. */
-export interface Lines {
-  /** Says that nothing more is expected on a line: the attempt is then suspended, and another one begins when something comes in. */
-  hangUp(line: string): void
-}
-
-/** The header under which an attempt is told its line. */
-export const lineHeader = 'x-reeve-line'
 
 /** The services of one process. */
 export function reeveServices(
@@ -126,13 +90,13 @@ class Conduct {
   }
 
   async run(): Promise<void> {
-    let release = await this.#do('begin', () => this.#seat.pass())
+    this.#takeOff(beginning, () => this.#seat.begin())
     for (;;) {
+      const release = await this.#hear()
       const listed = this.#apply(release)
       if (release.over === true) return await this.#land()
       if (this.#entries > entriesPerGeneration && this.#flights.size === 0) return await this.#handOver()
       for (const address of listed) this.#fly(address)
-      release = await this.#hear()
     }
   }
 
@@ -185,13 +149,16 @@ class Conduct {
 
   #fly(address: string): void {
     if (this.#flights.has(address)) this.#relisted.add(address)
-    else {
-      const landed = this.#do(address, () => this.#seat.fly(address)).map((release, failure): Heard => {
-        if (failure !== undefined) throw failure
-        return { type: 'effect', address, release: release! }
-      })
-      this.#flights.set(address, landed)
-    }
+    else this.#takeOff(address, () => this.#seat.fly(address))
+  }
+
+  /** Done beside whatever is heard meanwhile. */
+  #takeOff(address: string, work: () => Promise<Release>): void {
+    const landed = this.#do(address, work).map((release, failure): Heard => {
+      if (failure !== undefined) throw failure
+      return { type: 'effect', address, release: release! }
+    })
+    this.#flights.set(address, landed)
   }
 
   /** Begins, tells and sets the clock as the release says. Returns the effects that may leave. */

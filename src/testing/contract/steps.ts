@@ -88,9 +88,11 @@ const once: readonly Play[] = [
       const asked = await stage.question(run, 'in-doubt')
       const word = { type: 'settle-doubt', activation: asked.activation, address: asked.address } as const
       const words = await Promise.all([stage.post({ ...word, happened: false }), stage.post({ ...word, happened: true, value: 'no' })])
-      assert.deepEqual(words, ['accepted', 'lost'])
-      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 'paid' })
-      assert.equal(stage.count('pay'), 1)
+      // Which of two that come at once is the first one is for the store to say.
+      assert.deepEqual(words.toSorted(), ['accepted', 'lost'])
+      const again = words[0] === 'accepted'
+      assert.deepEqual(await stage.outcome(run), { status: 'completed', output: again ? 'paid' : 'no' })
+      assert.equal(stage.count('pay'), again ? 1 : 0)
     },
   },
   {

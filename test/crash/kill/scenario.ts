@@ -19,7 +19,7 @@ export async function step(ctx: Context, reach: Reach, name: string, kind: 'mode
 }
 
 /** Asks the outside for a yes. */
-export async function approve(ctx: Context, name: string): Promise<Json> {
+async function approve(ctx: Context, name: string): Promise<Json> {
   const { activation, path } = ctx.place
   const id = ctx.id('apr')
   const as = {

@@ -9,7 +9,7 @@ import { everything } from '../../crash/kill/team.ts'
 
 const bees = 5
 /** How many questions a clerk asks. */
-export const asks = 3
+const asks = 3
 
 /** Waits for these workers, whatever else comes in between; their outcomes in the order in which they were started. */
 async function all(ctx: Context, workers: readonly ActivationId[]): Promise<Json[]> {
