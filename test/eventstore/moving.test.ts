@@ -184,7 +184,7 @@ onBothStores((place) => {
     await root.written({ now: 2_000, births: [{ ...birth, id: child }] })
     const mine = async (before: number): Promise<unknown[]> =>
       (await store.sentinels(`act_${root.run}`.slice(0, -1), before, 10)).filter(({ id }) => id.startsWith(root.id))
-    expect(await mine(2_000)).toEqual([{ id: child, invocation: null, generation: 0, unread: false }])
+    expect(await mine(2_000)).toMatchObject([{ id: child, invocation: null, generation: 0, build: null, unread: false }])
     expect((await mine(2_001)).map((each) => (each as { id: string }).id)).toEqual([root.id, child])
     expect((await store.sentinels(root.id, 2_001, 1)).map(({ id }) => id)).toEqual([child])
     expect((await claim(store, root.id)).claimed.unborn).toEqual([{ id: child, generation: 0 }])
@@ -197,6 +197,7 @@ onBothStores((place) => {
     const again = await claim(store, root.id, 2)
     expect(again.claimed.log).toHaveLength(1)
     await store.post({ target: 'activation', to: root.id, key: 'msg:2', body: '{}', now: 1 })
-    expect(await mine(2_001)).toContainEqual({ id: root.id, invocation: `inv_${root.id}`, generation: 2, unread: true })
+    const told = { id: root.id, invocation: `inv_${root.id}`, generation: 2, build: null, unread: true }
+    expect(await mine(2_001)).toContainEqual(expect.objectContaining(told))
   })
 })

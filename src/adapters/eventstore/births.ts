@@ -7,11 +7,11 @@ import { append } from './entries.ts'
 import type { NewBirth, NewRun } from './port.ts'
 import { ask, insert, inserted, statement, tell, write, type Param, type Work } from './sql.ts'
 
-const columns = 'activation(id, run, parent, agent, version, path, seq, touched, generation)'
+const columns = 'activation(id, run, parent, agent, version, path, seq, touched, generation, build)'
 
 const rowIn =
   (generation: number) =>
-  ({ id, agent, version, path, at }: NewBirth): readonly Param[] => [
+  ({ id, agent, version, path, at, build }: NewBirth): readonly Param[] => [
     id,
     runOf(id),
     parentOf(id)?.parent ?? null,
@@ -21,6 +21,7 @@ const rowIn =
     1,
     at,
     generation,
+    build ?? null,
   ]
 
 /** False if the run exists. One that is created again after it was removed goes on above what was given out before: positions, and names of workflows. */

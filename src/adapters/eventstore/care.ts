@@ -8,7 +8,7 @@ import { holdRun } from './look.ts'
 import { ask, guard, rowsOf, statement, tell, write, type Work } from './sql.ts'
 
 const open =
-  'SELECT a.id, a.agent, a.version, a.invocation, a.generation, a.notified FROM activation a JOIN run r ON r.id = a.run WHERE a.settled = 0 AND r.ended IS NULL'
+  'SELECT a.id, a.agent, a.version, a.invocation, a.generation, a.build, a.notified FROM activation a JOIN run r ON r.id = a.run WHERE a.settled = 0 AND r.ended IS NULL'
 
 interface Row extends Omit<Sentinel, 'unread'> {
   readonly notified: number

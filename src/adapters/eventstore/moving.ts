@@ -29,6 +29,7 @@ export function* claim(
   generation: number,
   invocation: string,
   now: number,
+  build = '',
 ): Work<Omit<Claimed, 'log'> | undefined> {
   const run = runOf(activation)
   const who = `SELECT a.agent, a.version, a.path, a.epoch, a.generation, a.settled, a.stuck, r.caller, r.ended
@@ -41,7 +42,8 @@ export function* claim(
   const basis = { ...place, stuck: row.stuck !== null }
   if (row.settled === 1 || row.ended !== null)
     return { ...basis, ...nothingIn, epoch: row.epoch, settled: true, asked: [], unborn: [], wakes: [] }
-  const taken = `UPDATE activation SET epoch = epoch + 1, invocation = ${later('$2')}, notified = 0, resting = 0, touched = $3 WHERE id = $1`
+  const taken = `UPDATE activation SET epoch = epoch + 1, invocation = ${later('$2')}, notified = 0, resting = 0, touched = $3,
+    build = NULLIF(CAST($4 AS TEXT), '') WHERE id = $1`
   const [unborn, told, asked, due, , looked] = yield* ask(
     statement('SELECT id, generation FROM activation WHERE parent = $1 AND invocation IS NULL AND settled = 0 ORDER BY num', activation),
     statement(
@@ -51,7 +53,7 @@ export function* claim(
     ),
     statement('SELECT id FROM question WHERE act = $1 ORDER BY num', activation),
     dueOf(activation, now),
-    statement(taken, activation, invocation, now),
+    statement(taken, activation, invocation, now, build),
     lookAt(activation, 'mail'),
   )
   const rung = yield* ring(activation, run, (due ?? []) as unknown as Due[])

@@ -80,6 +80,8 @@ export interface Pulled {
 
 export interface NewBirth {
   readonly id: ActivationId
+  /** The build of the worker that it was born to. Absent: any. */
+  readonly build?: string
   readonly agent: string
   readonly version: string
   readonly path: readonly string[]
@@ -176,6 +178,8 @@ export interface Sentinel {
   readonly version: string
   readonly invocation: string | null
   readonly generation: number
+  /** The build that it belongs to. */
+  readonly build: string | null
   /** It has mail that it has not looked at. */
   readonly unread: boolean
 }
@@ -218,7 +222,7 @@ export interface EventStore {
    * Takes an activation over for an invocation, and looks: the epoch grows, whoever had it is fenced. Undefined: there is none, or its generation is
    * another.
    */
-  claim(activation: ActivationId, generation: number, invocation: string, now: number): Promise<Claimed | undefined>
+  claim(activation: ActivationId, generation: number, invocation: string, now: number, build?: string): Promise<Claimed | undefined>
   /**
    * What has come in; due questions of its own are answered by the clock. `fenced`: it is another attempt's now. `invocation`: under which word it is to be
    * told from now on; absent: as before.

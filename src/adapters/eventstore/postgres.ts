@@ -6,7 +6,6 @@
  * prepared statements), so a pooler between must pool sessions, not transactions.
  * Statements that nobody waits for travel together with the next question or with COMMIT, so a plain commit costs two round trips.
  */
-import type { Duplex } from 'node:stream'
 import type pg from 'pg'
 import type { ClientConfig, PoolClient } from 'pg'
 import { jitter, ReeveError, systemClock } from '../../core/index.ts'
@@ -174,7 +173,6 @@ class Talk {
   readonly #names: Map<string, string>
   readonly #tell: (news: News) => void
   #sent: Promise<unknown>[] = []
-  #gathers = false
 
   constructor(client: PoolClient, names: Map<string, string>, tell: (news: News) => void) {
     this.#client = client
@@ -186,20 +184,7 @@ class Talk {
     this.#sent.push(this.#send({ text, params }))
   }
 
-  /** What is said before anything is waited for leaves in one piece. */
-  #gather(): void {
-    const stream = this.#client.connection.stream as Partial<Pick<Duplex, 'cork' | 'uncork'>>
-    if (this.#gathers || stream.cork === undefined) return
-    this.#gathers = true
-    stream.cork()
-    process.nextTick(() => {
-      this.#gathers = false
-      stream.uncork?.()
-    })
-  }
-
   #send({ text, params }: Statement): Promise<Rows> {
-    this.#gather()
     const name = params.length === 0 ? {} : this.#named(text)
     const sent = this.#client.query({ text, ...name, values: params as (string | number | null)[] }).then(({ rows }) => rows as Rows)
     // Whoever settles hears of it; until then it must not count as an error that nobody handles.

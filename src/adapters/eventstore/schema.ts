@@ -34,7 +34,7 @@ CREATE TABLE activation(
   num ${serial}, id ${id} NOT NULL UNIQUE, run ${id} NOT NULL, parent ${id}, agent TEXT NOT NULL, version TEXT NOT NULL, path TEXT NOT NULL,
   epoch INTEGER NOT NULL DEFAULT 0, invocation TEXT, generation INTEGER NOT NULL DEFAULT 0, notified INTEGER NOT NULL DEFAULT 0,
   working INTEGER NOT NULL DEFAULT 0, resting INTEGER NOT NULL DEFAULT 0, settled INTEGER NOT NULL DEFAULT 0, seq INTEGER NOT NULL,
-  touched BIGINT NOT NULL, stuck TEXT)${busy};
+  touched BIGINT NOT NULL, stuck TEXT, build TEXT)${busy};
 CREATE INDEX activation_run ON activation(run);
 CREATE INDEX activation_busy ON activation(run) WHERE working = 1 OR resting = 0;
 CREATE INDEX activation_notified ON activation(run) WHERE notified = 1;

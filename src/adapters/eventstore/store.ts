@@ -3,7 +3,7 @@
  *
  * Owns: which work is a transaction, and what becomes of a call when the store is not open. Does not own: the works.
  */
-import type { ActivationId, RunId } from '../../core/index.ts'
+import type { RunId } from '../../core/index.ts'
 import type { LivePart, RunFilter } from '../../engine/index.ts'
 import * as births from './births.ts'
 import * as care from './care.ts'
@@ -12,7 +12,7 @@ import { closedStore } from './errors.ts'
 import * as moving from './moving.ts'
 import * as outside from './outside.ts'
 import { Parts } from './parts.ts'
-import type { Claimed, Commit, EventStore, NewRun, OutsidePost } from './port.ts'
+import type { Commit, EventStore, NewRun, OutsidePost } from './port.ts'
 import { PostgresDatabase, type PostgresOptions } from './postgres.ts'
 import * as reading from './reading.ts'
 import type { Database, News, TransactionOptions, Work } from './sql.ts'
@@ -94,8 +94,8 @@ const runs = (read: Read, write: Write): Part<Runs> => ({
 
 type Activations = 'claim' | 'pull' | 'commit' | 'holds' | 'handOver'
 const activations = (read: Read, write: Write): Part<Activations> => ({
-  async claim(activation: ActivationId, generation: number, invocation: string, now: number): Promise<Claimed | undefined> {
-    const claimed = await write(() => moving.claim(activation, generation, invocation, now), { keep: (c) => c?.settled === false })
+  async claim(activation, generation, invocation, now, build) {
+    const claimed = await write(() => moving.claim(activation, generation, invocation, now, build), { keep: (c) => c?.settled === false })
     if (claimed === undefined) return undefined
     // After the transaction: a long log holds nobody up. Whoever had the activation before cannot write to it any more.
     return { ...claimed, log: claimed.settled ? [] : await read(() => moving.logOf(activation)) }

@@ -23,6 +23,8 @@ export interface Attempt {
 export interface PlaceOptions {
   readonly clock: Clock
   readonly strict: boolean
+  /** The build of this worker's code; undefined: builds are not told apart. */
+  readonly build: string | undefined
   readonly undoWithinMs: number | undefined
   readonly redact: (text: string) => string
   readonly warn: (code: string, message: string) => void

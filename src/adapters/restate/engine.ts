@@ -82,6 +82,8 @@ export class RestateEngine implements Engine {
       store: this.#store,
       client: this.client,
       names,
+      namespace: this.#settings.namespace,
+      build: place.build,
       clock: place.clock,
       everyMs: sweepMs,
       retentionMs: options.retentionMs,
@@ -174,7 +176,14 @@ export class RestateEngine implements Engine {
 
   async #begin(activation: ActivationId, generation: number): Promise<void> {
     const summons = { activation, generation }
-    await this.client.send(this.#settings.names.activation, 'run', summons, { key: keyOf(summons) })
+    const { names, place } = this.#settings
+    try {
+      await this.client.send(names.activation, 'run', summons, { key: keyOf(summons) })
+    } catch (thrown) {
+      if (place.build !== undefined || !ReeveError.is(thrown, 'engine.no-worker')) throw thrown
+      // Workers tell builds apart, and this process does not: the newest build is to begin it.
+      await this.client.send(names.bell, 'begin', summons)
+    }
   }
 
   async #mustBeSame({ run, agent }: StartRun, first: string): Promise<void> {

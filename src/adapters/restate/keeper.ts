@@ -122,8 +122,10 @@ export class Keeper implements Keeping {
       return owner.arrive({ type: 'worker.settled', address, outcome })
     }
     const { version } = found
+    const { build } = this.#seat.place.options
     this.#seat.draft.births.push({
       id: op.id as ActivationId,
+      ...(build === undefined ? {} : { build }),
       agent,
       version,
       path: [...owner.birth.path, agent],

@@ -99,6 +99,7 @@ export function settingsOf(options: RestateOptions): Settings {
     place: {
       clock,
       strict: options.strict ?? false,
+      build,
       undoWithinMs: options.undoWithinMs,
       redact: redact === undefined ? (text) => text : (text) => JSON.stringify(redact(JSON.parse(text) as Json)),
       warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),

@@ -211,7 +211,7 @@ export class Seat implements Desk {
   async #claim(): Promise<Release> {
     const { clock } = this.place
     const { generation } = this.attempt
-    const claimed = await this.persist((store) => store.claim(this.id, generation, this.#word, clock.now()))
+    const claimed = await this.persist((store) => store.claim(this.id, generation, this.#word, clock.now(), this.place.options.build))
     this.heardAt = clock.now()
     if (claimed === undefined || claimed.settled) {
       this.over = true

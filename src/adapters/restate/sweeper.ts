@@ -9,7 +9,7 @@ import type { EventStore, Sentinel } from '../eventstore/index.ts'
 import { calledOf } from './call.ts'
 import type { RestateClient } from './client.ts'
 import { answers } from './known.ts'
-import { keyOf, type ServiceNames } from './names.ts'
+import { keyOf, serviceNames, type ServiceNames } from './names.ts'
 
 const atOnce = 200
 /** Attempts that fail in a row, before it is asked whether the deployment is still there. */
@@ -27,6 +27,8 @@ export interface SweeperOptions {
   readonly store: EventStore
   readonly client: RestateClient
   readonly names: ServiceNames
+  readonly namespace: string
+  readonly build: string | undefined
   readonly clock: Clock
   readonly everyMs: number
   readonly retentionMs: number | undefined
@@ -72,43 +74,56 @@ export class Sweeper {
     if (retentionMs !== undefined) for (const run of await store.endedBefore(clock.now() - retentionMs, atOnce)) await store.remove(run)
   }
 
-  /** Begins an activation's workflow. The same generation again is the same workflow. */
-  begin({ id, generation }: Pick<Sentinel, 'id' | 'generation'>): ReturnType<RestateClient['send']> {
+  /** Begins an activation's workflow, with its own build if a worker of that is there. The same generation again is the same workflow. */
+  async #begin({ id, generation, build }: Pick<Sentinel, 'id' | 'generation' | 'build'>): ReturnType<RestateClient['send']> {
+    const { client, names, namespace } = this.#options
     const summons = { activation: id, generation }
-    return this.#options.client.send(this.#options.names.activation, 'run', summons, { key: keyOf(summons) })
+    const send = (service: string): ReturnType<RestateClient['send']> => client.send(service, 'run', summons, { key: keyOf(summons) })
+    const its = build === null ? names.activation : serviceNames(namespace, build).activation
+    if (its === names.activation) return await send(its)
+    try {
+      return await send(its)
+    } catch (thrown) {
+      if (!ReeveError.is(thrown, 'engine.no-worker')) throw thrown
+      return await send(names.activation)
+    }
   }
 
   /** They are begun again under the same name, which changes nothing if they are only waiting for their turn. */
   async #unborn(found: readonly Sentinel[]): Promise<void> {
-    for (const { id, generation } of found) {
-      const { invocationId, isNew } = await this.begin({ id, generation })
+    for (const sentinel of found) {
+      const { invocationId, isNew } = await this.#begin(sentinel)
       if (isNew) continue
-      const status = (await this.#options.client.invocationStatus([invocationId])).get(invocationId)
-      if (status !== undefined && status !== 'completed') continue
+      const invocation = (await this.#invocations([invocationId])).get(invocationId)
       // It ended before it had claimed the activation, and Restate remembers that: only under another name will one begin.
-      const next = await this.#options.store.bury(id, null)
-      if (next !== undefined) await this.begin({ id, generation: next })
+      await this.#judge(sentinel, invocation)
     }
   }
 
   async #known(found: readonly Sentinel[]): Promise<void> {
-    if (found.length === 0) return
-    const known = await this.#invocations(found)
+    const known = await this.#invocations(found.map(({ invocation }) => calledOf(invocation!)))
     const calls: string[] = []
     for (const sentinel of found) {
       const invocation = known.get(calledOf(sentinel.invocation!))
-      if (invocation === undefined || invocation.status === 'completed') await this.#revive(sentinel)
-      else if (invocation.status === 'paused') await this.#options.client.resume(invocation.id)
-      else if (invocation.status === 'backing-off' && (invocation.retry_count ?? 0) >= enough) await this.#rescue(sentinel, invocation)
+      const moves = await this.#judge(sentinel, invocation)
       // Suspended in the middle of something: its last release has never come to Restate.
-      else if (sentinel.unread || invocation.status === 'suspended') calls.push(sentinel.invocation!)
+      if (moves && (sentinel.unread || invocation?.status === 'suspended')) calls.push(sentinel.invocation!)
     }
     if (calls.length > 0) await this.#options.ring(calls)
   }
 
-  async #invocations(found: readonly Sentinel[]): Promise<ReadonlyMap<string, Invocation>> {
-    const ids = found.flatMap(({ invocation }) => (invocation === null ? [] : [`'${calledOf(invocation)}'`]))
-    if (ids.length === 0) return new Map()
+  /** False if something had to be done for it to move on. */
+  async #judge(sentinel: Sentinel, invocation: Invocation | undefined): Promise<boolean> {
+    if (invocation === undefined || invocation.status === 'completed') await this.#revive(sentinel)
+    else if (invocation.status === 'paused') await this.#options.client.resume(invocation.id)
+    else if (invocation.status === 'backing-off' && (invocation.retry_count ?? 0) >= enough) await this.#rescue(sentinel, invocation)
+    else return true
+    return false
+  }
+
+  async #invocations(called: readonly string[]): Promise<ReadonlyMap<string, Invocation>> {
+    if (called.length === 0) return new Map()
+    const ids = called.map((id) => `'${id}'`)
     const columns = 'id, status, retry_count, pinned_deployment_id, target_service_name'
     const rows = await this.#options.client.query<Invocation>(`select ${columns} from sys_invocation where id in (${ids.join(', ')})`)
     return new Map(rows.map((row) => [row.id, row]))
@@ -121,12 +136,12 @@ export class Sweeper {
   async welcome(stuck: readonly Sentinel[], isHere: (sentinel: Sentinel) => boolean): Promise<void> {
     const { client, names, ring, warn } = this.#options
     try {
-      const known = await this.#invocations(stuck)
+      const known = await this.#invocations(stuck.flatMap(({ invocation }) => (invocation === null ? [] : [calledOf(invocation)])))
       for (const sentinel of stuck) {
         const invocation = sentinel.invocation === null ? undefined : known.get(calledOf(sentinel.invocation))
         if (invocation === undefined || invocation.target_service_name === names.activation || !isHere(sentinel)) continue
         await client.kill(invocation.id).catch(() => undefined)
-        await this.#revive(sentinel)
+        await this.#revive({ ...sentinel, build: this.#options.build ?? null })
       }
     } catch (thrown) {
       if (ReeveError.is(thrown)) warn(thrown.code, thrown.message)
@@ -139,7 +154,7 @@ export class Sweeper {
     const generation = await this.#options.store.bury(sentinel.id, sentinel.invocation)
     if (generation === undefined) return
     this.#options.warn('engine.invocation-lost', `the invocation of ${sentinel.id} has ended without it; it goes on in a new one`)
-    await this.begin({ id: sentinel.id, generation })
+    await this.#begin({ ...sentinel, generation })
   }
 
   /** Its deployment may be gone for good: what it was doing is in the store, so it can go on in the newest. */
@@ -149,6 +164,6 @@ export class Sweeper {
     if (deployment !== undefined && (await answers(client, deployment.uri))) return
     warn('engine.deployment-gone', `the deployment of ${sentinel.id} (${deployment?.uri ?? pinned}) is gone; it goes on in the newest`)
     await client.kill(id)
-    await this.#revive(sentinel)
+    await this.#revive({ ...sentinel, build: this.#options.build ?? null })
   }
 }

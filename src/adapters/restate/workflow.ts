@@ -56,10 +56,17 @@ export function reeveServices(
     name: names.bell,
     handlers: {
       ring: async (ctx: Context, { calls }: { readonly calls: readonly string[] }): Promise<void> => tell(ctx, calls),
+      /** For whoever does not know which build is the newest: the bell is that build's. */
+      begin: async (ctx: Context, summons: Summons): Promise<void> => summon(ctx, names, summons),
     },
     options: { journalRetention: 0, idempotencyRetention: 0 },
   })
   return [activation, bell]
+}
+
+/** Begins an activation's workflow. The same generation again is the same workflow. */
+function summon(ctx: Pick<Context, 'genericSend'>, names: ServiceNames, parameter: Summons): void {
+  ctx.genericSend({ service: names.activation, method: 'run', key: keyOf(parameter), parameter, inputSerde: summonsSerde })
 }
 
 /** One attempt of one activation's workflow. */
@@ -173,8 +180,7 @@ class Conduct {
   }
 
   #summon({ id, generation }: Birth): void {
-    const parameter: Summons = { activation: id, generation }
-    this.#ctx.genericSend({ service: this.#names.activation, method: 'run', key: keyOf(parameter), parameter, inputSerde: summonsSerde })
+    summon(this.#ctx, this.#names, { activation: id, generation })
   }
 
   /** Another invocation with an empty journal goes on. */

@@ -221,6 +221,7 @@ export class Storm {
       `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut · ${seconds} s`,
       `${this.#runs.size} runs, ${activations} activations, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
       `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} activations moved between processes`,
+      ...(this.#o.keep ? torture.events : []),
       ...stalls.slice(0, this.#o.keep ? 12 : 1).map((stall) => `longest stall ${stall.seconds.toFixed(1)} s: ${stall.where}`),
     ]
   }

@@ -33,6 +33,8 @@ export interface Victims {
 
 export class Torture {
   readonly blows: Record<Blow, number> = { worker: 0, node: 0, freeze: 0, database: 0, cut: 0 }
+  /** What was done when, for whoever looks for the cause of a stall. */
+  readonly events: string[] = []
   /** What could not be brought up again. */
   readonly problems: string[] = []
   /** When a node was killed last: for a while after that, an attempt may not know that it is over. */
@@ -65,7 +67,10 @@ export class Torture {
     for (;;) {
       await sleep(Math.min(meanMs * (0.1 - Math.log(1 - dice.next())), Math.max(0, this.#until - Date.now())))
       if (Date.now() >= this.#until) return
-      if (await strike(dice)) this.blows[blow]++
+      const begin = new Date().toISOString()
+      if (!(await strike(dice))) continue
+      this.blows[blow]++
+      this.events.push(`${begin} … ${new Date().toISOString().slice(11)} ${blow}`)
     }
   }
 
