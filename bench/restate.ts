@@ -6,10 +6,9 @@
  */
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { inFolder, machineSeconds, median, quantile } from './measure.ts'
+import { inFolder, machineSeconds, median, quantile, sleep } from './measure.ts'
 import { Arena, reportMs, type Name } from './restate-place.ts'
 import { afterKill, type Restarted } from './restate-long.ts'
-import { sleep } from './measure.ts'
 import type { Order } from './restate-team.ts'
 
 const { values: options } = parseArgs({

@@ -84,13 +84,11 @@ export function seen(rows: Rows | undefined): Look {
   }
 }
 
-export const controlOf = (control: string | null | undefined, reached: number | null | undefined): Control | undefined =>
+const controlOf = (control: string | null | undefined, reached: number | null | undefined): Control | undefined =>
   control === null || control === undefined ? undefined : { at: control as Control['at'], reached: reached === 1 }
 
 /** The root's first: an activation's id is longer than those above it. */
-export function accountsIn(
-  rows: readonly { readonly act: string; readonly state: string; readonly since: number | null }[],
-): StoredAccount[] {
+function accountsIn(rows: readonly { readonly act: string; readonly state: string; readonly since: number | null }[]): StoredAccount[] {
   return rows
     .toSorted((x, y) => x.act.length - y.act.length)
     .map(({ act, state, since }) => ({ activation: act as ActivationId, state: JSON.parse(state) as AccountState, since }))

@@ -19,7 +19,7 @@ interface Overheard {
   readonly hear: (part: LivePart) => void
   /** Undefined until it is known where to begin. */
   after: number | undefined
-  reading: boolean
+  reading: Promise<void> | undefined
   again: boolean
 }
 
@@ -80,7 +80,7 @@ export class Parts {
   }
 
   overhear(run: RunId, hear: (part: LivePart) => void): () => void {
-    const one: Overheard = { run, hear, after: undefined, reading: false, again: false }
+    const one: Overheard = { run, hear, after: undefined, reading: undefined, again: false }
     this.#overheard.add(one)
     this.#deaf ??= this.#database.hear((news) => this.#onNews(news))
     this.#read(one)
@@ -97,15 +97,28 @@ export class Parts {
   }
 
   #read(one: Overheard): void {
-    one.again = one.reading
-    if (one.reading) return
-    one.reading = true
-    this.#next(one)
+    one.again = one.reading !== undefined
+    if (one.again) return
+    one.reading = this.#next(one)
       .catch(() => undefined)
       .finally(() => {
-        one.reading = false
+        one.reading = undefined
         if (one.again && this.#overheard.has(one)) this.#read(one)
       })
+  }
+
+  /** What this process has published of a run so far is written, and what others have written so far is heard. */
+  async settle(run: RunId): Promise<void> {
+    while (this.#buffer.has(run) || this.#writing !== undefined) {
+      this.#flush()
+      await this.#writing
+    }
+    for (const one of this.#overheard) {
+      if (one.run !== run) continue
+      this.#read(one)
+      // One that was under way may have looked too early: the one after it has not.
+      while (one.reading !== undefined) await one.reading
+    }
   }
 
   async #next(one: Overheard): Promise<void> {

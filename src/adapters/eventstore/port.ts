@@ -265,6 +265,8 @@ export interface EventStore {
   watch(hear: (run: RunId | 'all') => void, only?: 'ends'): () => void
   /** Live parts for readers in other processes. Best effort (K9): never rejects. */
   publish(run: RunId, parts: readonly LivePart[]): void
+  /** What this process has published of a run so far is written, and what others have published so far is heard. Never rejects; at once if there is nothing. */
+  settleParts(run: RunId): Promise<void>
   /** Live parts that other processes have published. */
   overhear(run: RunId, hear: (part: LivePart) => void): () => void
 }

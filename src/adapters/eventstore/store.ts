@@ -65,6 +65,7 @@ function eventStore(database: Database): EventStore {
     publish(run: RunId, some: readonly LivePart[]) {
       if (state === 'open') parts.publish(run, some)
     },
+    settleParts: (run) => (state === 'open' ? parts.settle(run) : Promise.resolve()),
     overhear: (run, hear) => (state === 'open' ? parts.overhear(run, hear) : () => undefined),
   }
 }

@@ -227,6 +227,8 @@ export class RestateEngine implements Engine {
     await this.#when(run, changed, { signal }).catch((thrown: unknown) => {
       if (!ReeveError.is(thrown, 'engine.closed')) throw thrown
     })
+    // Whoever listens hears what was said before the news.
+    if (this.#listeners.has(run)) await store.settleParts(run)
   }
 
   /** Asks again whenever there is news of the run, until there is an answer. `only`: nothing but its end is news. */

@@ -5,7 +5,7 @@
  * Does not own: replay (engine/activation.ts), what is written (keeping.ts, draft.ts), Restate's journal (workflow.ts).
  * Holds: K1 and K2 (the claim's epoch fences every commit), K5 (a failed commit voids this memory and begins again from the store; nothing of it was let out).
  */
-import { failed, failure, ReeveError, systemClock, type ActivationId } from '../../core/index.ts'
+import { failed, failure, ReeveError, systemClock, runOf, type ActivationId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { Account, Activation } from '../../engine/index.ts'
 import type { Claimed, Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
@@ -317,6 +317,8 @@ export class Seat implements Desk {
     const state = { working: this.outlet.out.size > 0, resting: this.#resting }
     const commit = draft.commit(this.id, this.#epoch, place.clock.now(), state)
     if (place.options.crash?.('commit.before') === true) return place.die()
+    // Whoever reads along has everything of a step before it sees its end.
+    if (draft.steps.length > 0) await this.persist((store) => store.settleParts(runOf(this.id)))
     const committed = await this.persist((store) => store.commit(commit)).catch((thrown: unknown) => {
       this.#void()
       throw thrown
