@@ -127,7 +127,6 @@ function longOnes(world: World, version: string): Agent[] {
         io.emit({ type: 'text.delta', text: 'Once ' })
         await world.pass('talk', io.signal)
         io.emit({ type: 'text.delta', text: 'upon a time' })
-        await world.pass('hush', io.signal)
         return 'Once upon a time'
       }),
   })
