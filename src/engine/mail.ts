@@ -38,7 +38,12 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
     case 'refused':
       return { type: 'message.refused', id: mail.id as MessageId, reason: mail.reason }
     case 'end':
-      return { type: 'worker.settled', address: mail.address, outcome: mail.outcome, ...(mail.usage === undefined ? {} : { usage: mail.usage }) }
+      return {
+        type: 'worker.settled',
+        address: mail.address,
+        outcome: mail.outcome,
+        ...(mail.usage === undefined ? {} : { usage: mail.usage }),
+      }
     case 'cancel':
       return { type: 'cancel.received', reason: mail.reason, ...by(mail), ...(mail.limit === undefined ? {} : { limit: mail.limit }) }
     default:

@@ -248,12 +248,14 @@ export class Seat implements Desk {
 
   async #pass(): Promise<Release> {
     if (this.over) return { now: this.place.clock.now(), over: true }
-    // What it lacked may be here by now.
-    if (this.lacksCode) await this.#again(0)
-    const pulled = await this.#pull()
     let before: Release | undefined
-    if (pulled === 'fenced') before = await this.#again()
-    else this.#heard(pulled)
+    // What it lacked may be here by now.
+    if (this.lacksCode) before = await this.#again(0)
+    else {
+      const pulled = await this.#pull()
+      if (pulled === 'fenced') before = await this.#again()
+      else this.#heard(pulled)
+    }
     const release = await this.#settle()
     return before === undefined ? release : join(before, release)
   }

@@ -225,7 +225,13 @@ export class Site implements Host, EffectsHost {
     this.#options.wake()
   }
   part(op: Operation, attempt: number, part: Json): void {
-    this.#options.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, epoch: this.store.epoch, attempt, part: copy(part) })
+    this.#options.onPart(runOf(op.owner.id), {
+      activation: op.owner.id,
+      address: op.address,
+      epoch: this.store.epoch,
+      attempt,
+      part: copy(part),
+    })
   }
 
   // ---- workers and messages --------------------------------------------------------------------------------------------------------
