@@ -25,6 +25,8 @@ import { Seat } from './seat.ts'
 
 /** How long effects of an attempt that is over may go on for the next attempt to find them here. Milliseconds. */
 const waitForNextMs = 10_000
+/** Failures that follow one another within this time are one. Milliseconds. */
+const quietMs = 10_000
 const retryStoreMs = [50, 100, 200, 500, 1_000, 2_000]
 
 export class Place implements EffectsHost, Surroundings {
@@ -39,7 +41,8 @@ export class Place implements EffectsHost, Surroundings {
   readonly #seats = new Map<ActivationId, Seat>()
   readonly #warned = new Set<string>()
   readonly #alarms = new Map<ActivationId, () => void>()
-  #unreachable = false
+  /** When the store last failed. Its connections fail and come back one by one: that is one story, told once. */
+  #failedAt = Number.NEGATIVE_INFINITY
   #closing = false
 
   constructor(store: EventStore, options: PlaceOptions) {
@@ -85,13 +88,12 @@ export class Place implements EffectsHost, Surroundings {
   async persist<T>(work: (store: EventStore) => Promise<T>, signal?: AbortSignal): Promise<T> {
     for (let attempt = 0; ; attempt++) {
       try {
-        const result = await work(this.store)
-        this.#unreachable = false
-        return result
+        return await work(this.store)
       } catch (thrown) {
         if (!ReeveError.is(thrown) || !thrown.retryable || signal?.aborted === true || this.#closing) throw thrown
-        if (!this.#unreachable) this.options.warn(thrown.code, `${thrown.message}; runs wait until it is back`)
-        this.#unreachable = true
+        const now = systemClock.now()
+        if (now - this.#failedAt > quietMs) this.options.warn(thrown.code, `${thrown.message}; runs wait until it is back`)
+        this.#failedAt = now
         const delay = retryStoreMs[Math.min(attempt, retryStoreMs.length - 1)]!
         await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + delay, resolve))
       }
