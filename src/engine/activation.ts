@@ -188,7 +188,7 @@ export class Activation implements Owner, Verbs {
     }
     if (operation.endRecorded) return undefined
     operation.endRecorded = true
-    if (operation.kind === 'ask') this.host.closeQuestion(operation)
+    if (operation.kind === 'ask' || operation.doubt !== undefined) this.host.closeQuestion(operation)
     return operation
   }
 

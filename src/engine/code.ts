@@ -8,6 +8,10 @@ import type { Orchestration, Registry } from './context.ts'
 /** How the reason of a run ends that is stuck because code is missing: another process may have it. */
 export const notRegistered = 'is not registered'
 
+/** What is said to code that awaits what no engine can bring back (K3). */
+export const awaitsForeign = (agent: string): string =>
+  `${agent} awaits something that is not of its context: after a crash nothing would bring it back. Put it into an effect: step(ctx, name, () => …).`
+
 /** The exact version if it is there, else the newest if the rule is to move, else what is missing. */
 export function codeFor(
   registry: Registry | undefined,

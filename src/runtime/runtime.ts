@@ -5,7 +5,7 @@
  * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
-import { systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
+import { ReeveError, systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
@@ -71,7 +71,7 @@ export interface Runtime extends AsyncDisposable {
 
 /** Opens a store and begins to run what is in it. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
-  const { store = ':memory:', engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
+  const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
   // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
   const hasEnded = async (run: RunId): Promise<boolean> => {
     const summary = await engine?.summary(run)
@@ -79,14 +79,28 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
   let engine = given
   try {
+    if (given !== undefined) mustMeanSomething({ store, ...embedded })
     const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
-    engine ??= await openEmbedded({ file: store, ...embedded })
+    engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
     if (drive) await engine.drive(registry)
     return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)
   } catch (thrown) {
     await engine?.close()
     throw thrown
   }
+}
+
+/** Options of the embedded engine beside another engine would be passed over in silence, `redact` among them. */
+function mustMeanSomething({ clock: _clock, ...others }: Omit<EmbeddedOptions, 'file'> & { readonly store: string | undefined }): void {
+  const names = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (names.length === 0) return
+  throw new ReeveError(
+    'config.invalid',
+    `createRuntime: ${names.join(', ')} is for the embedded engine and would have no effect on the engine that is given`,
+    {
+      hint: 'Give it to that engine instead, for example restate({ redact: … }).',
+    },
+  )
 }
 
 /** Loaded when it is needed: with another engine, SQLite never is. */

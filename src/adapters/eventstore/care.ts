@@ -18,14 +18,13 @@ const sentinelsIn = (rows: readonly Row[]): readonly Sentinel[] =>
 
 /**
  * Those that should have moved by now: told and deaf, never begun, in the middle of something, or past a deadline. What merely waits is not among them,
- * however much of it there is.
+ * however much of it there is. Whoever is told counts at once: what it does otherwise says nothing about its having heard, and to ring twice does no harm.
  */
-const overdue = `(a.notified = 1 OR a.invocation IS NULL OR a.resting = 0 OR a.id IN (SELECT act FROM question WHERE until IS NOT NULL AND until < $2))`
+const overdue = `(a.notified = 1 OR (a.touched < $2
+  AND (a.invocation IS NULL OR a.resting = 0 OR a.id IN (SELECT act FROM question WHERE until IS NOT NULL AND until < $2))))`
 
 export function* sentinels(after: string, before: number, limit: number): Work<readonly Sentinel[]> {
-  return sentinelsIn(
-    yield* rowsOf<Row>(`${open} AND a.id > $1 AND a.touched < $2 AND ${overdue} ORDER BY a.id LIMIT $3`, after, before, limit),
-  )
+  return sentinelsIn(yield* rowsOf<Row>(`${open} AND a.id > $1 AND ${overdue} ORDER BY a.id LIMIT $3`, after, before, limit))
 }
 
 export function* stuck(): Work<readonly Sentinel[]> {

@@ -5,7 +5,7 @@
  * Holds: K1 (seq and position gapless, given here), K2 (fenced by the epoch), K7 (whoever has settled writes nothing more), K11.
  */
 import { ReeveError, rootActivation, runOf, type ActivationId } from '../../core/index.ts'
-import { charged, clocked, isClockToMove } from './accounts.ts'
+import { charged, clocked, isClockToMove, otherWorkers, writeAccounts } from './accounts.ts'
 import { bear } from './births.ts'
 import { append } from './entries.ts'
 import { lookAt, othersRest, seen, type Look } from './look.ts'
@@ -47,7 +47,8 @@ export function* commit(c: Commit): Work<Committed> {
   yield* wakeRoot(c, after, control, wakes)
   yield* tell(run, c.settled !== undefined && activation === rootActivation(run) ? 'end' : 'events')
   const rest = othersRest(after, activation)
-  return { status: 'written', control, accounts: clocks, wakes: [...wakes], generation, othersRest: rest, due: after.due }
+  const unread = c.settled === undefined && (moved[0] as { notified: number }).notified === 1
+  return { status: 'written', control, accounts: clocks, wakes: [...wakes], generation, othersRest: rest, due: after.due, unread }
 }
 
 /**
@@ -57,7 +58,7 @@ export function* commit(c: Commit): Work<Committed> {
 function ownRow(c: Commit): Statement {
   const text = `UPDATE activation SET seq = seq + $3, working = $4, resting = CASE WHEN CAST($7 AS INTEGER) = 0 AND notified = 1 THEN 0 ELSE $5 END,
     touched = $6, settled = $7, stuck = CASE WHEN $8 = 1 THEN $9 ELSE stuck END
-    WHERE id = $1 AND epoch = $2 AND settled = 0 AND (CAST($10 AS INTEGER) < 0 OR seq = $10) RETURNING seq`
+    WHERE id = $1 AND epoch = $2 AND settled = 0 AND (CAST($10 AS INTEGER) < 0 OR seq = $10) RETURNING seq, notified`
   const settled = c.settled === undefined ? 0 : 1
   return statement(
     text,
@@ -123,27 +124,9 @@ function* settle(c: Commit, status: string): Work<void> {
 
 function* keepAccounts(c: Commit, before: readonly StoredAccount[], after: readonly StoredAccount[]): Work<readonly StoredAccount[]> {
   const working = c.working && c.settled === undefined
-  let accounts = after
-  if (isClockToMove(after, working)) {
-    const others = working
-      ? []
-      : yield* rowsOf<{ id: string }>(
-          'SELECT id FROM activation WHERE run = $1 AND working = 1 AND id <> $2',
-          runOf(c.activation),
-          c.activation,
-        )
-    accounts = clocked(
-      after,
-      working,
-      others.map(({ id }) => id),
-      c.now,
-    )
-  }
-  for (const [i, account] of accounts.entries()) {
-    if (account === before[i]) continue
-    const { activation, state, since } = account
-    yield* write('UPDATE account SET state = $2, since = $3 WHERE act = $1', activation, JSON.stringify(state), since)
-  }
+  const others = working || !isClockToMove(after, working) ? [] : yield* otherWorkers(c.activation)
+  const accounts = isClockToMove(after, working) ? clocked(after, working, others, c.now) : after
+  yield* writeAccounts(before, accounts)
   return accounts
 }
 

@@ -15,14 +15,17 @@ const pulse = 15_000
 export class Listening {
   readonly #connect: () => Client
   readonly #channel: string
+  readonly #origin: string
   readonly #hear: (news: News | 'all') => void
   #client: Client | undefined
   #failures = 0
   #timer: NodeJS.Timeout | undefined
 
-  constructor(connect: () => Client, channel: string, hear: (news: News | 'all') => void) {
+  /** `origin`: whose news is not heard here, because it has been already. */
+  constructor(connect: () => Client, channel: string, origin: string, hear: (news: News | 'all') => void) {
     this.#connect = connect
     this.#channel = channel
+    this.#origin = origin
     this.#hear = hear
   }
 
@@ -33,7 +36,9 @@ export class Listening {
     const lost = (): void => this.#lost(client)
     client.on('error', lost)
     client.on('end', lost)
-    client.on('notification', ({ payload }) => this.#hear(newsOf(payload)))
+    client.on('notification', ({ payload }) => {
+      if (payload?.slice(1).startsWith(`${this.#origin} `) !== true) this.#hear(newsOf(payload))
+    })
     this.#listen(client).catch(lost)
   }
 
@@ -72,11 +77,12 @@ export class Listening {
   }
 }
 
-/** What a payload begins with. */
+/** What a payload begins with: `<mark><origin> <run>`. */
 export const marks = { events: 'e', end: 'x', parts: 'p' } as const
 
 function newsOf(payload: string | undefined): News | 'all' {
-  if (payload === undefined || payload === '') return 'all'
+  const space = payload?.indexOf(' ') ?? -1
+  if (payload === undefined || space < 0) return 'all'
   const mark = payload[0]
-  return { about: mark === marks.parts ? 'parts' : mark === marks.end ? 'end' : 'events', run: payload.slice(1) as RunId }
+  return { about: mark === marks.parts ? 'parts' : mark === marks.end ? 'end' : 'events', run: payload.slice(space + 1) as RunId }
 }

@@ -13,6 +13,8 @@ const batchChars = 65_536
 const bufferChars = 1_048_576
 const keptMs = 30_000
 const pruneMs = 10_000
+/** Nobody waits longer than this for parts. */
+const settleMs = 1_000
 
 interface Overheard {
   readonly run: RunId
@@ -31,7 +33,10 @@ export class Parts {
   #size = 0
   #timer: (() => void) | undefined
   #writing: Promise<void> | undefined
-  #pruned = 0
+  /** Whose parts are being written. */
+  #batch: ReadonlyMap<RunId, unknown> = new Map()
+  #written = 0
+  #pruning: (() => void) | undefined
   #deaf: (() => void) | undefined
 
   constructor(database: Database) {
@@ -57,10 +62,12 @@ export class Parts {
     const batch = this.#buffer
     this.#buffer = new Map()
     this.#size = 0
+    this.#batch = batch
     this.#writing = this.#write(batch)
       .catch(() => undefined)
       .finally(() => {
         this.#writing = undefined
+        this.#batch = new Map()
         this.#flush()
       })
   }
@@ -68,15 +75,25 @@ export class Parts {
   #write(batch: ReadonlyMap<RunId, readonly string[]>): Promise<void> {
     const now = systemClock.now()
     const origin = this.#origin
-    const prune = now - this.#pruned > pruneMs
-    if (prune) this.#pruned = now
+    this.#written = now
+    this.#pruneLater()
     const work = function* (): Work<void> {
       const rows = [...batch].map(([run, texts]) => [run, origin, now, `[${texts.join()}]`])
       yield* insert('part(run, origin, at, body)', rows)
-      if (prune) yield* write('DELETE FROM part WHERE at < $1', now - keptMs)
       for (const run of batch.keys()) yield* tell(run, 'parts')
     }
     return this.#database.transaction(work, { durable: false })
+  }
+
+  /** Not with the next batch: there may be none, and then the last ones would stay for ever. */
+  #pruneLater(): void {
+    this.#pruning ??= systemClock.timer(systemClock.now() + pruneMs, () => {
+      const before = systemClock.now() - keptMs
+      const work = (): Work<void> => write('DELETE FROM part WHERE at < $1', before)
+      this.#pruning = undefined
+      this.#database.transaction(work, { durable: false }).catch(() => undefined)
+      if (this.#written >= before) this.#pruneLater()
+    })
   }
 
   overhear(run: RunId, hear: (part: LivePart) => void): () => void {
@@ -107,18 +124,35 @@ export class Parts {
       })
   }
 
-  /** What this process has published of a run so far is written, and what others have written so far is heard. */
-  async settle(run: RunId): Promise<void> {
-    while (this.#buffer.has(run) || this.#writing !== undefined) {
+  /**
+   * What this process has published of a run so far is written, and what others have written so far is heard. Whoever waits here holds up a commit: the
+   * parts of other runs are no reason to wait, and nothing is for longer than a second.
+   */
+  settle(run: RunId): Promise<void> {
+    const heard = [...this.#overheard].filter((one) => one.run === run)
+    if (heard.length === 0 && !this.#holds(run)) return Promise.resolve()
+    return new Promise((resolve) => {
+      const giveUp = systemClock.timer(systemClock.now() + settleMs, resolve)
+      void this.#settled(run, heard).finally(() => {
+        giveUp()
+        resolve()
+      })
+    })
+  }
+
+  /** A part of this run is in the batch that is being written, or in the one after it: what comes later was not published when this was asked. */
+  async #settled(run: RunId, heard: readonly Overheard[]): Promise<void> {
+    for (let batches = 0; batches < 2 && this.#holds(run); batches++) {
       this.#flush()
       await this.#writing
     }
-    for (const one of this.#overheard) {
-      if (one.run !== run) continue
-      this.#read(one)
-      // One that was under way may have looked too early: the one after it has not.
-      while (one.reading !== undefined) await one.reading
-    }
+    for (const one of heard) this.#read(one)
+    // One that was under way may have looked too early: the one after it has not.
+    for (const one of heard) for (let reads = 0; reads < 2 && one.reading !== undefined; reads++) await one.reading
+  }
+
+  #holds(run: RunId): boolean {
+    return this.#buffer.has(run) || this.#batch.has(run)
   }
 
   async #next(one: Overheard): Promise<void> {
@@ -147,6 +181,8 @@ export class Parts {
     this.#deaf = undefined
     this.#flush()
     await this.#writing
+    this.#pruning?.()
+    this.#pruning = undefined
   }
 }
 

@@ -146,7 +146,9 @@ export interface Commit {
  * not hold any more; nothing was written, begin again from `claim`. `gone`: there is no such activation any more.
  */
 export type Committed =
-  | { readonly status: 'fenced' | 'moved' | 'gone' }
+  | { readonly status: 'fenced' }
+  | { readonly status: 'moved' }
+  | { readonly status: 'gone' }
   | {
       readonly status: 'written'
       readonly control: Control | undefined
@@ -157,6 +159,8 @@ export type Committed =
       readonly wakes: readonly string[]
       readonly othersRest: boolean
       readonly due: number | undefined
+      /** It has been told of mail that it has not looked at: whoever told it may have died before its word came, so it had better look now. */
+      readonly unread: boolean
     }
 
 /** Something from outside. `run`: to a run's root. `activation`: a message. `question`: an answer to the open question at address `key`. */
@@ -219,8 +223,8 @@ export interface EventStore {
 
   // ---- activations, for whoever moves them
   /**
-   * Takes an activation over for an invocation, and looks: the epoch grows, whoever had it is fenced. Undefined: there is none, or its generation is
-   * another.
+   * Takes an activation over for an invocation, and looks: the epoch grows, whoever had it is fenced. Undefined: there is none, its generation is another,
+   * or another invocation has this one (nobody takes it from that one but by `bury` or `handOver`). Clocks that ran for whoever had it and is gone stand.
    */
   claim(activation: ActivationId, generation: number, invocation: string, now: number, build?: string): Promise<Claimed | undefined>
   /**
@@ -231,7 +235,10 @@ export interface EventStore {
   commit(commit: Commit): Promise<Committed>
   /** True while this epoch still holds the activation. */
   holds(activation: ActivationId, epoch: number): Promise<boolean>
-  /** Prepares for the next invocation of a long activation: no invocation is known any more. The next generation, or undefined if fenced or settled. */
+  /**
+   * Prepares for the next invocation of a long activation: no invocation is known any more. The next generation, or undefined if fenced or settled.
+   * Idempotent: asked again by the same epoch, the generation that it has been handed over to.
+   */
   handOver(activation: ActivationId, epoch: number): Promise<number | undefined>
 
   // ---- the outside
@@ -253,7 +260,10 @@ export interface EventStore {
   }): Promise<{ readonly status: 'written'; readonly value: Json } | { readonly status: 'moved' }>
 
   // ---- care
-  /** Unsettled activations that should have moved since `before` and have not (what merely waits is not among them), by id after `after`. */
+  /**
+   * Unsettled activations that should have moved since `before` and have not (what merely waits is not among them), by id after `after`. Whoever has mail
+   * that it has not looked at is among them at any time.
+   */
   sentinels(after: string, before: number, limit: number): Promise<readonly Sentinel[]>
   /** Says that an invocation is dead: if it is still the one that is known (null: none), the next generation begins with none. That generation, or undefined. */
   bury(activation: ActivationId, invocation: string | null): Promise<number | undefined>
@@ -265,7 +275,10 @@ export interface EventStore {
   watch(hear: (run: RunId | 'all') => void, only?: 'ends'): () => void
   /** Live parts for readers in other processes. Best effort (K9): never rejects. */
   publish(run: RunId, parts: readonly LivePart[]): void
-  /** What this process has published of a run so far is written, and what others have published so far is heard. Never rejects; at once if there is nothing. */
+  /**
+   * What this process has published of a run so far is written, and what others have published so far is heard. Never rejects, and takes a second at most;
+   * at once if there is nothing.
+   */
   settleParts(run: RunId): Promise<void>
   /** Live parts that other processes have published. */
   overhear(run: RunId, hear: (part: LivePart) => void): () => void

@@ -1,5 +1,5 @@
 /**
- * The event store's database on PostgreSQL: a pool of connections, transactions over them, and news by LISTEN.
+ * The event store's database on PostgreSQL: a pool of connections, transactions over them, and news by LISTEN, told when a transaction is over.
  *
  * Owns: connections, transactions and what is tried again inside. Does not own: what is asked (works), what errors mean (errors.ts).
  * Works rely on READ COMMITTED: what is asked after a lock was waited for sees what the other one has written. Sessions are kept (search_path, LISTEN,
@@ -8,10 +8,11 @@
  */
 import type pg from 'pg'
 import type { ClientConfig, PoolClient } from 'pg'
-import { jitter, ReeveError, systemClock } from '../../core/index.ts'
+import { jitter, newId, ReeveError, systemClock } from '../../core/index.ts'
 import { closedStore, isConflict, postgresError } from './errors.ts'
 import { Listening, marks } from './listening.ts'
 import { prepareSchema } from './postgres-schema.ts'
+import { Telling } from './telling.ts'
 import type { Database, News, Request, Rows, Statement, TransactionOptions, Work } from './sql.ts'
 
 export interface PostgresOptions {
@@ -34,6 +35,9 @@ export class PostgresDatabase implements Database {
   readonly #where: string
   readonly #names = new Map<string, string>()
   readonly #listeners = new Set<(news: News | 'all') => void>()
+  /** Marks news of this process, which hears it without the server. */
+  readonly #origin = newId('org')
+  readonly #telling = new Telling((payloads) => this.#notify(payloads))
   #leaving: NodeJS.Timeout | undefined
   #pool: pg.Pool | undefined
   #listening: Listening | undefined
@@ -84,16 +88,19 @@ export class PostgresDatabase implements Database {
     }
     this.#pool = pool
     const listener = (): pg.Client => new Client({ ...config, query_timeout: 5_000 })
-    this.#listening = new Listening(listener, this.#schema, (news) => {
-      for (const hear of this.#listeners) hear(news)
-    })
+    this.#listening = new Listening(listener, this.#schema, this.#origin, (news) => this.#hear(news))
+  }
+
+  #hear(news: News | 'all'): void {
+    for (const hear of this.#listeners) hear(news)
   }
 
   async close(): Promise<void> {
-    const pool = this.#pool
-    this.#pool = undefined
     this.#listeners.clear()
     clearTimeout(this.#leaving)
+    await this.#telling.close()
+    const pool = this.#pool
+    this.#pool = undefined
     await this.#listening?.stop()
     await pool?.end()
   }
@@ -117,13 +124,11 @@ export class PostgresDatabase implements Database {
       talk.write('BEGIN ISOLATION LEVEL READ COMMITTED')
       if (durable === false) talk.write('SET LOCAL synchronous_commit TO off')
       const result = await talk.carryOut(work())
-      if (keep?.(result) === false) talk.write('ROLLBACK')
-      else {
-        for (const payload of new Set(told.map(payloadOf))) talk.write('SELECT pg_notify($1, $2)', [this.#schema, payload])
-        talk.write('COMMIT')
-      }
+      const isKept = keep?.(result) !== false
+      talk.write(isKept ? 'COMMIT' : 'ROLLBACK')
       await talk.settle()
       client.release()
+      if (isKept) this.#tell(told)
       return result
     } catch (thrown) {
       await client.query('ROLLBACK').then(
@@ -132,6 +137,20 @@ export class PostgresDatabase implements Database {
       )
       throw thrown
     }
+  }
+
+  #tell(told: readonly News[]): void {
+    if (told.length === 0) return
+    this.#telling.tell(told.map((news) => payloadOf(news, this.#origin)))
+    // Told when this is over: what listeners do then is no part of it.
+    if (this.#listeners.size > 0) queueMicrotask(() => told.forEach((news) => this.#hear(news)))
+  }
+
+  /** News is not kept anywhere, so nobody waits for a disk. */
+  async #notify(payloads: readonly string[]): Promise<void> {
+    const quick = "WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))"
+    const text = `${quick} SELECT pg_notify($1, payload) FROM quick, unnest(CAST($2 AS text[])) AS payload`
+    await this.#pool?.query({ name: 'reeve_notify', text, values: [this.#schema, payloads] })
   }
 
   async read<T>(work: () => Work<T>): Promise<T> {
@@ -237,7 +256,7 @@ class Talk {
 /** "Reeb": one lock for the payloads of each schema. */
 const guardClass = 0x52656562
 
-const payloadOf = ({ about, run }: News): string => marks[about] + run
+const payloadOf = ({ about, run }: News, origin: string): string => `${marks[about]}${origin} ${run}`
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.timer(systemClock.now() + ms, resolve))
 

@@ -3,7 +3,7 @@
  *
  * Owns: the shapes only. The seat (seat.ts) is the desk, the place (place.ts) the surroundings.
  */
-import type { ActivationId, Clock } from '../../core/index.ts'
+import type { ActivationId, Clock, Json } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { Account, Activation, Effects, Host, Mail, Operation, Registry } from '../../engine/index.ts'
 import type { Control, EventStore, StoredAccount } from '../eventstore/index.ts'
@@ -27,6 +27,7 @@ export interface PlaceOptions {
   readonly build: string | undefined
   readonly undoWithinMs: number | undefined
   readonly redact: (text: string) => string
+  readonly redactJson: (value: Json) => Json
   readonly warn: (code: string, message: string) => void
   /** For tests: true lets the process "die" at this point. */
   readonly crash: ((point: 'commit.before' | 'commit.after') => boolean) | undefined
@@ -38,8 +39,8 @@ export interface Surroundings {
   readonly clock: Clock
   readonly effects: Effects
   readonly registry: Registry | undefined
-  /** Before what another attempt has taken is taken back. Milliseconds. */
-  readonly takeBackMs: number
+  /** It closes: nothing leaves any more. */
+  readonly leaving: boolean
   /** Asks the store until it answers or nobody wants to know any more. */
   persist<T>(work: (store: EventStore) => Promise<T>, signal?: AbortSignal): Promise<T>
   warnOnce(about: string, code: string, message: string): void
@@ -47,7 +48,6 @@ export interface Surroundings {
   alarm(id: ActivationId, attempt: Attempt, due: number): void
   /** It is to look again soon. */
   poke(attempt: Attempt): void
-  wait(ms: number): Promise<void>
   die(): Promise<never>
 }
 

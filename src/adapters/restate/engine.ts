@@ -164,9 +164,17 @@ export class RestateEngine implements Engine {
     const store = await this.#ready()
     const { run, agent, version, input, caller, limits } = request
     mustBeJson(input, `the input of run ${run}`)
-    const { redact, clock } = this.#settings.place
+    const { redact, redactJson, clock } = this.#settings.place
     const first = redact(encode({ type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }))
-    const created = await store.create({ run, agent, version, caller, limits, first, at: clock.now() })
+    const created = await store.create({
+      run,
+      agent,
+      version,
+      caller: caller && (redactJson(caller as Json) as typeof caller),
+      limits,
+      first,
+      at: clock.now(),
+    })
     if (!created) await this.#mustBeSame(request, first)
     const tip = await store.tip(run)
     // One that has begun stays where it is: its build may be another one than ours.
@@ -238,6 +246,7 @@ export class RestateEngine implements Engine {
     { signal, only }: { signal?: AbortSignal | undefined; only?: 'ends' },
   ): Promise<T> {
     const closed = this.#closed.signal
+    const letGo = stayAlive()
     let news = (): void => {}
     const leave = this.#store.watch((of) => {
       if (of === 'all' || of === run) news()
@@ -261,6 +270,7 @@ export class RestateEngine implements Engine {
         }
       }
     } finally {
+      letGo()
       leave()
       for (const ends of [closed, signal]) ends?.removeEventListener('abort', hear)
     }
@@ -302,10 +312,15 @@ export class RestateEngine implements Engine {
     if (this.#closed.signal.aborted) return
     this.#closed.abort()
     this.#sweeper.stop()
-    await this.#place.close()
-    await this.#endpoint?.close()
-    if (this.#opened !== undefined) await this.#opened.catch(() => undefined)
-    await this.#store.close()
+    const letGo = stayAlive()
+    try {
+      await this.#place.close()
+      await this.#endpoint?.close()
+      if (this.#opened !== undefined) await this.#opened.catch(() => undefined)
+      await this.#store.close()
+    } finally {
+      letGo()
+    }
   }
 
   /** For tests: the process dies. What is not in the store or with Restate has never been. */
@@ -321,6 +336,12 @@ export class RestateEngine implements Engine {
   sweep(): Promise<void> {
     return this.#sweeper.sweep()
   }
+}
+
+/** News do not keep a process alive; whoever waits for them does. Returns how to let it go. */
+function stayAlive(): () => void {
+  const hold = setInterval(() => {}, 1_000_000)
+  return () => clearInterval(hold)
 }
 
 /** To whom a post goes, and under which key it competes. */

@@ -19,7 +19,16 @@ export async function register(client: RestateClient, url: string, services: rea
     try {
       const known = (await client.deployments()).find(({ uri }) => isSame(uri, url))
       if (known !== undefined && services.every((name) => known.services.includes(name))) return known.id
-      return (await client.register(url, { force: known !== undefined })).id
+      const { id } = await client.register(url, { force: known !== undefined })
+      const served = (await client.deployments()).find((deployment) => deployment.id === id)?.services ?? []
+      if (services.every((name) => served.includes(name))) return id
+      throw new ReeveError(
+        'config.invalid',
+        `restate: at ${url} answers a worker that serves ${served.join(', ')}, not ${services.join(', ')}`,
+        {
+          hint: 'Another program listens on the same port. Name another one in listen, or another address in advertise.',
+        },
+      )
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'engine.unreachable') || systemClock.now() > end) throw thrown
       await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + registerAgainMs, resolve))

@@ -2,7 +2,7 @@
  * Options of the Restate engine: what may be said, what is taken when nothing is said, and what is refused.
  */
 import { isIP } from 'node:net'
-import { ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
+import { isObject, ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
 import type { EventStoreOptions } from '../eventstore/index.ts'
 import type { PlaceOptions } from './desk.ts'
 import { serviceNames, type Patience, type ServiceNames } from './names.ts'
@@ -69,6 +69,17 @@ const invalid = (message: string, hint: string): ReeveError => new ReeveError('c
 /** Loopback is this host and nobody else. */
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
+/** Exactly one of the two, and said as an object: whoever comes from the embedded engine writes a file name first. */
+function mustBeStore(store: unknown): void {
+  const kinds = ['postgres', 'sqlite'] as const
+  const given = isObject(store) ? kinds.filter((kind) => store[kind] !== undefined) : []
+  if (given.length === 1 && typeof (store as Record<string, unknown>)[given[0]!] === 'string') return
+  throw invalid(
+    given.length > 1 ? 'store names both a PostgreSQL and an SQLite file' : 'store says neither postgres nor sqlite',
+    "Write store: { postgres: 'postgres://…' } on a cluster, or store: { sqlite: 'events.db' } on one node.",
+  )
+}
+
 /** Throws `config.invalid`. */
 export function settingsOf(options: RestateOptions): Settings {
   const { namespace = 'reeve', build, listen = {}, identityKeys = [], clock = systemClock } = options
@@ -76,6 +87,7 @@ export function settingsOf(options: RestateOptions): Settings {
     if (name !== undefined && !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
       throw invalid(`${what} "${name}" is no name`, 'Begin with a letter; letters, digits, - and _ may follow, 64 in all.')
   }
+  mustBeStore(options.store)
   const host = listen.host ?? '127.0.0.1'
   if (!isLoopback(host) && identityKeys.length === 0) {
     throw invalid(
@@ -101,6 +113,7 @@ export function settingsOf(options: RestateOptions): Settings {
       strict: options.strict ?? false,
       build,
       undoWithinMs: options.undoWithinMs,
+      redactJson: redact ?? ((value) => value),
       redact: redact === undefined ? (text) => text : (text) => JSON.stringify(redact(JSON.parse(text) as Json)),
       warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
       crash: options.crash,

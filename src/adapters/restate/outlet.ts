@@ -48,6 +48,7 @@ export class Outlet implements Leaving {
   list(): string[] {
     const { replaying, hasLive, stuck } = this.#seat.activation
     const listed: string[] = []
+    if (this.#seat.place.leaving) return listed
     for (const op of this.#sealed.splice(0)) {
       if (op.owner.discarded || !this.out.has(op)) continue
       if ((replaying || hasLive) && stuck === undefined) this.#sealed.push(op)
@@ -64,7 +65,7 @@ export class Outlet implements Leaving {
   /** Something could be listed by a commit. */
   get listable(): boolean {
     const { replaying, hasLive, stuck } = this.#seat.activation
-    return this.#sealed.length > 0 && (stuck !== undefined || (!replaying && !hasLive))
+    return this.#sealed.length > 0 && !this.#seat.place.leaving && (stuck !== undefined || (!replaying && !hasLive))
   }
 
   isListed(address: string): boolean {
@@ -89,7 +90,7 @@ export class Outlet implements Leaving {
     if (op.stopped !== undefined && !effects.has(op)) return this.#arrived(op, stoppedEnd(op))
     if (this.#holds(op) && !effects.has(op)) return this.#hold(op)
     if (effects.has(op)) return effects.release(op)
-    if (!mayLeave(this.#seat.keeping, op)) {
+    if (this.#seat.place.leaving || !mayLeave(this.#seat.keeping, op)) {
       this.#sealed.push(op)
       return this.#land(op)
     }
@@ -154,7 +155,8 @@ export class Outlet implements Leaving {
     this.#seat.note()
   }
   mayRetry(op: Operation): boolean {
-    return !op.owner.discarded && !this.#holds(op)
+    // After a long wait it is first asked whether the activation is still ours.
+    return !op.owner.discarded && !this.#holds(op) && this.#seat.place.clock.now() - this.#seat.heardAt <= trustMs
   }
   calledBack(op: Operation): void {
     if (op.owner.discarded || !this.out.has(op)) return

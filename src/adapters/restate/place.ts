@@ -5,17 +5,7 @@
  * Does not own: one activation (seat.ts), the endpoint that Restate calls (endpoint.ts).
  * Holds: K6 (an effect that outlives an attempt in this process is joined, not run again), K9.
  */
-import {
-  jitter,
-  ReeveError,
-  runOf,
-  systemClock,
-  type ActivationId,
-  type Clock,
-  type Failure,
-  type Json,
-  type RunId,
-} from '../../core/index.ts'
+import { ReeveError, runOf, systemClock, type ActivationId, type Clock, type Failure, type Json, type RunId } from '../../core/index.ts'
 import type { StepSettled } from '../../journal/index.ts'
 import { Effects, type EffectsHost, type LivePart, type Operation, type Registry } from '../../engine/index.ts'
 import type { EventStore } from '../eventstore/index.ts'
@@ -27,6 +17,8 @@ import { Seat } from './seat.ts'
 const waitForNextMs = 10_000
 /** Failures that follow one another within this time are one. Milliseconds. */
 const quietMs = 10_000
+/** Milliseconds. */
+const endWithinMs = 1_000
 const retryStoreMs = [50, 100, 200, 500, 1_000, 2_000]
 
 export class Place implements EffectsHost, Surroundings {
@@ -37,12 +29,12 @@ export class Place implements EffectsHost, Surroundings {
   onPart: (run: RunId, part: LivePart) => void = () => {}
   /** An attempt of this process is to look again. */
   onPoke: (call: string) => void = () => {}
-  readonly takeBackMs = 100
   readonly #seats = new Map<ActivationId, Seat>()
   readonly #warned = new Set<string>()
   readonly #alarms = new Map<ActivationId, () => void>()
   /** When the store last failed. Its connections fail and come back one by one: that is one story, told once. */
   #failedAt = Number.NEGATIVE_INFINITY
+  #leaving = false
   #closing = false
 
   constructor(store: EventStore, options: PlaceOptions) {
@@ -54,6 +46,9 @@ export class Place implements EffectsHost, Surroundings {
   get clock(): Clock {
     return this.options.clock
   }
+  get leaving(): boolean {
+    return this.#leaving
+  }
   get size(): number {
     return this.#seats.size
   }
@@ -64,7 +59,7 @@ export class Place implements EffectsHost, Surroundings {
     if (sitting?.attempt === attempt) return sitting
     const seat = new Seat(this, id, attempt)
     // An attempt that nobody wants any more takes nobody's place.
-    if (attempt.signal.aborted || this.#closing) seat.leave()
+    if (attempt.signal.aborted || this.#leaving || this.#closing) seat.leave()
     else {
       sitting?.leave()
       this.#seats.set(id, seat)
@@ -90,7 +85,7 @@ export class Place implements EffectsHost, Surroundings {
       try {
         return await work(this.store)
       } catch (thrown) {
-        if (!ReeveError.is(thrown) || !thrown.retryable || signal?.aborted === true || this.#closing) throw thrown
+        if (!ReeveError.is(thrown) || !thrown.retryable || signal?.aborted === true || this.#leaving || this.#closing) throw thrown
         const now = systemClock.now()
         if (now - this.#failedAt > quietMs) this.options.warn(thrown.code, `${thrown.message}; runs wait until it is back`)
         this.#failedAt = now
@@ -120,11 +115,6 @@ export class Place implements EffectsHost, Surroundings {
     this.onPoke(callWord(invocation, calls))
   }
 
-  /** About this long: attempts that take something from each other must not chase each other. */
-  wait(ms: number): Promise<void> {
-    return new Promise((resolve) => systemClock.timer(systemClock.now() + ms * (0.5 + jitter()), resolve))
-  }
-
   /** For tests: from now on nothing happens. */
   die(): Promise<never> {
     return new Promise<never>(() => {})
@@ -132,9 +122,27 @@ export class Place implements EffectsHost, Surroundings {
 
   /** Lets everything go, in order: `once` effects are waited for, what has come in is recorded. */
   async close(): Promise<void> {
+    this.#leaving = true
+    await this.#ended()
     await this.effects.drain()
     await Promise.all([...this.#seats.values()].map((seat) => seat.close()))
     this.stop()
+  }
+
+  /** Who has had the last word is given a moment to say so to Restate, which would ask for it again and again. */
+  async #ended(): Promise<void> {
+    const ending = [...this.#seats.values()].filter(({ over }) => over).map(({ attempt }) => attempt.signal)
+    if (ending.length === 0) return
+    await new Promise<void>((resolve) => {
+      let left = ending.length
+      const callOff = systemClock.timer(systemClock.now() + endWithinMs, resolve)
+      const gone = (): void => {
+        if (--left > 0) return
+        callOff()
+        resolve()
+      }
+      for (const signal of ending) signal.addEventListener('abort', gone, { once: true })
+    })
   }
 
   /** Lets everything go at once. */
@@ -170,6 +178,12 @@ export class Place implements EffectsHost, Surroundings {
   part(op: Operation, attempt: number, part: Json): void {
     const seat = this.#seatOf(op)
     if (seat !== undefined)
-      this.onPart(runOf(op.owner.id), { activation: op.owner.id, address: op.address, attempt, epoch: seat.epoch, part })
+      this.onPart(runOf(op.owner.id), {
+        activation: op.owner.id,
+        address: op.address,
+        attempt,
+        epoch: seat.epoch,
+        part: this.options.redactJson(part),
+      })
   }
 }

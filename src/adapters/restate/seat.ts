@@ -5,10 +5,10 @@
  * Does not own: replay (engine/activation.ts), what is written (keeping.ts, draft.ts), Restate's journal (workflow.ts).
  * Holds: K1 and K2 (the claim's epoch fences every commit), K5 (a failed commit voids this memory and begins again from the store; nothing of it was let out).
  */
-import { failed, failure, ReeveError, systemClock, runOf, type ActivationId } from '../../core/index.ts'
+import { failed, failure, systemClock, runOf, type ActivationId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import { Account, Activation } from '../../engine/index.ts'
-import type { Claimed, Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
+import { Account, Activation, awaitsForeign } from '../../engine/index.ts'
+import type { Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
 import { callWord } from './call.ts'
 import type { Attempt, Desk, Surroundings } from './desk.ts'
 import { Draft } from './draft.ts'
@@ -16,13 +16,17 @@ import { isRoot, nextDue, restoreEscalation, ring } from './due.ts'
 import { Keeper } from './keeper.ts'
 import { give } from './mail.ts'
 import { Outlet } from './outlet.ts'
-import { entryMs, isMore, join, nothing, onlyEffect, type Release } from './release.ts'
+import { restored } from './restored.ts'
+import { entryMs, join, nothing, onlyEffect, Owed, type Release, released } from './release.ts'
 
 /** Events per commit, before what is gathered is written. */
 const commitCap = 2_000
 
 /** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+
+/** Another attempt has taken the activation: this memory is void. */
+class Fenced extends Error {}
 
 export class Seat implements Desk {
   readonly id: ActivationId
@@ -48,7 +52,7 @@ export class Seat implements Desk {
   wasStuck = false
   over = false
   heardAt = 0
-  #epoch = 0
+  epoch = 0
   #rests = false
   #othersRest = false
   #due: number | undefined
@@ -56,8 +60,12 @@ export class Seat implements Desk {
   #opened = false
   #foreign = false
   #left = false
+  /** The store has said that another attempt has it. */
+  #fenced = false
+  /** It has been told of mail that it has not looked at. */
+  #unread = false
   #queue: Promise<unknown> = Promise.resolve()
-  #owed: Release | undefined
+  readonly #owed = new Owed()
 
   constructor(place: Surroundings, id: ActivationId, attempt: Attempt) {
     this.place = place
@@ -66,10 +74,6 @@ export class Seat implements Desk {
     this.isRoot = isRoot(id)
     this.keeping = new Keeper(this)
     this.outlet = new Outlet(this)
-  }
-
-  get epoch(): number {
-    return this.#epoch
   }
 
   touched(): void {
@@ -83,8 +87,10 @@ export class Seat implements Desk {
   }
 
   async stillMine(): Promise<boolean> {
-    const holds = await this.persist((store) => store.holds(this.id, this.#epoch))
-    if (holds) this.heardAt = this.place.clock.now()
+    const asked = this.place.clock.now()
+    const holds = await this.persist((store) => store.holds(this.id, this.epoch))
+    if (holds) this.heardAt = asked
+    else this.#fenced = true
     return holds
   }
 
@@ -92,7 +98,7 @@ export class Seat implements Desk {
 
   /** Takes the activation over if that is still to be done, looks at what has come in, and moves as far as it goes. */
   pass(): Promise<Release> {
-    return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#pass()))
+    return this.#alone(() => this.#freed(() => this.#pass()))
   }
 
   /** The first pass, and what follows it. */
@@ -109,29 +115,33 @@ export class Seat implements Desk {
   }
 
   async #flown(address: string): Promise<Release> {
-    await this.#alone(() => this.#open())
+    await this.#alone(() => this.#freed(undefined))
     this.#tell()
     await this.outlet.fly(address)
-    return this.#alone(async () => this.#free((await this.#open()) ? undefined : await this.#settle()))
+    return this.#alone(() => this.#freed(() => this.#settle()))
   }
 
   /** Somebody has cancelled the invocation with Restate's own means: that is a cancel of this activation. */
   cancelled(): Promise<Release> {
-    return this.#alone(async () => {
-      await this.#open()
-      const cancel = { type: 'cancel.received', reason: 'its invocation was cancelled' } as const
-      if (!this.over && !this.activation.cancelKnown) this.activation.arrive(cancel)
-      return this.#pass()
-    })
+    return this.#alone(() =>
+      this.#freed(() => {
+        const cancel = { type: 'cancel.received', reason: 'its invocation was cancelled' } as const
+        if (!this.over && !this.activation.cancelKnown) this.activation.arrive(cancel)
+        return this.#pass()
+      }, true),
+    )
   }
 
-  /** The next invocation goes on with it. Undefined: there is nothing to go on with. */
-  handOver(): Promise<number | undefined> {
+  /** The next invocation goes on with it. No generation: there is nothing to go on with, or not yet. */
+  handOver(): Promise<{ readonly release: Release; readonly generation?: number }> {
     return this.#alone(async () => {
-      await this.#open()
-      this.outlet.noteUnreleased()
-      await this.#settle()
-      return this.over ? undefined : await this.persist((store) => store.handOver(this.id, this.#epoch))
+      const release = await this.#freed(() => {
+        this.outlet.noteUnreleased()
+        return this.#settle()
+      }, true)
+      if (this.over || release.again === true) return { release }
+      const generation = await this.persist((store) => store.handOver(this.id, this.epoch))
+      return generation === undefined ? { release: { ...release, again: true } } : { release, generation }
     })
   }
 
@@ -155,28 +165,34 @@ export class Seat implements Desk {
   }
 
   note(): void {
-    void this.#alone(async () => this.#owe(await this.#settle())).then(
+    void this.#alone(async () => this.#owed.add(await this.#settle())).then(
       () => this.#tell(),
       () => undefined,
     )
   }
 
-  /** It is set free with the next pass. */
-  #owe(release: Release): void {
-    this.#owed = this.#owed === undefined ? release : join(this.#owed, release)
-  }
-
   /** If more than time is owed, the next pass is to come soon. */
   #tell(): void {
-    if (this.#owed !== undefined && isMore(this.#owed)) this.place.poke(this.attempt)
+    if (this.#owed.matters) this.place.poke(this.attempt)
   }
 
-  /** What was owed and what has come now, without effects that have ended or are held since. */
-  #free(release: Release | undefined): Release {
-    const owed = this.#owed
-    this.#owed = undefined
-    const all = owed === undefined ? release : release === undefined ? owed : join(owed, release)
-    if (all === undefined) return nothing(this.place.clock.now())
+  /**
+   * What was owed and what comes now, without effects that have ended or are held since. `always`: also if it has just been opened. Whoever finds that another
+   * attempt has taken the activation takes nothing back by itself: Restate may not want this one any more, and then it never hears of it.
+   */
+  async #freed(work: (() => Promise<Release>) | undefined, always = false): Promise<Release> {
+    const now = this.place.clock.now()
+    try {
+      const opened = await this.#open()
+      if (work === undefined) return nothing(now)
+      if (!opened || always) this.#owed.add(await work())
+    } catch (thrown) {
+      if (!(thrown instanceof Fenced)) throw thrown
+      this.#void()
+      this.#owed.take(now)
+      return { now, again: true }
+    }
+    const all = this.#owed.take(now)
     const effects = all.effects?.filter((address) => this.outlet.isListed(address))
     return effects === undefined ? all : { ...all, effects }
   }
@@ -202,43 +218,32 @@ export class Seat implements Desk {
   /** What it sets free is for whoever passes first. True if it was to be done. */
   async #open(): Promise<boolean> {
     if (this.#opened) return false
-    this.#owe(await this.#claim())
+    this.#owed.add(await this.#claim())
     this.#opened = true
-    this.#owe(await this.#settle())
+    this.#owed.add(await this.#settle())
     return true
   }
 
   async #claim(): Promise<Release> {
-    const { clock } = this.place
+    const now = this.place.clock.now()
     const { generation } = this.attempt
-    const claimed = await this.persist((store) => store.claim(this.id, generation, this.#word, clock.now(), this.place.options.build))
-    this.heardAt = clock.now()
+    const claimed = await this.persist((store) => store.claim(this.id, generation, this.#word, now, this.place.options.build))
     if (claimed === undefined || claimed.settled) {
       this.over = true
-      return { now: clock.now(), over: true }
+      return { now, over: true, wakes: claimed?.wakes ?? [] }
     }
-    this.#epoch = claimed.epoch
+    this.epoch = claimed.epoch
     this.caller = claimed.caller
     this.asked = new Set(claimed.asked)
     this.wasStuck = claimed.stuck
     this.#hear(claimed.accounts)
-    this.#restore(claimed)
+    this.activation = restored(this.keeping, this.id, claimed)
+    this.ready = true
     this.control = claimed.control
     restoreEscalation(this)
-    this.#heard(claimed)
+    this.#heard(claimed, now)
     const { unborn: births, wakes } = claimed
-    return { now: clock.now(), ...(births.length === 0 ? {} : { births }), ...(wakes.length === 0 ? {} : { wakes }) }
-  }
-
-  #restore({ log, agent, version, path }: Claimed): void {
-    const first = log[0]
-    if (first?.event.type !== 'activation.started')
-      throw new ReeveError('journal.hole', `the log of ${this.id} does not begin with its beginning`)
-    const { input } = first.event
-    this.activation = new Activation(this.keeping, { id: this.id, agent, version, input, path, accounts: [], at: first.at })
-    this.activation.seq = 1
-    for (const { seq, at, event } of log) if (seq > 0) this.activation.restore(seq, at, event)
-    this.ready = true
+    return released(now, { births, wakes })
   }
 
   #hear(stored: readonly StoredAccount[]): void {
@@ -248,21 +253,15 @@ export class Seat implements Desk {
 
   async #pass(): Promise<Release> {
     if (this.over) return { now: this.place.clock.now(), over: true }
-    let before: Release | undefined
     // What it lacked may be here by now.
-    if (this.lacksCode) before = await this.#again(0)
-    else {
-      const pulled = await this.#pull()
-      if (pulled === 'fenced') before = await this.#again()
-      else this.#heard(pulled)
-    }
-    const release = await this.#settle()
-    return before === undefined ? release : join(before, release)
+    const before = this.lacksCode ? await this.#again() : await this.#look()
+    return join(before, await this.#settle())
   }
 
   /** Delivers and commits until nothing is left to do without the outside. */
   async #settle(): Promise<Release> {
     if (this.over && this.draft.isEmpty) return { now: this.place.clock.now(), over: true }
+    if (this.#fenced) throw new Fenced()
     let release = nothing(this.place.clock.now())
     for (;;) {
       await this.#deliver()
@@ -271,6 +270,7 @@ export class Seat implements Desk {
       if (idle && this.#rests === this.#resting) break
       release = join(release, await this.#commit())
       if (this.over && this.draft.isEmpty) return { ...release, over: true }
+      if (this.#unread) release = join(release, await this.#look())
     }
     const due = nextDue(this, this.#due)
     if (due !== undefined) this.place.alarm(this.id, this.attempt, due)
@@ -289,7 +289,7 @@ export class Seat implements Desk {
   #foreignAwait(): void {
     this.#foreign = true
     const { agent } = this.activation.birth
-    const message = `${agent} awaits something that is not of its context: after a crash nothing would bring it back. Put it into an effect: step(ctx, name, () => …).`
+    const message = awaitsForeign(agent)
     if (this.keeping.strict) this.activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
     else this.place.warnOnce(agent, 'orchestration.foreign-await', message)
   }
@@ -317,7 +317,7 @@ export class Seat implements Desk {
     this.#dirty = false
     draft.taken.push(...this.activation.taken.splice(0))
     const state = { working: this.outlet.out.size > 0, resting: this.#resting }
-    const commit = draft.commit(this.id, this.#epoch, place.clock.now(), state)
+    const commit = draft.commit(this.id, this.epoch, place.clock.now(), state)
     if (place.options.crash?.('commit.before') === true) return place.die()
     // Whoever reads along has everything of a step before it sees its end.
     if (draft.steps.length > 0) await this.persist((store) => store.settleParts(runOf(this.id)))
@@ -326,12 +326,14 @@ export class Seat implements Desk {
       throw thrown
     })
     if (place.options.crash?.('commit.after') === true) return place.die()
-    if (committed.status === 'gone') {
+    if (committed.status === 'fenced') throw new Fenced()
+    if (committed.status !== 'written') {
+      if (committed.status === 'moved') return this.#again()
       this.over = true
-      return { now: place.clock.now(), over: true }
+      return { now: commit.now, over: true }
     }
-    if (committed.status !== 'written') return this.#again(committed.status === 'moved' ? 0 : undefined)
-    this.heardAt = place.clock.now()
+    this.heardAt = commit.now
+    this.#unread = committed.unread
     this.#rests = state.resting
     for (const key of draft.steps) place.effects.forget(key)
     this.#othersRest = committed.othersRest
@@ -339,18 +341,13 @@ export class Seat implements Desk {
     if (this.draft.accounts.length === 0) this.#hear(committed.accounts)
     if (this.draft.control === undefined) this.setControl(committed.control)
     const release = this.#release(draft, committed)
-    return this.reload ? join(release, await this.#again(0)) : release
+    return this.reload ? join(release, await this.#again()) : release
   }
 
   #release(draft: Draft, { wakes, generation }: { readonly wakes: readonly string[]; readonly generation: number }): Release {
     const effects = this.outlet.list()
     const births = draft.births.map(({ id }) => ({ id, generation }))
-    return {
-      now: this.place.clock.now(),
-      ...(effects.length === 0 ? {} : { effects }),
-      ...(births.length === 0 ? {} : { births }),
-      ...(wakes.length === 0 ? {} : { wakes }),
-    }
+    return released(this.place.clock.now(), { effects, births, wakes })
   }
 
   /** This memory is ahead of the store, or behind it: nothing of it counts any more. */
@@ -362,16 +359,13 @@ export class Seat implements Desk {
     this.handed.clear()
     this.doubts.clear()
     this.escalateAt = undefined
-    this.ready = this.reload = this.lacksCode = this.#dirty = this.#rests = this.#opened = false
+    this.ready = this.reload = this.lacksCode = this.over = false
+    this.#dirty = this.#rests = this.#opened = this.#fenced = this.#unread = false
   }
 
-  /** It is read again from the store, unless nobody wants it any more. What was owed is owed again by the claim. */
-  async #again(after = this.place.takeBackMs): Promise<Release> {
+  /** It is read again from the store. What was owed is owed again by the claim. */
+  async #again(): Promise<Release> {
     this.#void()
-    if (this.attempt.signal.aborted) return new Promise<never>(() => {})
-    if (after > 0) await this.place.wait(after)
-    // It may have been heard meanwhile that somebody else goes on: then nothing is taken back from them.
-    if (this.attempt.signal.aborted) return new Promise<never>(() => {})
     const claimed = await this.#claim()
     this.#opened = true
     return claimed
@@ -382,12 +376,18 @@ export class Seat implements Desk {
     return callWord(this.attempt.invocation, this.attempt.calls)
   }
 
-  #pull(): Promise<Pulled | 'fenced'> {
-    return this.persist((store) => store.pull(this.id, this.#epoch, this.place.clock.now(), this.#word))
+  /** What has come in since. */
+  async #look(): Promise<Release> {
+    const now = this.place.clock.now()
+    const pulled = await this.persist((store) => store.pull(this.id, this.epoch, now, this.#word))
+    if (pulled === 'fenced') throw new Fenced()
+    this.#heard(pulled, now)
+    return nothing(now)
   }
 
-  #heard(pulled: Pulled): void {
-    this.heardAt = this.place.clock.now()
+  #heard(pulled: Pulled, asked: number): void {
+    this.heardAt = asked
+    this.#unread = false
     this.#othersRest = pulled.othersRest
     this.#due = pulled.due
     this.#rests = false

@@ -25,8 +25,8 @@ import { entryMs, type Release } from './release.ts'
 
 /** Entries of one invocation's journal after which the next generation goes on, so that no journal grows without bound. */
 const entriesPerGeneration = 2_000
-/** The name of the first entry. An effect's address has a number. */
-const beginning = 'begin'
+/** The name of the first entry. No effect's address has a `!`. */
+const beginning = '!begin'
 const summonsSerde = serde.json as Serde<Summons>
 
 type Heard = { readonly type: 'wake' | 'time' } | { readonly type: 'effect'; readonly address: string; readonly release: Release }
@@ -83,6 +83,7 @@ class Conduct {
   #call: RestatePromise<Heard>
   #timer: { readonly at: number; readonly promise: RestatePromise<Heard> } | undefined
   #entries = 0
+  #cancelled = false
 
   constructor(ctx: WorkflowContext, summons: Summons, place: Place, names: ServiceNames, lines: Lines, { parkAfterMs }: Patience) {
     this.#ctx = ctx
@@ -102,7 +103,8 @@ class Conduct {
       const release = await this.#hear()
       const listed = this.#apply(release)
       if (release.over === true) return await this.#land()
-      if (this.#entries > entriesPerGeneration && this.#flights.size === 0) return await this.#handOver()
+      if (release.again === true) this.#takeOff('!again', () => this.#seat.pass())
+      if (this.#entries > entriesPerGeneration && this.#flights.size === 0 && (await this.#handOver())) return
       for (const address of listed) this.#fly(address)
     }
   }
@@ -124,24 +126,29 @@ class Conduct {
     return this.#ctx.run(name, work)
   }
 
-  /** Waits for whatever comes first, and moves the activation on. */
+  /**
+   * Waits for whatever comes first, and moves the activation on. Nothing else is waited for: a cancel, which may come at any wait, must not lose what a commit
+   * has set free. After one, Restate would call a parked attempt back at once, so it stays.
+   */
   async #hear(): Promise<Release> {
-    const callOff = this.#flights.size === 0 ? this.#park() : undefined
+    const callOff = this.#flights.size === 0 && !this.#cancelled ? this.#park() : undefined
     try {
       const timers = this.#timer === undefined ? [] : [this.#timer.promise]
       const heard = await RestatePromise.race([this.#call, ...timers, ...this.#flights.values()])
-      callOff?.()
       if (heard.type === 'effect') return this.#landed(heard)
       if (heard.type === 'wake') {
         this.#attempt.calls++
         this.#call = this.#listen()
       } else this.#timer = undefined
-      return await this.#do(heard.type, () => this.#seat.pass())
+      this.#takeOff(`!${heard.type} ${this.#entries}`, () => this.#seat.pass())
     } catch (thrown) {
-      callOff?.()
       if (!(thrown instanceof CancelledError)) throw thrown
-      return await this.#do('cancel', () => this.#seat.cancelled())
+      if (!this.#cancelled) this.#takeOff('!cancel', () => this.#seat.cancelled())
+      this.#cancelled = true
+    } finally {
+      callOff?.()
     }
+    return { now: 0 }
   }
 
   #landed({ address, release }: Extract<Heard, { type: 'effect' }>): Release {
@@ -183,9 +190,12 @@ class Conduct {
     summon(this.#ctx, this.#names, { activation: id, generation })
   }
 
-  /** Another invocation with an empty journal goes on. */
-  async #handOver(): Promise<void> {
-    const generation = await this.#do('hand over', async () => (await this.#seat.handOver()) ?? null)
-    if (generation !== null) this.#summon({ id: this.#summons.activation, generation })
+  /** Another invocation with an empty journal goes on. False: it cannot yet. */
+  async #handOver(): Promise<boolean> {
+    const { release, generation } = await this.#do('!hand over', () => this.#seat.handOver())
+    this.#apply(release)
+    if (generation !== undefined) this.#summon({ id: this.#summons.activation, generation })
+    else if (release.over !== true) this.#takeOff('!again', () => this.#seat.pass())
+    return generation !== undefined || release.over === true
   }
 }

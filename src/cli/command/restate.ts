@@ -26,7 +26,7 @@ export async function restateDev(
   terminal.line()
   terminal.line('Runs go through it with, in a process that stays:')
   terminal.line(
-    `  const engine = restate({ ${addresses(server, ports)}store: { sqlite: 'reeve.db' } })   // import { restate } from 'reeve/restate'`,
+    `  const engine = restate({ ${addresses(server, ports)}store: { sqlite: 'events.db' } })   // import { restate } from 'reeve/restate'`,
   )
   terminal.line('  const runtime = await createRuntime({ engine, agents: [yourTeam] })')
   terminal.line()

@@ -21,7 +21,7 @@ import {
 import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
-import { codeFor } from '../code.ts'
+import { awaitsForeign, codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
 import type { Operation, Owner } from '../operation.ts'
 import { pack } from './blobs.ts'
@@ -122,7 +122,7 @@ export class Keeper implements Keeping {
   }
 
   foreignAwait(activation: Activation): void {
-    const message = `${activation.birth.agent} awaits something that is not of its context: after a crash nothing would bring it back. Put it into an effect: step(ctx, name, () => …).`
+    const message = awaitsForeign(activation.birth.agent)
     if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
     else if (!this.#warned.has(activation.birth.agent)) {
       this.#warned.add(activation.birth.agent)
