@@ -99,25 +99,50 @@ onBothStores((place) => {
       [0, 1_000],
       [1_000, null],
     ])
-    // An attempt that is taken over goes on working as far as anybody can tell.
+    // An attempt that is taken over is known to have worked until its last commit, at 1_500.
     const again = await claim(store, two.id)
     await again.written({ working: true, now: 3_000 })
     await again.written({ settled: 'completed', working: true, now: 4_000 }, [settledText])
     expect(await clock()).toEqual([
-      [3_000, null],
+      [1_500, null],
       [1_000, null],
     ])
     await root.written({ working: true, now: 10_000 })
     await one.written({ working: true, now: 10_100 })
     await one.written({ working: false, now: 10_200 })
     expect(await clock()).toEqual([
-      [3_000, 10_000],
+      [1_500, 10_000],
       [1_100, null],
     ])
     await root.written({ working: false, now: 10_500 })
     expect(await clock()).toEqual([
-      [3_500, null],
+      [2_000, null],
       [1_100, null],
+    ])
+  })
+
+  test('K11: minutes in which nobody worked are not counted: a clock whose worker has gone stands from its last commit on', async () => {
+    const store = await place.store()
+    const root = await begin(store, { minutes: 60 })
+    const one = await root.child('one', { minutes: 60 })
+    const two = await root.child('two')
+    const clock = ({ accounts: all }: { accounts: readonly StoredAccount[] }): unknown[] => all.map(({ state, since }) => [state.ms, since])
+    await one.written({ working: true, now: 2_000 })
+    await one.written({ working: true, now: 5_000 })
+    await two.written({ working: true, now: 6_000 })
+    // Somebody else below the root still works.
+    const next = (await store.claim(one.id, 0, `inv_${one.id}`, 900_000))!
+    expect(clock(next)).toEqual([
+      [0, 2_000],
+      [3_000, null],
+    ])
+    const last = (await store.claim(two.id, 0, `inv_${two.id}`, 950_000))!
+    expect(clock(last)).toEqual([[4_000, null]])
+    expect(clock(await root.pulled())).toEqual([[4_000, null]])
+    expect(clock((await store.claim(two.id, 0, `inv_${two.id}`, 960_000))!)).toEqual([[4_000, null]])
+    expect(clock(await (await claim(store, one.id)).written({ working: true, now: 970_000 }))).toEqual([
+      [4_000, 970_000],
+      [3_000, 970_000],
     ])
   })
 })

@@ -196,6 +196,38 @@ onBothStores((place) => {
     expect(await store.summary(root.run)).toMatchObject({ status: 'waiting' })
   })
 
+  test('K6: a commit says that there is mail it has been told of and not looked at, and care finds that at once', async () => {
+    const store = await place.store()
+    const root = await begin(store)
+    const found = async (): Promise<unknown[]> =>
+      (await store.sentinels(root.id.slice(0, -1), 1, 1_000)).filter(({ id }) => id === root.id).map(({ unread }) => unread)
+    expect(await root.written({ resting: true })).toMatchObject({ unread: false })
+    expect(await found()).toEqual([])
+    await store.post({ target: 'activation', to: root.id, key: 'msg:1', body: '{}', now: 1 })
+    expect(await root.written({ resting: true })).toMatchObject({ unread: true })
+    expect(await root.written({ resting: true })).toMatchObject({ unread: true })
+    expect(await found()).toEqual([true])
+    await root.pulled()
+    expect(await root.written({ resting: true, taken: ['msg:1'] })).toMatchObject({ unread: false })
+    expect(await found()).toEqual([])
+    await store.post({ target: 'activation', to: root.id, key: 'msg:2', body: '{}', now: 1 })
+    expect(await root.written({ settled: 'completed' }, [settledText])).toMatchObject({ unread: false })
+    expect(await found()).toEqual([])
+  })
+
+  test('K6: whoever died after its last word tells those it has posted to when it is claimed again, while the run goes on', async () => {
+    const store = await place.store()
+    const root = await begin(store)
+    const worker = await root.child('w')
+    await worker.written({ settled: 'completed', posts: [message(root.id, 'done')] }, [settledText])
+    expect((await claim(store, worker.id)).claimed).toMatchObject({ settled: true, wakes: [`inv_${root.id}`] })
+    await root.pulled()
+    expect((await claim(store, worker.id)).claimed).toMatchObject({ settled: true, wakes: [] })
+    await root.child('v')
+    await root.written({ posts: [message(childActivation(root.id, 'v'), 'm')], settled: 'completed' }, [settledText])
+    expect((await claim(store, root.id)).claimed).toMatchObject({ settled: true, wakes: [] })
+  })
+
   test('K8: a run waits when everybody in it rests and somebody outside is asked', async () => {
     const store = await place.store()
     const root = await begin(store)

@@ -118,6 +118,39 @@ onBothStores((place) => {
     expect(next.claimed.epoch).toBe(2)
   })
 
+  test('K2: of two invocations of one generation the first has it, until somebody buries it or it hands over', async () => {
+    const store = await place.store()
+    const root = await begin(store)
+    const worker = childActivation(root.id, 'w')
+    const birth = { agent: 'w', version: '1', path: ['a', 'w'], limits: undefined, first: started(), at: 1 }
+    await root.written({ births: [{ ...birth, id: worker }] })
+    const taken = async (generation: number, word: string): Promise<number | undefined> =>
+      (await store.claim(worker, generation, word, 1))?.epoch
+    expect(await taken(0, 'inv_1#000001')).toBe(1)
+    expect(await taken(0, 'inv_2#000001')).toBeUndefined()
+    expect(await taken(0, 'inv_1')).toBe(2)
+    expect(await taken(0, 'inv_1#000002')).toBe(3)
+    expect(await store.holds(worker, 3)).toBe(true)
+    expect(await store.bury(worker, 'inv_1#000002')).toBe(1)
+    // It lives after all, and looks: that does not keep its successor out.
+    expect(await store.pull(worker, 3, 1, 'inv_1#000003')).toMatchObject({ rows: [] })
+    expect(await taken(1, 'inv_2#000001')).toBe(4)
+    expect(await taken(1, 'inv_1#000004')).toBeUndefined()
+    expect(await store.handOver(worker, 4)).toBe(2)
+    expect(await taken(2, 'inv_3#000001')).toBe(5)
+  })
+
+  test('K2: handing over is idempotent: asked again it is the same generation, and after the successor’s claim none', async () => {
+    const store = await place.store()
+    const root = await begin(store)
+    const { epoch } = root.claimed
+    expect([await store.handOver(root.id, epoch), await store.handOver(root.id, epoch)]).toEqual([1, 1])
+    expect(await store.tip(root.run)).toMatchObject({ generation: 1, begun: false })
+    const next = await claim(store, root.id, 1)
+    expect(await store.handOver(root.id, epoch)).toBeUndefined()
+    expect(await store.handOver(root.id, next.claimed.epoch)).toBe(2)
+  })
+
   test('K1: a commit whose first writing was not heard of is not written twice', async () => {
     const store = await place.store()
     const root = await begin(store)

@@ -24,6 +24,31 @@ onStore('PostgreSQL', (place) => {
     await eventually(() => expect(heard).toHaveBeenCalledWith(root.run))
   })
 
+  test('K1: news is told after the commit, once for many, and what waits is told when the store closes', async () => {
+    const store = await place.store()
+    const { schema } = place.options() as { schema: string }
+    const root = await begin(store)
+    const ear = new pg.Client({ connectionString: postgresUrl })
+    const payloads: string[] = []
+    ear.on('notification', ({ payload }) => payloads.push(payload ?? ''))
+    await ear.connect()
+    await ear.query(`LISTEN "${schema}"`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    payloads.length = 0
+    const heard = vi.fn<(run: string) => void>()
+    store.watch(heard)
+    const posts = Array.from({ length: 30 }, (_, i) => i).map((i) =>
+      store.post({ target: 'activation', to: root.id, key: `n${i}`, body: '{}', now: 1 }),
+    )
+    await Promise.all(posts)
+    expect(heard).toHaveBeenCalledWith(root.run)
+    await root.written({ settled: 'completed' }, [settledText])
+    await store.close()
+    await eventually(() => expect(payloads.some((payload) => payload.startsWith('x') && payload.endsWith(` ${root.run}`))).toBe(true))
+    expect(payloads.length).toBeLessThan(30)
+    await ear.end()
+  })
+
   test('K5: a connection that breaks fails what it was doing with a word on whether to try again, and the next one works', async () => {
     const store = await place.store()
     const root = await begin(store)

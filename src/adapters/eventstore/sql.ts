@@ -79,7 +79,7 @@ export function* write(text: string, ...params: readonly Param[]): Work<void> {
  */
 export const later = (param: string): string => {
   const given = `CAST(${param} AS TEXT)`
-  const isSame = `invocation LIKE '%#______' AND substr(invocation, 1, length(invocation) - 6) = substr(${given}, 1, length(${given}) - 6)`
+  const isSame = `invocation LIKE '%#______' AND rtrim(invocation, '0123456789') = rtrim(${given}, '0123456789')`
   return `CASE WHEN ${isSame} AND invocation > ${given} THEN invocation ELSE ${given} END`
 }
 

@@ -46,5 +46,15 @@ export function restoreEscalation(seat: Desk): void {
   seat.escalateAt = { at: asked.at + asked.event.withinMs, ...said(asked.event) }
 }
 
+/** Nobody else works: `pausing` has become `paused` as soon as nothing of the root is out. Only the root can see that. */
+export function notePaused(seat: Desk): void {
+  const { control, activation } = seat
+  if (!seat.isRoot || control === undefined || control.reached || seat.over) return
+  if (seat.outlet.out.size > 0 || seat.ready || activation.hasLive) return
+  seat.escalateAt = undefined
+  seat.keeping.append(activation, { type: 'run.paused' }, seat.keeping.now())
+  seat.setControl({ ...control, reached: true }, true)
+}
+
 /** True for the root of a run. */
 export const isRoot = (id: Desk['id']): boolean => rootActivation(runOf(id)) === id

@@ -12,7 +12,7 @@ import type { Control, EventStore, Pulled, StoredAccount } from '../eventstore/i
 import { callWord } from './call.ts'
 import type { Attempt, Desk, Surroundings } from './desk.ts'
 import { Draft } from './draft.ts'
-import { isRoot, nextDue, restoreEscalation, ring } from './due.ts'
+import { isRoot, nextDue, notePaused, restoreEscalation, ring } from './due.ts'
 import { Keeper } from './keeper.ts'
 import { give } from './mail.ts'
 import { Outlet } from './outlet.ts'
@@ -98,7 +98,7 @@ export class Seat implements Desk {
 
   /** Takes the activation over if that is still to be done, looks at what has come in, and moves as far as it goes. */
   pass(): Promise<Release> {
-    return this.#alone(() => this.#freed(() => this.#pass()))
+    return this.#said(this.#alone(() => this.#freed(() => this.#pass())))
   }
 
   /** The first pass, and what follows it. */
@@ -118,18 +118,23 @@ export class Seat implements Desk {
     await this.#alone(() => this.#freed(undefined))
     this.#tell()
     await this.outlet.fly(address)
-    return this.#alone(() => this.#freed(() => this.#settle()))
+    return this.#said(this.#alone(() => this.#freed(() => this.#settle())))
+  }
+
+  /** A closing process says nothing to Restate but last words: what it holds back is for the next attempt to find in the store. */
+  async #said(released: Promise<Release>): Promise<Release> {
+    const release = await released
+    return this.place.leaving && release.over !== true ? await new Promise<never>(() => {}) : release
   }
 
   /** Somebody has cancelled the invocation with Restate's own means: that is a cancel of this activation. */
   cancelled(): Promise<Release> {
-    return this.#alone(() =>
-      this.#freed(() => {
-        const cancel = { type: 'cancel.received', reason: 'its invocation was cancelled' } as const
-        if (!this.over && !this.activation.cancelKnown) this.activation.arrive(cancel)
-        return this.#pass()
-      }, true),
-    )
+    const cancel = (): Promise<Release> => {
+      if (!this.over && !this.activation.cancelKnown)
+        this.activation.arrive({ type: 'cancel.received', reason: 'its invocation was cancelled' })
+      return this.#pass()
+    }
+    return this.#said(this.#alone(() => this.#freed(cancel, true)))
   }
 
   /** The next invocation goes on with it. No generation: there is nothing to go on with, or not yet. */
@@ -265,7 +270,7 @@ export class Seat implements Desk {
     let release = nothing(this.place.clock.now())
     for (;;) {
       await this.#deliver()
-      this.#notePaused()
+      if (this.#othersRest) notePaused(this)
       const idle = !this.#dirty && this.draft.isEmpty && this.activation.taken.length === 0 && !this.outlet.listable
       if (idle && this.#rests === this.#resting) break
       release = join(release, await this.#commit())
@@ -298,16 +303,6 @@ export class Seat implements Desk {
   get #resting(): boolean {
     const { hasLive, replaying, stuck } = this.activation
     return this.outlet.out.size === 0 && !this.ready && (stuck !== undefined || (!hasLive && !replaying)) && !this.activation.awaitsForeign
-  }
-
-  /** `pausing` has become `paused` as soon as nothing of the run is out. Only its root can see that. */
-  #notePaused(): void {
-    const { control } = this
-    if (!this.isRoot || control === undefined || control.reached || !this.#othersRest || this.over) return
-    if (this.outlet.out.size > 0 || this.ready || this.activation.hasLive) return
-    this.escalateAt = undefined
-    this.keeping.append(this.activation, { type: 'run.paused' }, this.keeping.now())
-    this.control = this.draft.control = { ...control, reached: true }
   }
 
   async #commit(): Promise<Release> {

@@ -1,0 +1,99 @@
+/** Clients and closing: whoever waits stays alive, whoever closes ends in time and begins nothing more, whoever leaves leaves nothing behind. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { completed } from '../../src/core/index.ts'
+import { ended, Stage, step, until } from '../../src/testing/contract/stage.ts'
+import type { RestateEngine } from '../../src/adapters/restate/index.ts'
+import { Fleet } from './fleet.ts'
+import { restateServer, type TestServer } from './harness.ts'
+import { onRestate } from './restate-bench.ts'
+
+let shared: TestServer
+beforeAll(async () => {
+  shared = await restateServer()
+})
+afterAll(() => shared.dispose())
+
+describe.each(['sqlite', 'postgres'] as const)('over %s', (store) => {
+  test.each(['outcome', 'until', 'events', 'text'])(
+    'K9: a process that only waits (%s) stays until the run has ended, and then ends',
+    async (verb) => {
+      await using fleet = await Fleet.create({ shared, store })
+      await fleet.worker()
+      const run = await (await fleet.desk()).start('talker', 'go')
+      const child = spawn(process.execPath, [join(import.meta.dirname, 'client-child.ts'), JSON.stringify(fleet.options), run.id, verb])
+      let said = ''
+      child.stdout.on('data', (piece: Buffer) => (said += piece.toString()))
+      const exit = once(child, 'exit')
+      await until('it waits', () => said.includes('waits'))
+      // It would have ended by itself within a turn of its loop.
+      await expect(Promise.race([exit, new Promise((resolve) => setTimeout(resolve, 700, 'still there'))])).resolves.toBe('still there')
+      fleet.world.open('talk')
+      expect(await exit).toEqual([0, null])
+      expect(said).toBe('waits\ndone\n')
+    },
+  )
+})
+
+test('K6: a closing engine lets nothing out any more, ends in time, and what was not let out is not in doubt', async () => {
+  const stage = await Stage.open(onRestate('sqlite'))
+  try {
+    stage.agent('chain', async (ctx) => {
+      for (let n = 0; n < 40; n++)
+        await step(ctx, `pay ${n}`, async () => (stage.ran.push('pay'), await new Promise((resolve) => setTimeout(resolve, 60)), null), {
+          effect: 'once',
+        })
+      return 'done'
+    })
+    await stage.drive()
+    const runs = await Promise.all(['chain', 'chain', 'chain'].map((agent) => stage.start(agent)))
+    await until('they pay', () => stage.count('pay') >= 3)
+    const closing = stage.engine.close()
+    const paid = stage.count('pay')
+    await closing
+    expect(stage.count('pay') - paid).toBeLessThanOrEqual(runs.length)
+    await stage.restart('kill')
+    for (const run of runs) expect(await stage.outcome(run)).toEqual(completed('done'))
+    expect(stage.count('pay')).toBe(40 * runs.length)
+    for (const run of runs) expect(await stage.has(run, 'effect.in-doubt')).toBe(false)
+  } finally {
+    await stage.bench.dispose()
+  }
+})
+
+test('K8: a cancel by Restate’s own means loses nothing, in whichever moment it comes', async () => {
+  const stage = await Stage.open(onRestate('sqlite'))
+  try {
+    stage.agent('worker', async (ctx) =>
+      step(
+        ctx,
+        'work',
+        async ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+      ),
+    )
+    stage.agent('lead', async (ctx) => {
+      const worker = ctx.start('worker', null)
+      for (;;) {
+        const arrival = await ctx.next()
+        if (arrival.type === 'worker.settled') return arrival.outcome.status
+        await ended(ctx, worker).catch(() => undefined)
+      }
+    })
+    await stage.drive()
+    const { client } = stage.engine as RestateEngine
+    for (let n = 0; n < 6; n++) {
+      const run = await stage.start('lead')
+      const target = `%Activation/%act_${run}>worker/run`
+      const id = await until(
+        'the worker has an invocation',
+        async () => (await client.query<{ id: string }>(`select id from sys_invocation where target like '${target}'`)).length > 0,
+      ).then(async () => (await client.query<{ id: string }>(`select id from sys_invocation where target like '${target}'`))[0]!.id)
+      await client.cancel(id)
+      expect(await stage.outcome(run)).toEqual(completed('cancelled'))
+    }
+  } finally {
+    await stage.bench.dispose()
+  }
+})
