@@ -39,11 +39,17 @@ test('K9: whoever settles the parts of a run waits for those alone, however much
   await vi.advanceTimersByTimeAsync(25)
   expect(writes.map(runsIn)).toEqual([[other]])
   let settled = ''
-  void parts.settle(mine).then(() => (settled += 'idle '))
+  parts.settle(mine).then(
+    () => (settled += 'idle '),
+    () => undefined,
+  )
   await vi.advanceTimersByTimeAsync(0)
   expect(settled).toBe('idle ')
   parts.publish(mine, [part(1)])
-  void parts.settle(mine).then(() => (settled += 'mine'))
+  parts.settle(mine).then(
+    () => (settled += 'mine'),
+    () => undefined,
+  )
   for (let n = 0; n < 2; n++) {
     parts.publish(other, [part(n)])
     writes.at(-1)!.done()
@@ -59,7 +65,7 @@ test('K9: nobody waits for parts longer than a second', async () => {
   const parts = new Parts(database)
   parts.publish(mine, [part(1)])
   const settled = vi.fn<() => void>()
-  void parts.settle(mine).then(settled)
+  parts.settle(mine).then(settled, () => undefined)
   await vi.advanceTimersByTimeAsync(999)
   expect(settled).not.toHaveBeenCalled()
   await vi.advanceTimersByTimeAsync(1)

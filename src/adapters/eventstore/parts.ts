@@ -133,10 +133,11 @@ export class Parts {
     if (heard.length === 0 && !this.#holds(run)) return Promise.resolve()
     return new Promise((resolve) => {
       const giveUp = systemClock.timer(systemClock.now() + settleMs, resolve)
-      void this.#settled(run, heard).finally(() => {
+      const done = (): void => {
         giveUp()
         resolve()
-      })
+      }
+      this.#settled(run, heard).then(done, done)
     })
   }
 

@@ -7,7 +7,7 @@
  */
 import { failed, failure, systemClock, runOf, type ActivationId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import { Account, Activation, awaitsForeign } from '../../engine/index.ts'
+import { Account, awaitsForeign, type Activation } from '../../engine/index.ts'
 import type { Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
 import { callWord } from './call.ts'
 import type { Attempt, Desk, Surroundings } from './desk.ts'
