@@ -131,14 +131,12 @@ export class Parts {
   settle(run: RunId): Promise<void> {
     const heard = [...this.#overheard].filter((one) => one.run === run)
     if (heard.length === 0 && !this.#holds(run)) return Promise.resolve()
-    return new Promise((resolve) => {
-      const giveUp = systemClock.timer(systemClock.now() + settleMs, resolve)
-      const done = (): void => {
-        giveUp()
-        resolve()
-      }
-      this.#settled(run, heard).then(done, done)
-    })
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const giveUp = systemClock.timer(systemClock.now() + settleMs, resolve)
+    const said = this.#settled(run, heard)
+      .catch(() => undefined)
+      .finally(giveUp)
+    return Promise.race([said, promise])
   }
 
   /** A part of this run is in the batch that is being written, or in the one after it: what comes later was not published when this was asked. */
