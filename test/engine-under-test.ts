@@ -21,7 +21,8 @@ export function engineUnderTest(): EngineName {
 /** A runtime as `createRuntime` makes it, on the engine under test. One that is given an engine keeps it. */
 export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Runtime> {
   if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
-  const { store = ':memory:', clock, strict, undoWithinMs, redact, onWarning, crash, ...rest } = options
+  const { store = ':memory:', clock, strict, undoWithinMs, redact, onWarning, crash, ...others } = options
+  const { agents, earlier, drive, onMissingVersion } = others
   const place = await (store === ':memory:' ? newPlace(undefined) : placeOf(store))
   const { restate } = await import('../src/adapters/restate/index.ts')
   let dead = false
@@ -36,7 +37,8 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
   // A process that has died does not end in order.
   const close = engine.close.bind(engine)
   engine.close = () => (dead ? engine.kill() : close())
-  return createRuntime({ ...rest, ...given({ clock }), engine })
+  // What is left is the embedded engine's alone, such as its lease.
+  return createRuntime({ ...given({ agents, earlier, drive, onMissingVersion, clock }), engine })
 }
 
 /** Without what was not given. */
