@@ -105,8 +105,8 @@ describe('pause', () => {
     const run = await runtime.start(boss, 'please')
     const outcome = await run.outcome()
     const before = (await eventsOf(run)).length
-    for (const command of [run.pause(), run.resume(), run.cancel('late')])
-      await expect(command).rejects.toMatchObject({ code: 'run.ended' })
+    for (const command of [() => run.pause(), () => run.resume(), () => run.cancel('late')])
+      await expect(command()).rejects.toMatchObject({ code: 'run.ended' })
     expect(await run.outcome()).toEqual(outcome)
     expect(await eventsOf(run)).toHaveLength(before)
   })
