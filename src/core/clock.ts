@@ -26,6 +26,9 @@ export const systemClock: Clock = {
   },
 }
 
+/** Resolves after so many milliseconds of real time. Outside orchestration only; does not keep a process alive by itself. */
+export const delay = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.timer(systemClock.now() + ms, resolve))
+
 /** A monotonic stopwatch in milliseconds, for measuring only. */
 export const stopwatch = (): number => performance.now()
 

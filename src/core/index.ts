@@ -3,7 +3,7 @@ export { canonical, copy, deepFreeze, isObject, jsonProblem, type Json, type Jso
 export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
 export type { ActivationId, ApprovalId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { digest, digestJson, RollingHash } from './hash.ts'
-export { jitter, seededRandom, stopwatch, systemClock, type Clock } from './clock.ts'
+export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
 export { cancelled, completed, describeOutcome, failed, type LimitName, type Outcome, type OutcomeStatus } from './outcome.ts'

@@ -5,7 +5,7 @@
  * Does not own: when it is checked (the host does so in the transaction that commits the intent), nor estimates (edge/budget).
  * Invariants: K11 (an unknown charge settles at its reserve and stays visible as unknown).
  */
-import type { ActivationId } from '../core/index.ts'
+import { failure, type ActivationId, type Failure } from '../core/index.ts'
 import type { Charge } from '../journal/index.ts'
 import type { AccountLimits } from './context.ts'
 
@@ -112,4 +112,14 @@ export function reserveAll(accounts: readonly Account[], charge: Charge): { acco
   }
   for (const account of accounts) account.reserve(charge)
   return undefined
+}
+
+/** Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way. */
+export function reserveFor(activation: ActivationId, accounts: readonly Account[], charge: Charge): Failure | undefined {
+  const refused = reserveAll(accounts, charge)
+  if (refused === undefined) return undefined
+  const { account, limit } = refused
+  const whose = account.activation === activation ? 'its own' : `the ${limit} limit of a leader`
+  const details = { limit, activation: account.activation, max: account.limits[limit]! }
+  return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details })
 }

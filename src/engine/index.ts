@@ -1,7 +1,7 @@
 /** What happens next: the context, the Engine port, and the replay machinery that engines share. */
 export * from './context.ts'
 export * from './port.ts'
-export { Account, reserveAll, type AccountState } from './account.ts'
+export { Account, reserveAll, reserveFor, type AccountState } from './account.ts'
 export { Activation } from './activation.ts'
 export { awaitsForeign, codeFor } from './code.ts'
 export { backoff, Effects, encodeEnd, type EffectsHost } from './effects.ts'

@@ -1,10 +1,20 @@
 /**
  * The Engine port: what a durable engine must offer so that teams run on it unchanged. The embedded engine is one, a distributed one another.
  *
- * Owns: the interface and its plain data. The behaviour is pinned by the contract suite in `reeve/testing`.
+ * Owns: the interface, its plain data, and what every engine says of the same mistake or does with the same post. The behaviour is pinned by the contract suite in `reeve/testing`.
  */
-import { ReeveError, type ActivationId, type Json, type Outcome, type RunId, type Usage } from '../core/index.ts'
-import type { ApprovalRequested, Caller, InterruptRaised, Recorded } from '../journal/index.ts'
+import {
+  canonical,
+  newId,
+  ReeveError,
+  rootActivation,
+  type ActivationId,
+  type Json,
+  type Outcome,
+  type RunId,
+  type Usage,
+} from '../core/index.ts'
+import type { ApprovalRequested, Caller, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 
 /** A request to begin a run. The same `run` id twice begins it once. */
@@ -134,3 +144,43 @@ export interface Engine {
 /** What every engine says of a run that it does not have. */
 export const unknownRun = (run: string): ReeveError =>
   new ReeveError('run.unknown', `there is no run "${run}" in this store`, { hint: 'List the runs: reeve runs, or runtime.runs().' })
+
+/** What every engine says of a run that cannot be removed. */
+export const openRun = (run: string): ReeveError => new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
+
+/** The same id again, with `input` as it would be recorded: fine if the run began with it, else the caller has made a mistake (`run.conflict`). */
+export function mustBeSameStart(first: JournalEvent | undefined, { run, agent }: StartRun, input: Json): void {
+  if (first?.type === 'activation.started' && first.agent === agent && canonical(first.input) === canonical(input)) return
+  throw new ReeveError('run.conflict', `run ${run} exists already, with another agent or input`, {
+    hint: 'Use a new run id, or the handle of the existing run.',
+  })
+}
+
+/** To whom a post goes, what has to be there, and under which key it competes. */
+export interface PostAddress {
+  readonly target: 'run' | 'activation' | 'question'
+  readonly to: ActivationId
+  /** For `question`: its address. */
+  readonly key: string
+  /** For `question`: of which kinds. */
+  readonly kinds?: readonly Question['kind'][]
+}
+
+/** A pause and a resume compete with nobody: each has a key of its own. */
+export function addressOfPost(post: Post): PostAddress {
+  switch (post.type) {
+    case 'answer':
+      return { target: 'question', to: post.activation, key: post.address, kinds: ['approval', 'interrupt'] }
+    case 'settle-doubt':
+      return { target: 'question', to: post.activation, key: post.address, kinds: ['in-doubt'] }
+    case 'settle-divergence':
+      return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
+    case 'message':
+      return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
+    case 'cancel':
+      return { target: 'run', to: rootActivation(post.run), key: '!cancel' }
+    case 'pause':
+    case 'resume':
+      return { target: 'run', to: rootActivation(post.run), key: newId(`!${post.type}`) }
+  }
+}

@@ -1,5 +1,6 @@
 /** The event store of a distributed engine, on PostgreSQL or SQLite. */
 export { openEventStore, type EventStoreOptions } from './store.ts'
+export { holderOf } from './word.ts'
 export type {
   AccountOp,
   Birth,

@@ -11,7 +11,8 @@ import { decoded, type StoredBody } from './entries.ts'
 import { dueMoment, holdRun, lookAt, othersRest, seen, type Look } from './look.ts'
 import { deadlineBody } from './outside.ts'
 import type { Birth, Claimed, Pulled } from './port.ts'
-import { ask, insert, later, rowOf, rowsOf, statement, tell, write, type Rows, type Statement, type Work } from './sql.ts'
+import { ask, insert, rowOf, rowsOf, statement, tell, write, type Rows, type Statement, type Work } from './sql.ts'
+import { holderOf, later } from './word.ts'
 
 interface ClaimRow {
   readonly agent: string
@@ -74,9 +75,6 @@ export function* claim(
     wakes: invocationsIn(told),
   }
 }
-
-/** Words of one invocation, `<invocation>#<n>`, are one holder's. */
-const holderOf = (word: string): string => (word.includes('#') ? word.slice(0, word.lastIndexOf('#')) : word)
 
 /** Whoever else of the run has unread mail, and may not have been told of it. */
 const toldBesides = (activation: ActivationId): Statement =>

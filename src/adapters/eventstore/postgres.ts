@@ -8,7 +8,7 @@
  */
 import type pg from 'pg'
 import type { ClientConfig, PoolClient } from 'pg'
-import { jitter, newId, ReeveError, systemClock } from '../../core/index.ts'
+import { delay, jitter, newId, ReeveError } from '../../core/index.ts'
 import { closedStore, isConflict, postgresError } from './errors.ts'
 import { Listening, marks } from './listening.ts'
 import { prepareSchema } from './postgres-schema.ts'
@@ -111,7 +111,7 @@ export class PostgresDatabase implements Database {
         return await this.#attempt(work, options)
       } catch (thrown) {
         if (!isConflict(thrown) || attempt === attempts) throw postgresError(thrown, this.#where)
-        await pause(jitter() * 10 * attempt)
+        await delay(jitter() * 10 * attempt)
       }
     }
   }
@@ -257,8 +257,6 @@ class Talk {
 const guardClass = 0x52656562
 
 const payloadOf = ({ about, run }: News, origin: string): string => `${marks[about]}${origin} ${run}`
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => void systemClock.timer(systemClock.now() + ms, resolve))
 
 /** Server and database, without the password. */
 function placeOf(connection: string): string {

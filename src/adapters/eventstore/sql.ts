@@ -72,17 +72,6 @@ export function* write(text: string, ...params: readonly Param[]): Work<void> {
   yield { type: 'write', statement: { text, params } }
 }
 
-/**
- * The later of the word that a row has and the one given as this parameter: of two words `<invocation>#<six digits>` of one invocation the larger, else the
- * given one. An attempt that does not know that it is over may take an activation once more, but must not take it out of hearing: what is told under a
- * word that was told before is heard by nobody.
- */
-export const later = (param: string): string => {
-  const given = `CAST(${param} AS TEXT)`
-  const isSame = `invocation LIKE '%#______' AND rtrim(invocation, '0123456789') = rtrim(${given}, '0123456789')`
-  return `CASE WHEN ${isSame} AND invocation > ${given} THEN invocation ELSE ${given} END`
-}
-
 export function* tell(run: RunId, about: News['about'] = 'events'): Work<void> {
   yield { type: 'tell', news: { about, run } }
 }

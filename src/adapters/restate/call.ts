@@ -5,22 +5,20 @@
  * for has ever come, so a name is used for one call only, and whoever looks says under which it can be told next.
  */
 import type { Context, InvocationId } from '@restatedev/restate-sdk'
+import { holderOf } from '../eventstore/index.ts'
 
-/** The word for the n-th call to an invocation. Words of one invocation are ordered as texts: the store keeps the latest (`later` in eventstore/sql.ts). */
+/** The word for the n-th call to an invocation. Words of one invocation are ordered as texts: the store keeps the latest (eventstore/word.ts). */
 export const callWord = (invocation: string, n: number): string => `${invocation}#${String(n).padStart(6, '0')}`
 
 /** The name of the n-th call's signal. */
 export const signalName = (n: number): string => `call ${n}`
-
-/** The invocation that a word is for. */
-export const calledOf = (word: string): string => word.slice(0, word.lastIndexOf('#'))
 
 /** Tells them. Telling one twice is no error. */
 export function tell(ctx: Pick<Context, 'invocation'>, words: readonly string[]): void {
   for (const word of words) {
     const n = Number(word.slice(word.lastIndexOf('#') + 1))
     ctx
-      .invocation(calledOf(word) as InvocationId)
+      .invocation(holderOf(word) as InvocationId)
       .signal(signalName(n))
       .resolve()
   }

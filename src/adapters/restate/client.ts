@@ -71,6 +71,15 @@ export interface ServiceInfo {
 /** Where an invocation stands. `paused`: it was paused, or its attempts are used up; it waits for `resume`. */
 export type InvocationStatus = 'pending' | 'scheduled' | 'ready' | 'running' | 'backing-off' | 'suspended' | 'paused' | 'completed'
 
+/** What the server knows of an invocation; what is not known is missing. */
+export interface InvocationInfo {
+  readonly id: string
+  readonly status: InvocationStatus
+  readonly retry_count?: number
+  readonly pinned_deployment_id?: string
+  readonly target_service_name?: string
+}
+
 interface Sent {
   readonly method: string
   readonly headers?: Readonly<Record<string, string>>
@@ -200,14 +209,18 @@ export class RestateClient {
 
   /** Where invocations stand. Those that the server does not know (any more) are not in the answer. */
   async invocationStatus(ids: readonly string[]): Promise<ReadonlyMap<string, InvocationStatus>> {
-    const found = new Map<string, InvocationStatus>()
+    return new Map([...(await this.invocations(ids)).values()].map(({ id, status }) => [id, status]))
+  }
+
+  /** The same, with what is needed to judge them. */
+  async invocations(ids: readonly string[]): Promise<ReadonlyMap<string, InvocationInfo>> {
+    const found = new Map<string, InvocationInfo>()
     const valid = ids.filter((id) => /^inv_\w+$/.test(id))
     for (let from = 0; from < valid.length; from += 200) {
       const some = valid.slice(from, from + 200).map((id) => `'${id}'`)
-      const rows = await this.query<{ id: string; status: InvocationStatus }>(
-        `select id, status from sys_invocation where id in (${some.join(', ')})`,
-      )
-      for (const { id, status } of rows) found.set(id, status)
+      const columns = 'id, status, retry_count, pinned_deployment_id, target_service_name'
+      const rows = await this.query<InvocationInfo>(`select ${columns} from sys_invocation where id in (${some.join(', ')})`)
+      for (const row of rows) found.set(row.id, row)
     }
     return found
   }

@@ -4,20 +4,13 @@
  * Owns: the Engine port for those outside a run; opening, driving and closing. Does not own: moving activations (seat.ts, workflow.ts).
  * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
  */
-import {
-  canonical,
-  messageOf,
-  newId,
-  ReeveError,
-  rootActivation,
-  systemClock,
-  type ActivationId,
-  type Json,
-  type RunId,
-} from '../../core/index.ts'
+import { messageOf, ReeveError, rootActivation, systemClock, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import { encode, type Recorded } from '../../journal/index.ts'
 import {
+  addressOfPost,
   mustBeJson,
+  mustBeSameStart,
+  openRun,
   unknownRun,
   type Engine,
   type LivePart,
@@ -30,7 +23,7 @@ import {
   type RunSummary,
   type StartRun,
 } from '../../engine/index.ts'
-import { openEventStore, type EventStore, type OutsidePost } from '../eventstore/index.ts'
+import { openEventStore, type EventStore } from '../eventstore/index.ts'
 import { RestateClient } from './client.ts'
 import type { Endpoint } from './endpoint.ts'
 import { register, stayKnown } from './known.ts'
@@ -175,7 +168,7 @@ export class RestateEngine implements Engine {
       first,
       at: clock.now(),
     })
-    if (!created) await this.#mustBeSame(request, first)
+    if (!created) mustBeSameStart(await store.first(run), request, (JSON.parse(first) as { input: Json }).input)
     const tip = await store.tip(run)
     // One that has begun stays where it is: its build may be another one than ours.
     if (tip?.ended === false && !tip.begun) await this.#begin(rootActivation(run), tip.generation)
@@ -194,19 +187,10 @@ export class RestateEngine implements Engine {
     }
   }
 
-  async #mustBeSame({ run, agent }: StartRun, first: string): Promise<void> {
-    const known = await this.#store.first(run)
-    const { input } = JSON.parse(first) as { input: Json }
-    if (known?.type === 'activation.started' && known.agent === agent && canonical(known.input) === canonical(input)) return
-    throw new ReeveError('run.conflict', `run ${run} exists already, with another agent or input`, {
-      hint: 'Use a new run id, or the handle of the existing run.',
-    })
-  }
-
   async post(post: Post): Promise<PostResult> {
     const store = await this.#ready()
     const { redact, clock } = this.#settings.place
-    const { result, wake } = await store.post({ ...addressed(post), body: redact(JSON.stringify(post)), now: clock.now() })
+    const { result, wake } = await store.post({ ...addressOfPost(post), body: redact(JSON.stringify(post)), now: clock.now() })
     if (wake !== undefined) await this.#ring([wake])
     return result
   }
@@ -215,7 +199,6 @@ export class RestateEngine implements Engine {
 
   async outcome(run: RunId): Promise<RunEnd> {
     const store = await this.#ready()
-    if ((await store.tip(run)) === undefined) throw unknownRun(run)
     const ended = async (): Promise<RunEnd | undefined> => {
       const end = await store.end(run)
       if (end === undefined && (await store.tip(run)) === undefined) throw unknownRun(run)
@@ -303,7 +286,7 @@ export class RestateEngine implements Engine {
 
   async remove(run: RunId): Promise<void> {
     if (await (await this.#ready()).remove(run)) return
-    throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
+    throw openRun(run)
   }
 
   // ---- the end ---------------------------------------------------------------------------------------------------------------------
@@ -342,25 +325,6 @@ export class RestateEngine implements Engine {
 function stayAlive(): () => void {
   const hold = setInterval(() => {}, 1_000_000)
   return () => clearInterval(hold)
-}
-
-/** To whom a post goes, and under which key it competes. */
-function addressed(post: Post): Omit<OutsidePost, 'body' | 'now'> {
-  switch (post.type) {
-    case 'answer':
-      return { target: 'question', to: post.activation, key: post.address, kinds: ['approval', 'interrupt'] }
-    case 'settle-doubt':
-      return { target: 'question', to: post.activation, key: post.address, kinds: ['in-doubt'] }
-    case 'settle-divergence':
-      return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
-    case 'message':
-      return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
-    case 'cancel':
-      return { target: 'run', to: rootActivation(post.run), key: '!cancel' }
-    case 'pause':
-    case 'resume':
-      return { target: 'run', to: rootActivation(post.run), key: newId(`!${post.type}`) }
-  }
 }
 
 /** Loaded when somebody drives: whoever only starts, reads and decides needs no SDK. */

@@ -1,5 +1,5 @@
 /**
- * Keeping: answers what an activation asks of its engine, by adding to the draft of its next commit.
+ * The keeper: answers what an activation asks of its engine, by adding to the draft of its next commit.
  *
  * Owns: turning verbs into entries, births, posts, questions and account operations.
  * Does not own: commits (seat.ts), effects on their way out and back (outlet.ts), session values (values.ts).
@@ -23,7 +23,7 @@ import {
   divergenceQuestion,
   doubtQuestion,
   Effects,
-  reserveAll,
+  reserveFor,
   type Mail,
   type Operation,
   type Orchestration,
@@ -189,13 +189,9 @@ export class Keeper implements Keeping {
 
   reserve(owner: Owner, charge: Charge): Failure | undefined {
     if (this.#seat.accounts.length === 0) return undefined
-    const refused = reserveAll(this.#seat.accounts, charge)
+    const refused = reserveFor(owner.id, this.#seat.accounts, charge)
     this.#seat.draft.accounts.push({ op: refused === undefined ? 'reserve' : 'refused', charge })
-    if (refused === undefined) return undefined
-    const { account, limit } = refused
-    const whose = account.activation === owner.id ? 'its own' : `the ${limit} limit of a leader`
-    const details = { limit, activation: account.activation, max: account.limits[limit]! }
-    return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details })
+    return refused
   }
   settle(_owner: Owner, reserved: Charge, actual: Charge | undefined): void {
     if (this.#seat.accounts.length === 0) return

@@ -4,7 +4,7 @@
  * Owns: registering, and noticing that nobody serves any more. Does not own: listening (endpoint.ts).
  */
 import { connect } from 'node:net'
-import { ReeveError, systemClock } from '../../core/index.ts'
+import { delay, ReeveError, systemClock } from '../../core/index.ts'
 import type { RestateClient } from './client.ts'
 
 /** How long a worker tries to make itself known while Restate is not there yet. Milliseconds. */
@@ -31,7 +31,7 @@ export async function register(client: RestateClient, url: string, services: rea
       )
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'engine.unreachable') || systemClock.now() > end) throw thrown
-      await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + registerAgainMs, resolve))
+      await delay(registerAgainMs)
     }
   }
 }

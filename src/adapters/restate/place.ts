@@ -5,7 +5,17 @@
  * Does not own: one activation (seat.ts), the endpoint that Restate calls (endpoint.ts).
  * Holds: K6 (an effect that outlives an attempt in this process is joined, not run again), K9.
  */
-import { ReeveError, runOf, systemClock, type ActivationId, type Clock, type Failure, type Json, type RunId } from '../../core/index.ts'
+import {
+  delay,
+  ReeveError,
+  runOf,
+  systemClock,
+  type ActivationId,
+  type Clock,
+  type Failure,
+  type Json,
+  type RunId,
+} from '../../core/index.ts'
 import type { StepSettled } from '../../journal/index.ts'
 import { Effects, type EffectsHost, type LivePart, type Operation, type Registry } from '../../engine/index.ts'
 import type { EventStore } from '../eventstore/index.ts'
@@ -17,7 +27,7 @@ import { Seat } from './seat.ts'
 const waitForNextMs = 10_000
 /** Failures that follow one another within this time are one. Milliseconds. */
 const quietMs = 10_000
-/** Milliseconds. */
+/** How long a closing process waits for Restate to take last words. Milliseconds. */
 const endWithinMs = 1_000
 const retryStoreMs = [50, 100, 200, 500, 1_000, 2_000]
 
@@ -35,7 +45,6 @@ export class Place implements EffectsHost, Surroundings {
   /** When the store last failed. Its connections fail and come back one by one: that is one story, told once. */
   #failedAt = Number.NEGATIVE_INFINITY
   #leaving = false
-  #closing = false
 
   constructor(store: EventStore, options: PlaceOptions) {
     this.store = store
@@ -49,9 +58,6 @@ export class Place implements EffectsHost, Surroundings {
   get leaving(): boolean {
     return this.#leaving
   }
-  get size(): number {
-    return this.#seats.size
-  }
 
   /** The seat of an activation for this attempt. */
   sit(id: ActivationId, attempt: Attempt): Seat {
@@ -59,7 +65,7 @@ export class Place implements EffectsHost, Surroundings {
     if (sitting?.attempt === attempt) return sitting
     const seat = new Seat(this, id, attempt)
     // An attempt that nobody wants any more takes nobody's place.
-    if (attempt.signal.aborted || this.#leaving || this.#closing) seat.leave()
+    if (attempt.signal.aborted || this.#leaving) seat.leave()
     else {
       sitting?.leave()
       this.#seats.set(id, seat)
@@ -85,12 +91,11 @@ export class Place implements EffectsHost, Surroundings {
       try {
         return await work(this.store)
       } catch (thrown) {
-        if (!ReeveError.is(thrown) || !thrown.retryable || signal?.aborted === true || this.#leaving || this.#closing) throw thrown
+        if (!ReeveError.is(thrown) || !thrown.retryable || signal?.aborted === true || this.#leaving) throw thrown
         const now = systemClock.now()
         if (now - this.#failedAt > quietMs) this.options.warn(thrown.code, `${thrown.message}; runs wait until it is back`)
         this.#failedAt = now
-        const delay = retryStoreMs[Math.min(attempt, retryStoreMs.length - 1)]!
-        await new Promise<void>((resolve) => systemClock.timer(systemClock.now() + delay, resolve))
+        await delay(retryStoreMs[Math.min(attempt, retryStoreMs.length - 1)]!)
       }
     }
   }
@@ -131,23 +136,16 @@ export class Place implements EffectsHost, Surroundings {
 
   /** Who has had the last word is given a moment to say so to Restate, which would ask for it again and again. */
   async #ended(): Promise<void> {
-    const ending = [...this.#seats.values()].filter(({ over }) => over).map(({ attempt }) => attempt.signal)
-    if (ending.length === 0) return
-    await new Promise<void>((resolve) => {
-      let left = ending.length
-      const callOff = systemClock.timer(systemClock.now() + endWithinMs, resolve)
-      const gone = (): void => {
-        if (--left > 0) return
-        callOff()
-        resolve()
-      }
-      for (const signal of ending) signal.addEventListener('abort', gone, { once: true })
-    })
+    const ending = [...this.#seats.values()].filter(({ over }) => over)
+    const gone = ending.map(
+      ({ attempt: { signal } }) => new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })),
+    )
+    if (gone.length > 0) await Promise.race([Promise.all(gone), delay(endWithinMs)])
   }
 
   /** Lets everything go at once. */
   stop(): void {
-    this.#closing = true
+    this.#leaving = true
     for (const seat of this.#seats.values()) seat.leave()
     for (const callOff of this.#alarms.values()) callOff()
     this.#seats.clear()

@@ -2,7 +2,7 @@
  * A seat: one activation in the memory of one process, for one attempt of its workflow.
  *
  * Owns: claiming and restoring it, passes (deliver what came in until all rests, commit, say what is set free), leaving.
- * Does not own: replay (engine/activation.ts), what is written (keeping.ts, draft.ts), Restate's journal (workflow.ts).
+ * Does not own: replay (engine/activation.ts), what is written (keeper.ts, draft.ts), Restate's journal (workflow.ts).
  * Holds: K1 and K2 (the claim's epoch fences every commit), K5 (a failed commit voids this memory and begins again from the store; nothing of it was let out).
  */
 import { failed, failure, systemClock, runOf, type ActivationId } from '../../core/index.ts'

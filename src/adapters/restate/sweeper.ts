@@ -5,23 +5,14 @@
  * could tell Restate; runs that are old enough to be removed. Does not own: what activations do. Idempotent: any number of processes may sweep.
  */
 import { ReeveError, systemClock, type Clock } from '../../core/index.ts'
-import type { EventStore, Sentinel } from '../eventstore/index.ts'
-import { calledOf } from './call.ts'
-import type { RestateClient } from './client.ts'
+import { holderOf, type EventStore, type Sentinel } from '../eventstore/index.ts'
+import type { InvocationInfo, RestateClient } from './client.ts'
 import { answers } from './known.ts'
 import { keyOf, serviceNames, type ServiceNames } from './names.ts'
 
 const atOnce = 200
 /** Attempts that fail in a row, before it is asked whether the deployment is still there. */
 const enough = 5
-
-interface Invocation {
-  readonly id: string
-  readonly status: string
-  readonly retry_count?: number
-  readonly pinned_deployment_id?: string
-  readonly target_service_name?: string
-}
 
 export interface SweeperOptions {
   readonly store: EventStore
@@ -94,17 +85,17 @@ export class Sweeper {
     for (const sentinel of found) {
       const { invocationId, isNew } = await this.#begin(sentinel)
       if (isNew) continue
-      const invocation = (await this.#invocations([invocationId])).get(invocationId)
+      const invocation = (await this.#options.client.invocations([invocationId])).get(invocationId)
       // It ended before it had claimed the activation, and Restate remembers that: only under another name will one begin.
       await this.#judge(sentinel, invocation)
     }
   }
 
   async #known(found: readonly Sentinel[]): Promise<void> {
-    const known = await this.#invocations(found.map(({ invocation }) => calledOf(invocation!)))
+    const known = await this.#options.client.invocations(found.map(({ invocation }) => holderOf(invocation!)))
     const calls: string[] = []
     for (const sentinel of found) {
-      const invocation = known.get(calledOf(sentinel.invocation!))
+      const invocation = known.get(holderOf(sentinel.invocation!))
       const moves = await this.#judge(sentinel, invocation)
       // Suspended in the middle of something: its last release has never come to Restate.
       if (moves && (sentinel.unread || invocation?.status === 'suspended')) calls.push(sentinel.invocation!)
@@ -113,20 +104,12 @@ export class Sweeper {
   }
 
   /** False if something had to be done for it to move on. */
-  async #judge(sentinel: Sentinel, invocation: Invocation | undefined): Promise<boolean> {
+  async #judge(sentinel: Sentinel, invocation: InvocationInfo | undefined): Promise<boolean> {
     if (invocation === undefined || invocation.status === 'completed') await this.#revive(sentinel)
     else if (invocation.status === 'paused') await this.#options.client.resume(invocation.id)
     else if (invocation.status === 'backing-off' && (invocation.retry_count ?? 0) >= enough) await this.#rescue(sentinel, invocation)
     else return true
     return false
-  }
-
-  async #invocations(called: readonly string[]): Promise<ReadonlyMap<string, Invocation>> {
-    if (called.length === 0) return new Map()
-    const ids = called.map((id) => `'${id}'`)
-    const columns = 'id, status, retry_count, pinned_deployment_id, target_service_name'
-    const rows = await this.#options.client.query<Invocation>(`select ${columns} from sys_invocation where id in (${ids.join(', ')})`)
-    return new Map(rows.map((row) => [row.id, row]))
   }
 
   /**
@@ -136,9 +119,11 @@ export class Sweeper {
   async welcome(stuck: readonly Sentinel[], isHere: (sentinel: Sentinel) => boolean): Promise<void> {
     const { client, names, ring, warn } = this.#options
     try {
-      const known = await this.#invocations(stuck.flatMap(({ invocation }) => (invocation === null ? [] : [calledOf(invocation)])))
+      const known = await this.#options.client.invocations(
+        stuck.flatMap(({ invocation }) => (invocation === null ? [] : [holderOf(invocation)])),
+      )
       for (const sentinel of stuck) {
-        const invocation = sentinel.invocation === null ? undefined : known.get(calledOf(sentinel.invocation))
+        const invocation = sentinel.invocation === null ? undefined : known.get(holderOf(sentinel.invocation))
         if (invocation === undefined || invocation.target_service_name === names.activation || !isHere(sentinel)) continue
         await client.kill(invocation.id).catch(() => undefined)
         await this.#revive({ ...sentinel, build: this.#options.build ?? null })
@@ -158,7 +143,7 @@ export class Sweeper {
   }
 
   /** Its deployment may be gone for good: what it was doing is in the store, so it can go on in the newest. */
-  async #rescue(sentinel: Sentinel, { id, pinned_deployment_id: pinned }: Invocation): Promise<void> {
+  async #rescue(sentinel: Sentinel, { id, pinned_deployment_id: pinned }: InvocationInfo): Promise<void> {
     const { client, warn } = this.#options
     const deployment = (await client.deployments()).find((one) => one.id === pinned)
     if (deployment !== undefined && (await answers(client, deployment.uri))) return

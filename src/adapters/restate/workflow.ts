@@ -21,7 +21,7 @@ import { signalName, tell } from './call.ts'
 import type { Attempt } from './desk.ts'
 import { keyOf, lineHeader, type Lines, type Patience, type ServiceNames, type Summons } from './names.ts'
 import type { Place } from './place.ts'
-import { entryMs, type Release } from './release.ts'
+import { entryMs, nothing, type Release } from './release.ts'
 
 /** Entries of one invocation's journal after which the next generation goes on, so that no journal grows without bound. */
 const entriesPerGeneration = 2_000
@@ -148,7 +148,7 @@ class Conduct {
     } finally {
       callOff?.()
     }
-    return { now: 0 }
+    return nothing(0)
   }
 
   #landed({ address, release }: Extract<Heard, { type: 'effect' }>): Release {

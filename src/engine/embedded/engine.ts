@@ -5,8 +5,6 @@
  * Does not own: moving runs (driver.ts), replay (../activation.ts).
  */
 import {
-  canonical,
-  newId,
   redactor,
   ReeveError,
   rootActivation,
@@ -21,6 +19,9 @@ import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts
 import type { Registry } from '../context.ts'
 import { mustBeJson } from '../scope.ts'
 import {
+  addressOfPost,
+  mustBeSameStart,
+  openRun,
   unknownRun,
   type Engine,
   type LivePart,
@@ -226,15 +227,7 @@ export class EmbeddedEngine implements Engine {
   async #again(request: StartRun): Promise<{ readonly created: boolean }> {
     if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
     const event = this.#reader.firstEvent(rootActivation(request.run))
-    const same =
-      event?.type === 'activation.started' &&
-      event.agent === request.agent &&
-      canonical(event.input) === canonical(JSON.parse(this.driver.options.redact(JSON.stringify(request.input))) as typeof request.input)
-    if (!same) {
-      throw new ReeveError('run.conflict', `run ${request.run} exists already, with another agent or input`, {
-        hint: 'Use a new run id, or the handle of the existing run.',
-      })
-    }
+    mustBeSameStart(event, request, JSON.parse(this.driver.options.redact(JSON.stringify(request.input))) as Json)
     return { created: false }
   }
 
@@ -242,30 +235,11 @@ export class EmbeddedEngine implements Engine {
 
   async post(post: Post): Promise<PostResult> {
     this.#open()
-    const body = JSON.stringify(post)
-    switch (post.type) {
-      case 'answer':
-        return this.driver.post({ act: post.activation, target: 'question', key: post.address, kinds: ['approval', 'interrupt'], body })
-      case 'message':
-        return this.driver.post({ act: post.activation, target: 'activation', key: `msg:${post.id}`, kinds: undefined, body })
-      case 'cancel':
-        return this.driver.post({ act: rootActivation(post.run), target: 'run', key: '!cancel', kinds: undefined, body })
-      case 'pause':
-      case 'resume':
-        return this.driver.post({ act: rootActivation(post.run), target: 'run', key: newId(`!${post.type}`), kinds: undefined, body })
-      case 'settle-doubt':
-        return this.driver.post({ act: post.activation, target: 'question', key: post.address, kinds: ['in-doubt'], body })
-      case 'settle-divergence': {
-        const asked = this.#reader.questions().find((q) => q.activation === post.activation && q.kind === 'diverged')
-        return this.driver.post({
-          act: post.activation,
-          target: 'question',
-          key: asked?.address ?? post.address,
-          kinds: ['diverged'],
-          body,
-        })
-      }
-    }
+    const { to, target, key, kinds } = addressOfPost(post)
+    // What a run has diverged at is asked at addresses that nobody outside knows.
+    const asked =
+      post.type === 'settle-divergence' ? this.#reader.questions().find((q) => q.activation === to && q.kind === 'diverged') : undefined
+    return this.driver.post({ act: to, target, key: asked?.address ?? key, kinds, body: JSON.stringify(post) })
   }
 
   // ---- reading ---------------------------------------------------------------------------------------------------------------------
@@ -361,7 +335,7 @@ export class EmbeddedEngine implements Engine {
     return this.#read(() => {
       const row = this.#reader.run(run)
       if (row === undefined) throw unknownRun(run)
-      if (row.ended === null) throw new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
+      if (row.ended === null) throw openRun(run)
       this.#remove(run)
     })
   }

@@ -4,9 +4,9 @@
  * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the arithmetic (../account.ts).
  * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
  */
-import { failure, runOf, type ActivationId, type Failure } from '../../core/index.ts'
+import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
 import type { Charge } from '../../journal/index.ts'
-import { reserveAll, type Account } from '../account.ts'
+import { reserveFor, type Account } from '../account.ts'
 import type { Owner } from '../operation.ts'
 import type { Desk } from './desk.ts'
 import type { Run } from './run.ts'
@@ -24,14 +24,7 @@ export function accountsOf(run: Run, id: ActivationId): Account[] {
 }
 
 /** Sets a charge aside on all accounts above, or on none and says which limit stands in the way. */
-export function reserve(owner: Owner, charge: Charge): Failure | undefined {
-  const refused = reserveAll(owner.birth.accounts, charge)
-  if (refused === undefined) return undefined
-  const { account, limit } = refused
-  const whose = account.activation === owner.id ? 'its own' : `the ${limit} limit of a leader`
-  const details = { limit, activation: account.activation, max: account.limits[limit]! }
-  return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details })
-}
+export const reserve = (owner: Owner, charge: Charge): Failure | undefined => reserveFor(owner.id, owner.birth.accounts, charge)
 
 /** Ends a reservation with what was really used; undefined: nobody knows, so the reserve is spent. */
 export function settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {

@@ -5,9 +5,11 @@
  *
  * Owns: the verbs of the Engine port. Does not own: what moves next (mover.ts). In memory: whoever is given its store goes on after a kill.
  */
-import { canonical, copy, newId, ReeveError, rootActivation, systemClock, type Clock, type Json, type RunId } from '../../core/index.ts'
+import { copy, newId, ReeveError, rootActivation, systemClock, type Clock, type Json, type RunId } from '../../core/index.ts'
 import { decode, encode, type Recorded } from '../../journal/index.ts'
 import {
+  mustBeSameStart,
+  openRun,
   unknownRun,
   type Engine,
   type LivePart,
@@ -81,8 +83,7 @@ export class AdversarialEngine implements Engine {
     const known = this.store.runs.get(id)
     if (known !== undefined) {
       const first = decode(this.store.boxes.get(rootActivation(id))!.log[0]!.body)
-      const same = first.type === 'activation.started' && first.agent === agent && canonical(first.input) === canonical(input)
-      if (!same) throw new ReeveError('run.conflict', `run ${id} exists already, with another agent or input`)
+      mustBeSameStart(first, request, input)
       return { created: false }
     }
     const run: StoredRun = {
@@ -215,7 +216,7 @@ export class AdversarialEngine implements Engine {
   async remove(run: RunId): Promise<void> {
     const stored = this.store.runs.get(run)
     if (stored === undefined) throw unknownRun(run)
-    if (stored.ended === undefined) throw new ReeveError('run.conflict', `run ${run} has not ended`)
+    if (stored.ended === undefined) throw openRun(run)
     this.store.remove(run)
   }
 
