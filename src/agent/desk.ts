@@ -4,8 +4,8 @@
  * Owns: the growing list of messages, its running hash and size, the text so far. Everything here is incremental: a turn costs what it adds, never
  * what was there before.
  */
-import type { LimitName, Outcome } from '../core/index.ts'
-import { briefText, quoted, type Edge, type EdgeMessage } from '../edge/index.ts'
+import type { HistoryEntry, LimitName, Outcome } from '../core/index.ts'
+import { entriesOf, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
 
@@ -24,6 +24,8 @@ export class Desk {
   /** The last text the model wrote: the partial answer if a limit ends the work. */
   text = ''
   readonly #hash = new PromptHash()
+  /** Where its own part begins. */
+  #begun = 0
   readonly #counts: boolean
 
   constructor(agent: string, ctx: Context, edge: Edge) {
@@ -50,25 +52,29 @@ export class Desk {
     if (this.#counts) this.tokens += estimateTokens([message])
   }
 
-  /** The beginning of the conversation: own instructions, the session, what the leader lets through, the brief. */
+  /** The beginning of the conversation: own instructions, what was said before, what is to be done. */
   begin(system: string | undefined): void {
     if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
-    for (const message of this.edge.history ?? []) this.say(this.#seen(message))
-    for (const message of this.edge.context ?? []) this.say(this.#seen(message))
-    this.say({ role: 'user', content: briefText(this.edge.brief) })
+    for (const message of shownTo(this.agent, entriesOf(this.edge))) this.say(message)
+    const task = this.edge.flow?.task
+    if (task !== undefined) this.say({ role: 'user', content: task })
+    this.#begun = this.messages.length
   }
 
-  /** Words of this agent are its own; words of others are quoted. */
-  #seen(message: EdgeMessage): Message {
-    const own = message.role === 'assistant' && (message.agent === undefined || message.agent === this.agent)
-    return own ? { role: 'assistant', content: message.text } : { role: 'user', content: quoted(message) }
+  /** What this agent said and did itself; without answers that it had to correct. */
+  get said(): readonly HistoryEntry[] {
+    const { agent, messages } = this
+    return messages.slice(this.#begun).flatMap((message, i, all) => {
+      const corrected = message.role === 'assistant' && all[i + 1]?.role === 'user'
+      return message.role === 'user' || corrected ? [] : [{ agent, message }]
+    })
   }
 
   /**
    * What was said so far, as a view that may cross an edge: no system text, no calls, no results of tools. `answerTo` may put words in the place
    * of a result: those of a worker who was called.
    */
-  said(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
+  view(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
     const view: EdgeMessage[] = []
     for (const message of this.messages) {
       if (message.role === 'user' && typeof message.content === 'string') view.push({ role: 'user', text: message.content })

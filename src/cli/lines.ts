@@ -22,6 +22,12 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
       return `${agent} ${describeOutcome(event.outcome)}`
     case 'tool.called':
       return `${agent} calls ${event.tool}`
+    case 'agent.transferred':
+      return `${event.from} hands over to ${event.to}${event.task === undefined ? '' : `: ${event.task}`}`
+    case 'exit.requested':
+      return `${agent} ends the ${event.scope === 'run' ? 'run' : 'work of its supervisor'}`
+    case 'loop.broken':
+      return `${agent} ends after iteration ${event.iteration + 1}, as ${event.from} asked`
     case 'worker.recruited':
       return `${agent} recruits ${event.worker}: ${event.reason}`
     case 'delegation.refused':

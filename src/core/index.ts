@@ -6,6 +6,32 @@ export { digest, digestJson, RollingHash } from './hash.ts'
 export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
-export { cancelled, completed, describeOutcome, failed, type LimitName, type Outcome, type OutcomeStatus } from './outcome.ts'
+export {
+  cancelled,
+  completed,
+  describeOutcome,
+  failed,
+  trailOf,
+  withoutTrail,
+  withTrail,
+  type LimitName,
+  type Outcome,
+  type OutcomeStatus,
+} from './outcome.ts'
+export type {
+  Action,
+  AssistantMessage,
+  ContentPart,
+  FilePart,
+  HistoryEntry,
+  Message,
+  Reasoning,
+  ReasoningPart,
+  SystemMessage,
+  ToolCall,
+  ToolMessage,
+  Trail,
+  UserMessage,
+} from './message.ts'
 export { redactedMark, redactor, type Redaction } from './redact.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'

@@ -3,9 +3,10 @@
  */
 import type { Failure } from './failure.ts'
 import type { Json } from './json.ts'
+import type { Trail } from './message.ts'
 
 /** Which limit of an edge was reached. */
-export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes'
+export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers'
 
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
@@ -39,4 +40,20 @@ export function describeOutcome(outcome: Outcome<unknown>): string {
     case 'cancelled':
       return `cancelled: ${outcome.reason}`
   }
+}
+
+type Trailing = { readonly trail?: Trail }
+const nothingSaid: Trail = { said: [] }
+
+/** An outcome with what its agent leaves to those who come after it. Recorded with it. */
+export const withTrail = <O>(outcome: Outcome<O>, trail: Trail): Outcome<O> => Object.assign({ ...outcome }, { trail })
+
+/** What the agent of this outcome left; nothing if it had nobody to leave it to. */
+export const trailOf = (outcome: Outcome<unknown>): Trail => (outcome as Trailing).trail ?? nothingSaid
+
+/** The outcome alone. The same object if there is no trail. */
+export function withoutTrail<O>(outcome: Outcome<O>): Outcome<O> {
+  if (!('trail' in outcome)) return outcome
+  const { trail: _trail, ...alone } = outcome as Outcome<O> & Trailing
+  return alone
 }

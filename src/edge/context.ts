@@ -30,8 +30,3 @@ export function crossing(policy: ContextPolicy | undefined, leader: string, view
   if (policy === 'answers') return conversation.messages.filter((message) => message.role === 'user' || message.agent !== leader)
   return policy(conversation).map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
 }
-
-/** How a message that crossed reads in the receiver's conversation: others are quoted, so that a model never takes their words for its own. */
-export function quoted(message: EdgeMessage): string {
-  return message.role === 'assistant' ? `For context: [${message.agent ?? 'assistant'}] said: ${message.text}` : message.text
-}

@@ -6,7 +6,17 @@
  * their pure parts), nor what comes back: that is an `Outcome`, and result.ts puts it into words.
  * Holds: K1 in its part: an edge is the recorded input of an activation, so whatever is not in it a worker cannot depend on.
  */
-import { copy, failure, isObject, ReeveError, type ActivationId, type Failure, type Json } from '../core/index.ts'
+import {
+  copy,
+  failure,
+  isObject,
+  ReeveError,
+  type ActivationId,
+  type Failure,
+  type HistoryEntry,
+  type Json,
+  type Message,
+} from '../core/index.ts'
 import { tighter, type Limits } from './limits.ts'
 import { narrow, type Permissions } from './permissions.ts'
 
@@ -43,6 +53,30 @@ export interface Edge {
   readonly permit?: ActivationId
   /** Earlier messages of the session, oldest first; only on a root. */
   readonly history?: readonly EdgeMessage[]
+  /** Messages before the brief, as the caller gave them; only on a root. */
+  readonly messages?: readonly Message[]
+  /** The whole conversation as it stands, the brief included; instead of history, messages and context. */
+  readonly entries?: readonly HistoryEntry[]
+  /** Present where control is handed on instead of down: whoever works under it leaves a `Trail`. */
+  readonly flow?: FlowEdge
+}
+
+/** Somebody to whom control may be handed. */
+export interface Candidate {
+  readonly name: string
+  readonly description: string
+}
+
+/** What an agent is given that works in a flow: under a router, or as a step of a fixed order. */
+export interface FlowEdge {
+  /** To whom its model may hand control, in the order in which they are told. Absent: to nobody. */
+  readonly to?: readonly Candidate[]
+  /** Transfers made in this run so far. */
+  readonly hops: number
+  /** The router is to think itself, once; whoever started this looks after its workers. */
+  readonly lead?: true
+  /** What it is asked to do, after the conversation. */
+  readonly task?: string
 }
 
 /** How deep delegations may nest when nobody says. */
@@ -64,6 +98,7 @@ export interface RootGrant {
   readonly limits?: Limits
   readonly permissions?: Permissions
   readonly history?: readonly EdgeMessage[]
+  readonly messages?: readonly Message[]
 }
 
 /** The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or its limits and its roster are not in the edge. */
@@ -77,6 +112,7 @@ export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): 
     ...(limits === undefined ? undefined : { limits }),
     ...(root?.team === undefined ? undefined : { team: root.team() }),
     ...(given.history === undefined || given.history.length === 0 ? undefined : { history: given.history }),
+    ...(given.messages === undefined || given.messages.length === 0 ? undefined : { messages: given.messages }),
   }
 }
 
@@ -85,6 +121,8 @@ export interface Grant {
   readonly limits?: Limits
   readonly permissions?: Permissions
   readonly context?: readonly EdgeMessage[]
+  /** A whole conversation instead of the brief and the context. */
+  readonly entries?: readonly HistoryEntry[]
 }
 
 /** What a leader gives that limits how many work at once. */
@@ -106,10 +144,26 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   if (limits !== undefined) edge.limits = limits
   if (permissions !== undefined) edge.permissions = permissions
   if (grant?.context !== undefined && grant.context.length > 0) edge.context = grant.context
+  if (grant?.entries !== undefined) edge.entries = grant.entries
   const permit = grant?.permit ?? above.permit
   if (permit !== undefined) edge.permit = permit
   if (worker.team !== undefined) edge.team = worker.team()
   return edge
+}
+
+/** The edge to somebody who works in a flow. It is no deeper than the flow: its order is fixed, so it ends by itself. Pure; never grants more than `above` does. */
+export function memberEdge(
+  above: Edge,
+  member: Receiver,
+  brief: Brief,
+  entries: readonly HistoryEntry[],
+  flow: FlowEdge,
+  grant?: Pick<Grant, 'limits' | 'permissions'>,
+): Edge {
+  const { depth: _depth, maxDepth: _maxDepth, ...edge } = workerEdge(above, member, brief, grant)
+  const own = tighter(grant?.limits, member.limits)?.depth
+  const maxDepth = own === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + own)
+  return { ...edge, depth: above.depth, maxDepth, entries, flow }
 }
 
 /** What is said when a leader at `path` is as deep as delegations may nest. */

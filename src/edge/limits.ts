@@ -16,11 +16,14 @@ export interface Limits {
   readonly usd?: number
   /** Tokens, input and output together. */
   readonly tokens?: number
+  /** How often control may be handed on, by whoever. Default 50. What is handed back by rule does not count. */
+  readonly transfers?: number
   /** Minutes of working time: the clock stands while everything inside waits for a human. */
   readonly minutes?: number
 }
 
-const names = ['turns', 'depth', 'usd', 'tokens', 'minutes'] as const
+const names = ['turns', 'depth', 'usd', 'tokens', 'minutes', 'transfers'] as const
+const counted: ReadonlySet<string> = new Set(['turns', 'depth', 'tokens', 'transfers'])
 
 /** What is wrong with given limits, one sentence each; empty if nothing. */
 export function limitProblems(limits: Limits, where: string): string[] {
@@ -28,7 +31,7 @@ export function limitProblems(limits: Limits, where: string): string[] {
   for (const name of names) {
     const value = limits[name]
     if (value === undefined) continue
-    const whole = name === 'turns' || name === 'depth' || name === 'tokens'
+    const whole = counted.has(name)
     if (!Number.isFinite(value) || value < 0 || (whole && !Number.isInteger(value))) {
       problems.push(`${where}: limits.${name} is ${String(value)}, expected a ${whole ? 'whole ' : ''}number of at least 0`)
     }
@@ -53,6 +56,6 @@ export function tighter(one: Limits | undefined, other: Limits | undefined): Lim
 /** The part that the engine keeps an account for; undefined if there is none, so that no account is opened. */
 export function accountLimits(limits: Limits | undefined): AccountLimits | undefined {
   if (limits === undefined) return undefined
-  const { depth: _depth, ...account } = limits
+  const { depth: _depth, transfers: _transfers, ...account } = limits
   return Object.values(account).some((limit) => limit !== undefined) ? account : undefined
 }

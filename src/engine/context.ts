@@ -76,6 +76,8 @@ export interface StartOptions {
   /** The model's id of the call that asked for it. */
   readonly callId?: string
   readonly limits?: AccountLimits
+  /** Agents' names from the root to it, its own last. Default: this one's and its own. Another one only where control was handed on instead of down. */
+  readonly path?: readonly string[]
   /** Limits the worker to this time of work in milliseconds. */
   readonly version?: string
 }

@@ -29,6 +29,8 @@ export interface ActivationStarted {
   readonly version: string
   readonly input: Json
   readonly caller?: Caller
+  /** Agents' names from the root to this one; absent: its leader's and its own. */
+  readonly path?: readonly string[]
 }
 /** The log begins a new segment with carried state; everything before it is history only. */
 export interface ActivationRestarted {
@@ -171,6 +173,40 @@ export interface WorkerRecruited extends Fact {
   readonly type: 'worker.recruited'
   readonly worker: string
   readonly reason: string
+}
+/** A code agent said something before its answer. */
+export interface TextSaid extends Fact {
+  readonly type: 'text.said'
+  readonly text: string
+}
+/** Control was handed on: by the model's choice, by code, or by the rule of whoever leads. Recorded by that leader; `from` and `path` say who had it. */
+export interface AgentTransferred extends Fact {
+  readonly type: 'agent.transferred'
+  readonly from: string
+  readonly path: readonly string[]
+  readonly to: string
+  readonly by: 'model' | 'code' | 'rule'
+  /** Of the call that asked for it, or made for the pair of messages that stands for it. */
+  readonly callId: string
+  readonly task?: string
+}
+/** An agent ends the run, or the work under the nearest router, with its output. */
+export interface ExitRequested extends Fact {
+  readonly type: 'exit.requested'
+  readonly scope: 'run' | 'supervisor'
+  readonly callId?: string
+}
+/** An agent asked the nearest loop to end. Outside of a loop nothing follows. */
+export interface BreakRequested extends Fact {
+  readonly type: 'break.requested'
+  readonly callId?: string
+}
+/** A loop ends because somebody in it asked for it. */
+export interface LoopBroken extends Fact {
+  readonly type: 'loop.broken'
+  readonly from: string
+  /** Counted from 0. */
+  readonly iteration: number
 }
 /** A tool call that did not run: unknown tool, invalid arguments, not permitted, rejected. */
 export interface ToolRefused extends Fact {
@@ -320,7 +356,18 @@ export interface ValueUpdated {
 export type LifecycleEvent = ActivationStarted | ActivationRestarted | AgentMoved | ActivationSettled
 export type StepOpened = StepBegun | ModelRequested | ToolCalled
 export type AskOpened = TimerSet | InterruptRaised | ApprovalRequested
-export type FactEvent = FactNoted | DelegationRefused | OutputForwarded | WorkerRecruited | ToolRefused | ApprovalResolved
+export type FactEvent =
+  | FactNoted
+  | DelegationRefused
+  | OutputForwarded
+  | WorkerRecruited
+  | ToolRefused
+  | ApprovalResolved
+  | TextSaid
+  | AgentTransferred
+  | ExitRequested
+  | BreakRequested
+  | LoopBroken
 export type CommandEvent = StepOpened | WorkerStarted | AskOpened | MessageSent | FactEvent
 export type ArrivalEvent = StepSettled | WorkerSettled | AskSettled | MessageReceived | MessageRefused | CancelReceived
 export type NoteEvent =

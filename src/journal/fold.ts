@@ -9,6 +9,7 @@ import {
   addUsage,
   parentOf,
   rootActivation,
+  withoutTrail,
   type ActivationId,
   type Json,
   type MessageId,
@@ -118,7 +119,7 @@ function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<
       agent: event.agent,
       version: event.version,
       ...(parent === undefined ? {} : { parent }),
-      path: [...(above?.path ?? []), event.agent],
+      path: event.path ?? [...(above?.path ?? []), event.agent],
       startedAt: at,
       modelCalls: 0,
       toolCalls: 0,
@@ -353,7 +354,7 @@ function answered(fold: RunFold, activation: ActivationId, address: string, outc
 
 function settle(fold: RunFold, here: ActivationFold, activation: ActivationId, outcome: Outcome, at: number): void {
   here.view.endedAt = at
-  here.view.outcome = outcome
+  here.view.outcome = withoutTrail(outcome)
   for (const address of here.open.keys()) {
     close(fold, here, activation, address)
     answered(fold, activation, address, { status: 'cancelled', reason: 'its agent has ended' }, at)

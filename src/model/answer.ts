@@ -6,9 +6,20 @@
  * it was cut off, a tool call with half its arguments above all, is never an answer.
  * Does not own: reading the provider (language-model.ts), classing its errors (faults.ts).
  */
-import { FailureError, isObject, jsonProblem, RollingHash, type CallUsage, type Json, type JsonObject } from '../core/index.ts'
+import {
+  FailureError,
+  isObject,
+  jsonProblem,
+  RollingHash,
+  type CallUsage,
+  type Json,
+  type JsonObject,
+  type Reasoning,
+  type ReasoningPart,
+  type ToolCall,
+} from '../core/index.ts'
 import { cutOff } from './faults.ts'
-import { jsonObject, type Reasoning, type ReasoningPart, type ToolCall } from './messages.ts'
+import { jsonObject } from './messages.ts'
 import type { FinishReason, ModelAnswer, ModelPart } from './model.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
 import { readUsage } from './usage.ts'

@@ -10,7 +10,7 @@ export type {
   ToolCall,
   ToolMessage,
   UserMessage,
-} from './messages.ts'
+} from '../core/index.ts'
 export type {
   FinishReason,
   Model,

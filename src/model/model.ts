@@ -4,8 +4,7 @@
  * Owns: the request, the answer, the parts of a stream, the `Model` port.
  * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets (edge/).
  */
-import type { CallUsage, JsonObject } from '../core/index.ts'
-import type { Message, Reasoning, ToolCall } from './messages.ts'
+import type { CallUsage, JsonObject, Message, Reasoning, ToolCall } from '../core/index.ts'
 import type { ModelPrice } from './price.ts'
 
 /** A tool as a model is told of it. */

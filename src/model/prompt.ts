@@ -4,8 +4,17 @@
  * Owns: the conversion, the differences between specification versions in it, its memory (a message is converted once per model).
  * Does not own: which messages are sent (agent/).
  */
-import { isObject, type Json, type JsonObject } from '../core/index.ts'
-import type { AssistantMessage, ContentPart, Message, ReasoningPart, ToolCall, ToolMessage } from './messages.ts'
+import {
+  isObject,
+  type AssistantMessage,
+  type ContentPart,
+  type Json,
+  type JsonObject,
+  type Message,
+  type ReasoningPart,
+  type ToolCall,
+  type ToolMessage,
+} from '../core/index.ts'
 import type { SpecMessage, SpecVersion } from './spec.ts'
 
 type SpecContent = { readonly type: string; readonly [member: string]: unknown }

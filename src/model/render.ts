@@ -4,8 +4,7 @@
  *
  * Owns: the hash, its version, the estimate. Does not own: the provider's prompt format (prompt.ts).
  */
-import { RollingHash, type Json } from '../core/index.ts'
-import type { Message } from './messages.ts'
+import { RollingHash, type Json, type Message } from '../core/index.ts'
 import type { ToolSpec } from './model.ts'
 
 /** The version of the way from messages to prompt. Recorded beside a prompt hash: hashes of different versions do not compare. */

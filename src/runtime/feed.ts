@@ -173,7 +173,8 @@ class Below {
       this.#position = position
       if (event.type !== 'activation.started') continue
       const parent = parentOf(activation)?.parent
-      this.#known.set(activation, [...((parent === undefined ? undefined : this.#known.get(parent)) ?? []), event.agent])
+      const above = (parent === undefined ? undefined : this.#known.get(parent)) ?? []
+      this.#known.set(activation, event.path ?? [...above, event.agent])
     }
   }
 }

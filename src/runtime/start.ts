@@ -5,7 +5,18 @@
  * `run.conflict` (the engine). When a check fails nothing was started.
  */
 import type { Agent } from '../agent/index.ts'
-import { copy, isObject, jsonProblem, newId, ReeveError, runId, type Json, type JsonObject, type SessionId } from '../core/index.ts'
+import {
+  copy,
+  isObject,
+  jsonProblem,
+  newId,
+  ReeveError,
+  runId,
+  type Json,
+  type JsonObject,
+  type Message,
+  type SessionId,
+} from '../core/index.ts'
 import { accountLimits, briefOf, limitProblems, permissionProblems, rootEdge, type Limits, type Permissions } from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -27,6 +38,8 @@ export interface StartOptions {
   /** Of the whole tree, hard; the tighter of these and the agent's own. */
   readonly limits?: Limits
   readonly permissions?: Permissions
+  /** What was said before the input, oldest first; every agent in a flow is shown it unchanged, after its own instructions. Pictures go here, in a user message. */
+  readonly messages?: readonly Message[]
 }
 
 const known: ReadonlySet<string> = new Set<keyof StartOptions>([
@@ -38,6 +51,7 @@ const known: ReadonlySet<string> = new Set<keyof StartOptions>([
   'values',
   'limits',
   'permissions',
+  'messages',
 ])
 
 /** The request that starts this agent with this input. */
@@ -46,11 +60,15 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
-  const { limits, permissions, values, busySession } = options
+  const { limits, permissions, values, busySession, messages } = options
   const extras: RootExtras = { ...(values === undefined ? {} : { values }), ...(busySession === undefined ? {} : { busySession }) }
   const edge = rootEdge(
     brief,
-    { ...(limits === undefined ? {} : { limits }), ...(permissions === undefined ? {} : { permissions }) },
+    {
+      ...(limits === undefined ? {} : { limits }),
+      ...(permissions === undefined ? {} : { permissions }),
+      ...(messages === undefined ? {} : { messages }),
+    },
     agent,
   )
   const account = accountLimits(edge.limits)
@@ -108,7 +126,19 @@ function optionProblems(options: StartOptions): string[] {
     const problem = isObject(value) ? jsonProblem(value, name) : `${name} must be a plain object`
     if (problem !== undefined) problems.push(problem)
   }
+  problems.push(...messageProblems(options.messages ?? []))
   for (const key of Object.keys(values ?? {}))
     if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
   return [...problems, ...limitProblems(limits ?? {}, 'start'), ...permissionProblems(permissions ?? {}, 'start')]
+}
+
+const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
+
+function messageProblems(messages: readonly Message[]): string[] {
+  if (!Array.isArray(messages)) return ['messages must be a list']
+  return messages.flatMap((message: unknown, i) => {
+    if (!isObject(message) || !roles.has(message['role'])) return [`messages[${i}] has no role: system, user, assistant or tool`]
+    const problem = message['content'] === undefined ? `messages[${i}] has no content` : jsonProblem(message, `messages[${i}]`)
+    return problem === undefined ? [] : [problem]
+  })
 }

@@ -133,7 +133,7 @@ export class Delegations {
   /** The leader's conversation as it may cross, with the workers' answers where their calls stood. */
   #said(desk: Desk): readonly EdgeMessage[] {
     let next = 0
-    return desk.said(({ name, callId }) => {
+    return desk.view(({ name, callId }) => {
       const place = this.#places[next]
       if (!name.startsWith(verbNames.delegate) || place?.callId !== callId) return undefined
       next++

@@ -136,7 +136,7 @@ async function replay(id: ActivationId, log: readonly Recorded[], registry: Regi
   const host = new ListeningHost(watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, log.at(-1)!.at)
   host.open = openAddresses(past)
   const { agent, version, input } = first
-  const activation = new Activation(host, { id, agent, version, input, path: [agent], accounts: [], at: log[0]!.at })
+  const activation = new Activation(host, { id, agent, version, input, path: first.path ?? [agent], accounts: [], at: log[0]!.at })
   activation.seq = 1
   for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
   while (activation.advance()) {

@@ -249,8 +249,8 @@ describe('what crosses', () => {
     expect(await run.outcome()).toMatchObject({ output: 'one' })
     expect(third.prompts[0]!.map(({ content }) => content)).toEqual([
       'please',
-      'For context: [w1] said: one',
-      'For context: [w2] said: two',
+      'For context: [w1] said: one.',
+      'For context: [w2] said: two.',
       'c',
     ])
   })
@@ -290,9 +290,9 @@ describe('what crosses', () => {
     const contents = w1.prompts[1]!.map((message) => message.content)
     expect(contents).toEqual([
       'please',
-      'For context: [boss] said: I take a note.',
+      'For context: [boss] said: I take a note..',
       'first answer',
-      'For context: [boss] said: Once more.',
+      'For context: [boss] said: Once more..',
       'two',
     ])
     expect(JSON.stringify(w1.prompts)).not.toMatch(/secret/)

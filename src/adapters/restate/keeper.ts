@@ -128,9 +128,11 @@ export class Keeper implements Keeping {
       ...(build === undefined ? {} : { build }),
       agent,
       version,
-      path: [...owner.birth.path, agent],
+      path: options.path ?? [...owner.birth.path, agent],
       limits: options.limits,
-      first: this.#seat.place.options.redact(encode({ type: 'activation.started', agent, version, input })),
+      first: this.#seat.place.options.redact(
+        encode({ type: 'activation.started', agent, version, input, ...(options.path === undefined ? {} : { path: options.path }) }),
+      ),
       at: this.now(),
     })
     this.#seat.touched()

@@ -180,6 +180,7 @@ export class Keeper implements Keeping {
       version: found.version,
       input,
       parentPath: op.owner.birth.path,
+      path: options.path,
       limits: options.limits,
       caller: undefined,
     })
@@ -193,6 +194,7 @@ export class Keeper implements Keeping {
       version: string
       input: Json
       parentPath: readonly string[]
+      path?: readonly string[] | undefined
       limits: StartOptions['limits']
       caller: Caller | undefined
     },
@@ -206,6 +208,7 @@ export class Keeper implements Keeping {
       version,
       input: born.input,
       ...(born.caller === undefined ? {} : { caller: born.caller }),
+      ...(born.path === undefined ? {} : { path: born.path }),
     }
     const text = this.#desk.options.redact(encode(event))
     const { input } = JSON.parse(text) as { input: Json }
@@ -214,7 +217,7 @@ export class Keeper implements Keeping {
       agent,
       version,
       input,
-      path: [...born.parentPath, agent],
+      path: born.path ?? [...born.parentPath, agent],
       accounts: this.accountsOf(run, id),
       at,
     })

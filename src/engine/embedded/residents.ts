@@ -152,13 +152,13 @@ export class Residents {
           throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, {
             hint: 'Restore the store from a backup; other runs are not touched.',
           })
-        const { agent, version, input } = event
+        const { agent, version, input, path = [...parentPath, agent] } = event
         activation = new Activation(this.#desk.keeper, {
           id,
           agent,
           version,
           input,
-          path: [...parentPath, agent],
+          path,
           accounts: this.#desk.keeper.accountsOf(run, id),
           at,
         })

@@ -259,9 +259,18 @@ export class Site implements Host, EffectsHost {
       const outcome = failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation'))
       return owner.arrive({ type: 'worker.settled', address, outcome })
     }
-    const path = [...owner.birth.path, agent]
+    const path = options.path ?? [...owner.birth.path, agent]
+    const given = options.path !== undefined
     const limits = options.limits === undefined ? {} : { limits: options.limits }
-    this.#post(owner, `birth:${address}`, op.id as ActivationId, { type: 'birth', agent, version: found.version, input, path, ...limits })
+    this.#post(owner, `birth:${address}`, op.id as ActivationId, {
+      type: 'birth',
+      agent,
+      version: found.version,
+      input,
+      path,
+      given,
+      ...limits,
+    })
   }
   stopWorker(op: Operation, reason: string): void {
     const birth = this.of(op.owner).letters.find(({ key }) => key === `birth:${op.address}`)

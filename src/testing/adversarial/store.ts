@@ -16,6 +16,8 @@ export type LetterBody =
       readonly input: Json
       readonly limits?: AccountLimits
       readonly path: readonly string[]
+      /** The path was given by the leader, instead of following from its own. */
+      readonly given: boolean
       readonly cancelled?: string
     }
   | Extract<Mail, { readonly type: 'end' }>

@@ -1,0 +1,112 @@
+/**
+ * What is said to a language model and what it says back, in our own words; and who said it.
+ *
+ * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`Trail`). They are JSON, so they can be journaled and cross an
+ * edge, and they never name a provider's format. Does not own: the provider's prompt format (model/prompt.ts), what of it an agent is shown (edge/history.ts).
+ */
+import type { Json, JsonObject } from './json.ts'
+
+/** A model's wish that a tool be called. */
+export interface ToolCall {
+  /** Names the call inside its answer; unique there. The result of the call refers to it. */
+  readonly id: string
+  readonly name: string
+  /** The arguments, not yet checked against the tool's schema. `null` if they were not JSON. */
+  readonly input: Json
+  /** The raw text of arguments that were not JSON. Such a call is never executed; the model is told. */
+  readonly invalid?: string
+}
+
+/** A file: base64 data, or a URL that the provider fetches. `metadata` is the provider's own and opaque to us. */
+export type FilePart = { readonly type: 'file'; readonly mediaType: string; readonly filename?: string; readonly metadata?: JsonObject } & (
+  { readonly data: string } | { readonly url: string }
+)
+
+/** One piece of a user's message. */
+export type ContentPart = { readonly type: 'text'; readonly text: string } | FilePart
+
+/** One piece of an assistant's answer, in the order the provider gave it. `metadata` is the provider's own and opaque to us. */
+export type ReasoningPart =
+  | { readonly type: 'reasoning'; readonly text: string; readonly metadata?: JsonObject }
+  | { readonly type: 'text'; readonly length: number; readonly metadata?: JsonObject }
+  | { readonly type: 'call'; readonly callId: string; readonly metadata?: JsonObject }
+  | { readonly type: 'opaque'; readonly part: JsonObject }
+
+/**
+ * What a reasoning model needs to see again to go on thinking: thoughts, signatures, encrypted content, item ids, in order.
+ * Texts and calls are not repeated here, only pointed to. It is shown only to the model that made it (`model`); others get the plain answer.
+ */
+export interface Reasoning {
+  readonly model: string
+  readonly parts: readonly ReasoningPart[]
+}
+
+/** One message of a conversation. */
+export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
+
+/** Instructions from the operator. */
+export interface SystemMessage {
+  readonly role: 'system'
+  readonly content: string
+}
+
+/** What a user, or whoever stands in for one, says. */
+export interface UserMessage {
+  readonly role: 'user'
+  readonly content: string | readonly ContentPart[]
+}
+
+/** What the model answered. */
+export interface AssistantMessage {
+  readonly role: 'assistant'
+  readonly content: string
+  readonly calls?: readonly ToolCall[]
+  /** What it made besides text: pictures, sound. */
+  readonly files?: readonly FilePart[]
+  readonly reasoning?: Reasoning
+}
+
+/** The result of one tool call. */
+export interface ToolMessage {
+  readonly role: 'tool'
+  readonly callId: string
+  readonly name: string
+  readonly content: Json
+  /** The call failed and `content` says why. Default false. */
+  readonly isError?: boolean
+}
+
+/** One message of a conversation of several agents. */
+export interface HistoryEntry {
+  /** Who said it; absent for what came from outside, which everybody is shown as it is. */
+  readonly agent?: string
+  readonly message: Message
+}
+
+/**
+ * What an agent wants done with the control it had. `transfer`: give it to `to`. `exit`: end the run (or only the work under the nearest router) with its output, whatever
+ * would follow. Both end the agent.
+ */
+export type Action =
+  | {
+      readonly type: 'transfer'
+      readonly to: string
+      /** What the next one is asked to do, in the words of this one. */
+      readonly task?: string
+      /** Of the call that asked for it; absent if code did. */
+      readonly callId?: string
+      /** Where the agent was that asked for it. */
+      readonly path: readonly string[]
+    }
+  | { readonly type: 'exit'; readonly scope: 'run' | 'supervisor' }
+
+/** What an agent leaves to those who come after it. Rides on the outcome of its activation where control is handed on, and nowhere else. */
+export interface Trail {
+  /** What it and everybody below it said and did, oldest first. */
+  readonly said: readonly HistoryEntry[]
+  readonly action?: Action
+  /** Who in it asked the nearest loop to end. */
+  readonly breaks?: string
+  /** Transfers made inside. */
+  readonly hops?: number
+}

@@ -1,0 +1,114 @@
+/**
+ * History: what an agent is shown of what others said before it (spec collaboration 1.6).
+ *
+ * Owns: the conversation that an edge carries, its rewriting for one agent (the words are those of the spec, so traces compare), taking transfers out of it.
+ * Does not own: which part of a conversation crosses (context.ts), how it is sent to a provider (model/prompt.ts).
+ * All of it is pure. An agent's own messages stay as they are, so a model never takes the words of others for its own.
+ */
+import type { AssistantMessage, ContentPart, HistoryEntry, Message, ToolCall } from '../core/index.ts'
+import { briefText, type Edge, type EdgeMessage } from './edge.ts'
+
+/** The tool by which a model hands control on. Persistent: models and journals know it. */
+export const transferTool = 'transfer_to_agent'
+
+/** Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session, what the leader let through, and the brief. */
+export function entriesOf(edge: Edge): readonly HistoryEntry[] {
+  if (edge.entries !== undefined) return edge.entries
+  return [
+    ...(edge.history ?? []).map(entryOf),
+    ...(edge.messages ?? []).map((message) => ({ message })),
+    ...(edge.context ?? []).map(entryOf),
+    { message: { role: 'user', content: briefText(edge.brief) } },
+  ]
+}
+
+const entryOf = ({ role, text, agent }: EdgeMessage): HistoryEntry =>
+  role === 'user' || agent === undefined ? { message: { role, content: text } } : { agent, message: { role, content: text } }
+
+/** The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged; empty messages of others are left out. */
+export function shownTo(agent: string, entries: readonly HistoryEntry[]): readonly Message[] {
+  return entries.flatMap((entry) => {
+    if (entry.agent === undefined || entry.agent === agent) return [entry.message]
+    const content = retold(entry.agent, entry.message)
+    return content === undefined ? [] : [{ role: 'user', content } as const]
+  })
+}
+
+/** A message of another agent, in the third person; undefined if nothing is left of it. */
+function retold(agent: string, message: Message): string | readonly ContentPart[] | undefined {
+  switch (message.role) {
+    case 'assistant': {
+      const { content, calls = [], files = [] } = message
+      const said = content === '' ? '' : ` [${agent}] said: ${content}.`
+      const called = calls.map(
+        ({ name, input, invalid }) => ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? textOf(input)}.`,
+      )
+      const text = said + called.join('')
+      if (files.length === 0) return text === '' ? undefined : `For context:${text}`
+      return [{ type: 'text', text: text === '' ? `For context: [${agent}] made this.` : `For context:${text}` }, ...files]
+    }
+    case 'tool': {
+      const result = textOf(message.content)
+      return result === '' ? undefined : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
+    }
+    case 'user':
+      return message.content
+    case 'system':
+      return undefined
+  }
+}
+
+const textOf = (value: ToolCall['input']): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** The pair of messages that stands for a transfer that no model asked for. */
+export function transferPair(to: string, callId: string): readonly [Message, Message] {
+  return [
+    { role: 'assistant', content: '', calls: [{ id: callId, name: transferTool, input: { agent_name: to } }] },
+    { role: 'tool', callId, name: transferTool, content: transferred(to) },
+  ]
+}
+
+/** What a model is told whose transfer was taken. */
+export const transferred = (to: string): string => `successfully transferred to agent [${to}]`
+
+/** Takes every transfer out: its call by its id, its result, and a message of which nothing is left. Whatever else was said or called in the same message stays. */
+export function withoutTransfers(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return entries.flatMap((entry) => {
+    const { message } = entry
+    if (entry.agent === undefined) return [entry]
+    if (message.role === 'tool') return message.name === transferTool ? [] : [entry]
+    if (message.role !== 'assistant' || message.calls?.some(({ name }) => name === transferTool) !== true) return [entry]
+    const kept = withoutCalls(message)
+    return kept === undefined ? [] : [{ ...entry, message: kept }]
+  })
+}
+
+/** The order of its parts names the calls, so it goes with them; the plain form is sent instead. */
+function withoutCalls({ calls = [], reasoning: _reasoning, ...message }: AssistantMessage): AssistantMessage | undefined {
+  const kept = calls.filter(({ name }) => name !== transferTool)
+  if (kept.length === 0 && message.content === '' && message.files === undefined) return undefined
+  return kept.length === 0 ? message : { ...message, calls: kept }
+}
+
+/** Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking aloud. */
+export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  return entries
+    .filter(({ agent, message }, i) => {
+      if (agent === undefined) return true
+      if (message.role !== 'assistant' || message.content === '') return false
+      for (let j = i + 1; j < entries.length && entries[j]!.agent === agent; j++) {
+        const later = entries[j]!.message
+        if (later.role === 'assistant' && later.content !== '') return false
+      }
+      return true
+    })
+    .map(({ agent, message }) =>
+      message.role === 'assistant'
+        ? { ...(agent === undefined ? {} : { agent }), message: plain(message) }
+        : { ...(agent === undefined ? {} : { agent }), message },
+    )
+}
+
+function plain({ role, content, files }: AssistantMessage): AssistantMessage {
+  return files === undefined ? { role, content } : { role, content, files }
+}
