@@ -7,6 +7,7 @@ export type {
   Decision,
   DivergenceSettlement,
   DoubtSettlement,
+  MessagesOptions,
   PartsOptions,
   PauseOptions,
   ReadOptions,
@@ -20,8 +21,9 @@ export type {
   StreamItem,
 } from './runtime/index.ts'
 
-export { agent, delegate, sleep, step, tool } from './agent/index.ts'
+export { agent, breakLoop, delegate, exit, sleep, step, tool, transferTo } from './agent/index.ts'
 export type {
+  ActionRule,
   Agent,
   AiSdkTool,
   ApprovalRule,
@@ -33,10 +35,27 @@ export type {
   NameOf,
   OrchestrationToolOptions,
   OutputOf,
+  Talk,
   Tool,
+  ToolAction,
   ToolIO,
   ToolsLike,
 } from './agent/index.ts'
+export { asTool, exitTool, loop, parallel, router, sequential } from './flow/index.ts'
+export type {
+  AsToolOptions,
+  CodeRouterOptions,
+  EdgeOptions,
+  FlowOptions,
+  HistoryPolicy,
+  HistoryRewriter,
+  LoopOptions,
+  MemberEdge,
+  ModelRouterOptions,
+  Returns,
+  Shares,
+  TransferEdge,
+} from './flow/index.ts'
 export { supervisor } from './supervisor/index.ts'
 export type { Delegation, Supervisor, SupervisorOptions, WorkerDelegation } from './supervisor/index.ts'
 export { approve, interrupt } from './oversight/index.ts'
@@ -81,7 +100,7 @@ export type {
   StartRun,
   StepIO,
 } from './engine/index.ts'
-export { runView } from './journal/index.ts'
+export { runView, spokenOf } from './journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,
@@ -91,6 +110,8 @@ export type {
   MessageView,
   Recorded,
   RunView,
+  Spoken,
+  SpokenAction,
   ViewStatus,
 } from './journal/index.ts'
 
@@ -102,6 +123,8 @@ export type {
   ErrorCode,
   Failure,
   FailureClass,
+  FilePart,
+  HistoryEntry,
   InterruptId,
   Json,
   JsonObject,

@@ -4,11 +4,23 @@
  * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works (mind.ts, loop.ts), leaders (../supervisor).
  * Definitions are immutable: nothing of a run is ever written to one.
  */
-import { completed, failed, failure, isObject, jsonProblem, ReeveError, type Json, type Outcome } from '../core/index.ts'
+import {
+  completed,
+  failed,
+  failure,
+  isObject,
+  jsonProblem,
+  ReeveError,
+  withTrail,
+  type Failure,
+  type Json,
+  type Outcome,
+} from '../core/index.ts'
 import {
   briefValue,
   compileSchema,
   limitProblems,
+  transferTool,
   type Edge,
   type Infer,
   type Limits,
@@ -22,6 +34,7 @@ import { isName, versionOf, type Agent } from './definition.ts'
 import { ToolBinding } from './gate.ts'
 import { defaultTurns, inputRefusal, MindAgent, modelOf } from './mind.ts'
 import { fitting } from './output.ts'
+import { End, OwnTalk, type Talk } from './talk.ts'
 import { toolsOf, type Tool, type ToolsLike } from './tool.ts'
 
 /** What every kind of agent is told. */
@@ -69,16 +82,16 @@ export interface CodeAgentOptions<
 > extends AgentFacts<Name, In, Out> {
   /**
    * The work: orchestration, so everything uncertain goes through `ctx` (`step`, `delegate`, `interrupt`, `approve`, `sleep`). Returns the output; what it throws is its failure,
-   * a FailureError exactly that one.
+   * a FailureError exactly that one. In a conversation of several agents `talk` has what was said before, and it may return `transferTo`, `exit` or `breakLoop`.
    */
-  readonly run: (ctx: Context, brief: Infer<In>) => O | Promise<O>
+  readonly run: (ctx: Context, brief: Infer<In>, talk: Talk) => O | Promise<O>
   /** Whom it may delegate to; they are registered along with it. */
   readonly workers?: readonly Agent[] | (() => readonly Agent[])
   readonly model?: never
 }
 
 /** What a code agent answers: what its schema says, else what its function returns. */
-type Answer<Out, O> = [Out] extends [undefined] ? Awaited<O> : Infer<Out>
+type Answer<Out, O> = [Out] extends [undefined] ? Exclude<Awaited<O>, End> : Infer<Out>
 
 /**
  * Defines an agent. Throws `agent.invalid` for options that make no sense by themselves and `model.invalid-id` for a model that is none; names, descriptions and
@@ -112,9 +125,9 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
   const { name, description = '', instructions, limits } = options
   const model = modelOf(name, options.model, options.prices)
   const tools = toolsOf(options.tools)
-  const opening = { system: instructions, toolbox: fixedToolbox(tools.map((tool) => new ToolBinding(tool, name))) }
   const inputSchema = schemaOf(options.input, `agent "${name}": input`)
   const outputSchema = schemaOf(options.output, `agent "${name}": output`)
+  const opening = { system: instructions, toolbox: fixedToolbox(tools.map((tool) => new ToolBinding(tool, name, outputSchema))) }
   return new MindAgent({
     description,
     version: () =>
@@ -185,15 +198,21 @@ export function retryProblems(retry: RetryPolicy | undefined, where: string): st
 export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set()): string[] {
   const seen = new Set<string>()
   return tools.flatMap(({ name }) => {
-    const problem = taken.has(name)
-      ? [`agent "${agentName}": the tool name "${name}" is taken by Reeve's own`]
-      : seen.has(name)
-        ? [`agent "${agentName}": two tools are called "${name}"`]
-        : []
+    const problem =
+      taken.has(name) || name === transferTool
+        ? [`agent "${agentName}": the tool name "${name}" is taken by Reeve's own`]
+        : seen.has(name)
+          ? [`agent "${agentName}": two tools are called "${name}"`]
+          : []
     seen.add(name)
     return problem
   })
 }
+
+const nobodyToHandTo = (name: string, to: string): Failure =>
+  failure('transfer.refused', `"${name}" hands over to "${to}", and there is nobody to hand over to`, 'validation', {
+    hint: 'transferTo works for a worker of a router. Run the router, not the worker.',
+  })
 
 /** Code as an agent. */
 class CodeAgent implements Agent {
@@ -234,8 +253,17 @@ class CodeAgent implements Agent {
     const refused = inputRefusal(this.name, this.inputSchema, edge)
     if (refused !== undefined) return failed(refused)
     const checked = this.inputSchema?.check(briefValue(edge.brief))
-    const returned = await this.#options.run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief))
-    const output = returned ?? null
+    const talk = new OwnTalk(this.name, ctx, edge)
+    const returned = await this.#options.run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+    const end = returned instanceof End ? returned : undefined
+    if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(nobodyToHandTo(this.name, end.action.to))
+    const outcome = this.#outcome(end === undefined ? (returned ?? null) : end.output, end)
+    const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
+    return edge.flow === undefined ? outcome : withTrail(outcome, trail)
+  }
+
+  #outcome(output: unknown, end: End | undefined): Outcome {
+    if (end?.action?.type === 'transfer' && output === null) return completed('')
     const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
     if (problem !== undefined)
       return failed(failure('output.invalid', `the output of "${this.name}" is not JSON: ${problem}`, 'validation'))

@@ -3,16 +3,25 @@
  *
  * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (gate.ts for tools, ../supervisor).
  */
-import type { Failure, Json } from '../core/index.ts'
+import type { Action, Failure, Outcome } from '../core/index.ts'
 import type { Told } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import type { Desk } from './desk.ts'
 
+/** How a call ends the agent that made it. */
+export interface Finish {
+  readonly outcome: Outcome
+  /** What becomes of control, where there is somebody to hand it to. */
+  readonly action?: Action
+}
+
 /** What a call has come to. */
 export interface CallResult extends Told {
-  /** Ends the agent with this output once all calls of the turn have settled, without another model call. */
-  readonly finish?: { readonly output: Json }
+  /** Ends the agent once all calls of the turn have settled, without another model call. Of several the last in the order of the calls. */
+  readonly finish?: Finish
+  /** The nearest loop is to end; the agent goes on. */
+  readonly breaks?: true
 }
 
 /** Something a model may call. Made once per definition or per activation, never per turn. */

@@ -42,7 +42,11 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
     if (other !== undefined && other !== agent) problems.add(`two different agents are called "${agent.name}"`)
     byName.set(agent.name, agent)
   }
-  for (const agent of all) for (const problem of priceProblems(agent)) problems.add(problem)
+  for (const agent of all) {
+    for (const problem of priceProblems(agent)) problems.add(problem)
+    const round = roundBelow(agent, [])
+    if (round !== undefined) problems.add(`control would go round for ever: ${round.join(' > ')}`)
+  }
   return [...problems]
 }
 
@@ -63,4 +67,16 @@ function priceProblems(agent: Agent): readonly string[] {
           `agent "${agent.name}": limits.usd cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`,
         ],
   )
+}
+
+/** The way from an agent back to itself, through those among whom control is handed on; undefined if there is none. */
+function roundBelow(agent: Agent, above: readonly Agent[]): readonly string[] | undefined {
+  const members = isAgent(agent) ? (agent.members?.() ?? []) : []
+  for (const member of members) {
+    if (member === (above[0] ?? agent)) return [...above, agent, member].map(({ name }) => name)
+    if (above.includes(member)) continue
+    const round = roundBelow(member, [...above, agent])
+    if (round !== undefined) return round
+  }
+  return undefined
 }

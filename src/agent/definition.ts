@@ -37,6 +37,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   problems(): readonly string[]
   /** The names of its workers as they are now; only for those that lead. The edge records them, so a later change strands no run. */
   team?(): readonly string[]
+  /** Who works in it where control is handed on; only for those that have an order of their own. Nobody may be found again below itself. */
+  members?(): readonly Agent[]
   /** Limits that its definition states; they hold wherever it works. */
   readonly limits?: Limits
   /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */

@@ -4,7 +4,7 @@
  * Owns: the growing list of messages, its running hash and size, the text so far. Everything here is incremental: a turn costs what it adds, never
  * what was there before.
  */
-import type { HistoryEntry, LimitName, Outcome } from '../core/index.ts'
+import type { Action, HistoryEntry, LimitName, Outcome, Trail } from '../core/index.ts'
 import { entriesOf, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
@@ -21,6 +21,10 @@ export class Desk {
   repairs = 0
   /** Tokens of all messages, estimated; counted only if a limit needs it. */
   tokens = 0
+  /** What becomes of control when it ends. */
+  action: Action | undefined
+  /** A call has asked the nearest loop to end. */
+  breaks = false
   /** The last text the model wrote: the partial answer if a limit ends the work. */
   text = ''
   readonly #hash = new PromptHash()
@@ -61,8 +65,17 @@ export class Desk {
     this.#begun = this.messages.length
   }
 
-  /** What this agent said and did itself; without answers that it had to correct. */
-  get said(): readonly HistoryEntry[] {
+  /** What it leaves to those who come after it. */
+  trail(): Trail {
+    return {
+      said: this.#said(),
+      ...(this.action === undefined ? undefined : { action: this.action }),
+      ...(this.breaks ? { breaks: this.agent } : undefined),
+    }
+  }
+
+  /** Its own words and deeds; without answers that it had to correct. */
+  #said(): readonly HistoryEntry[] {
     const { agent, messages } = this
     return messages.slice(this.#begun).flatMap((message, i, all) => {
       const corrected = message.role === 'assistant' && all[i + 1]?.role === 'user'

@@ -5,14 +5,16 @@
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
 import { failure, type Json } from '../core/index.ts'
-import { needsApproval, toolTold, type Edge } from '../edge/index.ts'
+import { needsApproval, toolTold, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { approve, type Verdict } from '../oversight/index.ts'
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
-import type { EffectWork, Tool, ToolIO } from './tool.ts'
+import { acted } from './acting.ts'
+import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
+import { startWorker } from './verbs.ts'
 
 /** How often a human's edited arguments may fail to fit before the call counts as rejected. */
 const editRounds = 3
@@ -89,10 +91,13 @@ export class ToolBinding implements Binding {
   readonly #tool: Tool
   /** The name under which an orchestration tool is registered as an agent. */
   readonly #agent: string
+  /** What a result must fit that becomes the agent's answer. */
+  readonly #answer: Schema | undefined
 
-  constructor(tool: Tool, agent: string) {
+  constructor(tool: Tool, agent: string, answer: Schema | undefined) {
     this.#tool = tool
     this.#agent = `${agent}.${tool.name}`
+    this.#answer = answer
     this.spec = tool.spec
   }
 
@@ -113,16 +118,35 @@ export class ToolBinding implements Binding {
         if (!checked.ok) return invalidInput(ctx, call, checked.problem)
       }
     }
-    if (tool.work.kind === 'orchestration') return this.#orchestrate(ctx, call, desk)
-    return effectOf(ctx, tool.name, tool.work, checked.value, call, edited)
+    const told = await this.#work(ctx, call, checked.value, edited, desk)
+    return tool.action === undefined || told.isError === true
+      ? told
+      : acted(tool.action, told, checked.value, { ctx, call, desk, answer: this.#answer })
+  }
+
+  async #work(ctx: Context, call: ToolCall, input: unknown, edited: boolean, desk: Desk): Promise<CallResult> {
+    const { name, work } = this.#tool
+    if (work.kind === 'effect') return effectOf(ctx, name, work, input, call, edited)
+    return work.kind === 'agent' ? agentOf(ctx, name, work, call, desk) : this.#orchestrate(ctx, call, desk)
   }
 
   async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    const { history: _history, context: _context, team: _team, ...above } = desk.edge
+    const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...above } = desk.edge
     const edge = { ...above, brief: { input: call.input } }
     const { outcome } = await ctx.next(ctx.start(this.#agent, edge as unknown as Json, { callId: call.id, name: this.#tool.name }))
     return toolTold(this.#tool.name, outcome)
   }
+}
+
+/** An agent as a tool: a worker that answers to a call. What it does with control stays inside. */
+async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCall, desk: Desk): Promise<CallResult> {
+  const { brief, ...grant } = work.crossing(call.input, call, desk)
+  const started = startWorker(ctx, desk.edge, work.agent, brief, grant, call.id)
+  if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
+  const { outcome } = await ctx.next(started)
+  if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
+  const told = toolTold(name, outcome)
+  return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
 
 function problemOf(tool: Tool, input: Json): string | undefined {

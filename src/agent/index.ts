@@ -20,6 +20,18 @@ export { invalidInput, ToolBinding } from './gate.ts'
 export { outputRepairs, think, type Mind } from './loop.ts'
 export { defaultTurns, MindAgent, modelOf, type MindParts } from './mind.ts'
 export { fitting, jsonIn, outputOf } from './output.ts'
+export { breakLoop, exit, transferTo, type End, type Talk } from './talk.ts'
 export { tool, toolsOf } from './tool.ts'
-export type { AiSdkTool, ApprovalRule, EffectToolOptions, OrchestrationToolOptions, Tool, ToolIO, ToolsLike } from './tool.ts'
+export type {
+  ActionRule,
+  AgentWork,
+  AiSdkTool,
+  ApprovalRule,
+  EffectToolOptions,
+  OrchestrationToolOptions,
+  Tool,
+  ToolAction,
+  ToolIO,
+  ToolsLike,
+} from './tool.ts'
 export { delegate, sleep, startWorker, step, type DelegateOptions } from './verbs.ts'

@@ -5,13 +5,14 @@
  * Owns: when there is another turn and how the work ends. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (desk.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
-import { completed, failed, failure, type LimitName, type Outcome } from '../core/index.ts'
+import { completed, failed, failure, withTrail, type LimitName, type Outcome } from '../core/index.ts'
 import type { Edge, Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
-import type { CallResult, Opening, Toolbox } from './binding.ts'
+import type { Opening, Toolbox } from './binding.ts'
 import { Desk } from './desk.ts'
 import { correction, outputOf } from './output.ts'
+import { outdone, withTransfer } from './transfer.ts'
 import { askModel, offered, runCalls } from './turn.ts'
 
 /** How often a model may correct an output that does not fit its schema. */
@@ -33,7 +34,13 @@ export interface Mind {
 /** Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the code. */
 export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
   const desk = new Desk(mind.agent, ctx, edge)
-  const { system, toolbox } = mind.open(desk)
+  const outcome = await turns(mind, desk)
+  return edge.flow === undefined ? outcome : withTrail(outcome, desk.trail())
+}
+
+async function turns(mind: Mind, desk: Desk): Promise<Outcome> {
+  const { ctx, edge } = desk
+  const { system, toolbox } = withTransfer(mind.open(desk), edge.flow?.to)
   desk.begin(system)
   const isVerb = (name: string): boolean => toolbox.find(name)?.verb === true
   let specs = offered(toolbox.specs, desk, isVerb)
@@ -65,14 +72,16 @@ function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' 
 
 async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Outcome | undefined> {
   const results = await runCalls(desk, turn, toolbox, answer.calls)
-  let finish: CallResult['finish']
-  for (let i = 0; i < results.length; i++) {
-    const { content, isError, finish: finished } = results[i]!
+  const last = results.findLastIndex(({ finish }) => finish !== undefined)
+  results.forEach((result, i) => {
+    const { content, isError } = i === last ? result : outdone(result)
     const { id, name } = answer.calls[i]!
     desk.say(isError === true ? { role: 'tool', callId: id, name, content, isError } : { role: 'tool', callId: id, name, content })
-    if (finished !== undefined) finish = finished
-  }
-  return finish === undefined ? undefined : completed(finish.output)
+    if (result.breaks === true) desk.breaks = true
+  })
+  const finish = results[last]?.finish
+  desk.action = finish?.action
+  return finish?.outcome
 }
 
 /** The answer as output; undefined if the model is to correct it. */

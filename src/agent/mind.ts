@@ -98,6 +98,7 @@ export function inputRefusal(agent: string, schema: Schema | undefined, edge: Ed
 function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
   return tools.flatMap((tool): Agent[] => {
     const work = tool.work
+    if (work.kind === 'agent') return [work.agent]
     if (work.kind !== 'orchestration') return []
     return [
       {

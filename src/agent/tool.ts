@@ -9,6 +9,8 @@ import { isObject, messageOf, ReeveError, type Json, type JsonObject } from '../
 import {
   compileSchema,
   type AiSdkSchema,
+  type Brief,
+  type Grant,
   type Infer,
   type JsonSchema,
   type Schema,
@@ -17,9 +19,10 @@ import {
 } from '../edge/index.ts'
 import type { Context, RetryPolicy, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
-import type { ToolSpec } from '../model/index.ts'
+import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { approvalProblems, type ApprovalTimeout, type Risk } from '../oversight/index.ts'
-import { isName, versionOf } from './definition.ts'
+import { isName, versionOf, type Agent } from './definition.ts'
+import type { Desk } from './desk.ts'
 
 /** What `execute` gets besides the input. */
 export interface ToolIO extends StepIO {
@@ -53,8 +56,21 @@ export interface Tool<Name extends string = string> {
   readonly input: Schema
   readonly sensitive: boolean
   readonly approval: ApprovalRule | undefined
-  readonly work: EffectWork | OrchestrationWork
+  readonly work: EffectWork | OrchestrationWork | AgentWork
+  /** What a result makes of the work of whoever called. */
+  readonly action: ActionRule | undefined
 }
+
+/**
+ * What follows from a result. `return`: it is the answer, the model is not asked again. `exit`: it is the answer of the whole run (`{ exit: 'supervisor' }`: of the work under the
+ * nearest router). `break`: the nearest loop ends, the agent goes on. `{ transfer }`: control is handed to that agent.
+ */
+export type ToolAction =
+  'return' | 'exit' | 'break' | { readonly exit: 'supervisor' } | { readonly transfer: string; readonly task?: string }
+
+/** An action, several, or what a pure function makes of the result and the input. A call that failed has none. */
+export type ActionRule<I = unknown> =
+  ToolAction | readonly ToolAction[] | ((output: Json, input: I) => ToolAction | readonly ToolAction[] | undefined)
 
 /** One step. */
 export interface EffectWork {
@@ -69,6 +85,16 @@ export interface EffectWork {
 interface OrchestrationWork {
   readonly kind: 'orchestration'
   readonly run: (ctx: Context, input: unknown) => Promise<unknown>
+}
+
+/** Another agent, called and answering. */
+export interface AgentWork {
+  readonly kind: 'agent'
+  readonly agent: Agent
+  /** What crosses to it. */
+  readonly crossing: (input: Json, call: ToolCall, desk: Desk) => { readonly brief: Brief } & Grant
+  /** What becomes of whoever called when it does not complete: it is told, or ends in the same way. */
+  readonly onFailure: 'tell' | 'fail'
 }
 
 type ToolInput<S> = [S] extends [undefined] ? { readonly [name: string]: Json } : Infer<S>
@@ -86,6 +112,8 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   readonly sensitive?: boolean
   /** Whether a call needs an approval. Default: only if the tool is sensitive. `false` does not undo `sensitive`. */
   readonly approval?: boolean | ((input: ToolInput<S>) => boolean) | ApprovalRule<ToolInput<S>>
+  /** What a result makes of the work of the agent that called. Default: nothing, its model is asked again. */
+  readonly action?: ActionRule<ToolInput<S>>
   readonly version?: string
 }
 
@@ -143,7 +171,13 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
     approval,
     input,
     work,
-    version: versionOf(options.version, { parameters: input.json, effect, sensitive }),
+    action: options.action,
+    version: versionOf(options.version, {
+      parameters: input.json,
+      effect,
+      sensitive,
+      ...(options.action === undefined || typeof options.action === 'function' ? undefined : { action: options.action as Json }),
+    }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }
 }

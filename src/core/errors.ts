@@ -80,6 +80,8 @@ export const errorCodes = [
   'tool.invalid',
   'tool.invalid-input',
   'tool.unknown',
+  'transfer.loop',
+  'transfer.refused',
   'work.rejected',
   'worker.failed',
 ] as const

@@ -30,11 +30,13 @@ export type ReasoningPart =
   | { readonly type: 'reasoning'; readonly text: string; readonly metadata?: JsonObject }
   | { readonly type: 'text'; readonly length: number; readonly metadata?: JsonObject }
   | { readonly type: 'call'; readonly callId: string; readonly metadata?: JsonObject }
+  /** The next of the message's files. */
+  | { readonly type: 'file' }
   | { readonly type: 'opaque'; readonly part: JsonObject }
 
 /**
  * What a reasoning model needs to see again to go on thinking: thoughts, signatures, encrypted content, item ids, in order.
- * Texts and calls are not repeated here, only pointed to. It is shown only to the model that made it (`model`); others get the plain answer.
+ * Texts, files and calls are not repeated here, only pointed to. It is shown only to the model that made it (`model`); others get the plain answer.
  */
 export interface Reasoning {
   readonly model: string

@@ -92,23 +92,18 @@ function withoutCalls({ calls = [], reasoning: _reasoning, ...message }: Assista
 
 /** Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking aloud. */
 export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
-  return entries
-    .filter(({ agent, message }, i) => {
-      if (agent === undefined) return true
-      if (message.role !== 'assistant' || message.content === '') return false
-      for (let j = i + 1; j < entries.length && entries[j]!.agent === agent; j++) {
-        const later = entries[j]!.message
-        if (later.role === 'assistant' && later.content !== '') return false
-      }
-      return true
-    })
-    .map(({ agent, message }) =>
-      message.role === 'assistant'
-        ? { ...(agent === undefined ? {} : { agent }), message: plain(message) }
-        : { ...(agent === undefined ? {} : { agent }), message },
-    )
+  const answers: HistoryEntry[] = []
+  let later: string | undefined // who has said something after this entry already
+  for (const entry of entries.toReversed()) {
+    const { agent, message } = entry
+    if (agent === undefined || message.role === 'user') answers.push(entry)
+    else if (message.role === 'assistant' && (message.content !== '' || message.files !== undefined) && later !== agent)
+      answers.push({ agent, message: plain(message) })
+    else continue
+    later = agent
+  }
+  return answers.reverse()
 }
 
-function plain({ role, content, files }: AssistantMessage): AssistantMessage {
-  return files === undefined ? { role, content } : { role, content, files }
-}
+const plain = ({ role, content, files }: AssistantMessage): AssistantMessage =>
+  files === undefined ? { role, content } : { role, content, files }

@@ -9,6 +9,7 @@
  * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
  */
 import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, SessionId, Usage } from '../core/index.ts'
+import type { FactEvent } from './facts.ts'
 
 /** How an effect behaves when it must be run again after a crash (K6). `model` is a model call: repeatable, but paid for. */
 export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
@@ -145,86 +146,6 @@ export interface MessageSent {
   readonly to: ActivationId
   readonly id: MessageId
 }
-interface Fact {
-  readonly op: 'fact'
-  readonly address: string
-}
-/** A fact of the user's own. */
-export interface FactNoted extends Fact {
-  readonly type: 'fact.noted'
-  readonly name: string
-  readonly data: Json
-}
-/** A delegation that never became a worker: unknown worker, depth, permission, or a hook that said no. */
-export interface DelegationRefused extends Fact {
-  readonly type: 'delegation.refused'
-  readonly worker: string
-  readonly callId?: string
-  readonly failure: Failure
-}
-/** The leader answers with a worker's output, verbatim. */
-export interface OutputForwarded extends Fact {
-  readonly type: 'output.forwarded'
-  readonly worker: string
-  readonly delegation: ActivationId
-}
-/** A specialist joined the team while the run went on. */
-export interface WorkerRecruited extends Fact {
-  readonly type: 'worker.recruited'
-  readonly worker: string
-  readonly reason: string
-}
-/** A code agent said something before its answer. */
-export interface TextSaid extends Fact {
-  readonly type: 'text.said'
-  readonly text: string
-}
-/** Control was handed on: by the model's choice, by code, or by the rule of whoever leads. Recorded by that leader; `from` and `path` say who had it. */
-export interface AgentTransferred extends Fact {
-  readonly type: 'agent.transferred'
-  readonly from: string
-  readonly path: readonly string[]
-  readonly to: string
-  readonly by: 'model' | 'code' | 'rule'
-  /** Of the call that asked for it, or made for the pair of messages that stands for it. */
-  readonly callId: string
-  readonly task?: string
-}
-/** An agent ends the run, or the work under the nearest router, with its output. */
-export interface ExitRequested extends Fact {
-  readonly type: 'exit.requested'
-  readonly scope: 'run' | 'supervisor'
-  readonly callId?: string
-}
-/** An agent asked the nearest loop to end. Outside of a loop nothing follows. */
-export interface BreakRequested extends Fact {
-  readonly type: 'break.requested'
-  readonly callId?: string
-}
-/** A loop ends because somebody in it asked for it. */
-export interface LoopBroken extends Fact {
-  readonly type: 'loop.broken'
-  readonly from: string
-  /** Counted from 0. */
-  readonly iteration: number
-}
-/** A tool call that did not run: unknown tool, invalid arguments, not permitted, rejected. */
-export interface ToolRefused extends Fact {
-  readonly type: 'tool.refused'
-  readonly tool: string
-  readonly callId?: string
-  readonly failure: Failure
-}
-/** How an approval came out, with the arguments that hold from now on if a human edited them. */
-export interface ApprovalResolved extends Fact {
-  readonly type: 'approval.resolved'
-  readonly id: string
-  readonly resolution: 'approved' | 'rejected' | 'timed-out-rejected' | 'timed-out-approved' | 'edited' | 'cancelled'
-  readonly approver?: string
-  readonly comment?: string
-  readonly inputHash?: string
-}
-
 // ---- arrivals -----------------------------------------------------------------------------------------------------------------------
 
 /** An effect has ended. `usage` and `charge` say what it used; absent where that is unknown (K11). */
@@ -356,18 +277,6 @@ export interface ValueUpdated {
 export type LifecycleEvent = ActivationStarted | ActivationRestarted | AgentMoved | ActivationSettled
 export type StepOpened = StepBegun | ModelRequested | ToolCalled
 export type AskOpened = TimerSet | InterruptRaised | ApprovalRequested
-export type FactEvent =
-  | FactNoted
-  | DelegationRefused
-  | OutputForwarded
-  | WorkerRecruited
-  | ToolRefused
-  | ApprovalResolved
-  | TextSaid
-  | AgentTransferred
-  | ExitRequested
-  | BreakRequested
-  | LoopBroken
 export type CommandEvent = StepOpened | WorkerStarted | AskOpened | MessageSent | FactEvent
 export type ArrivalEvent = StepSettled | WorkerSettled | AskSettled | MessageReceived | MessageRefused | CancelReceived
 export type NoteEvent =

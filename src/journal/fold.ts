@@ -17,17 +17,8 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import type {
-  ApprovalRequested,
-  ApprovalResolved,
-  AskOpened,
-  Caller,
-  CommandEvent,
-  InterruptRaised,
-  JournalEvent,
-  Recorded,
-  StepOpened,
-} from './events.ts'
+import type { ApprovalRequested, AskOpened, Caller, CommandEvent, InterruptRaised, JournalEvent, Recorded, StepOpened } from './events.ts'
+import type { ApprovalResolved } from './facts.ts'
 import type {
   ActivationView,
   ApprovalView,

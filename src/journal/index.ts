@@ -1,8 +1,10 @@
 /** What happened: the event union, its codec and the views folded from it. */
 export * from './events.ts'
+export * from './facts.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
+export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './spoken.ts'
 export type {
   ActivationView,
   ApprovalView,

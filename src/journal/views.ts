@@ -4,7 +4,8 @@
  * Owns: the types. Does not own: how they are made (fold.ts, picture.ts), how they are shown (cli, studio).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, RunId, Usage } from '../core/index.ts'
-import type { ApprovalRequested, ApprovalResolved, Caller } from './events.ts'
+import type { ApprovalRequested, Caller } from './events.ts'
+import type { ApprovalResolved } from './facts.ts'
 
 /** What an activation has open: an effect in flight, a question, a timer, a worker. */
 export interface OpenOperation {

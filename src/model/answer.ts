@@ -12,6 +12,7 @@ import {
   jsonProblem,
   RollingHash,
   type CallUsage,
+  type FilePart,
   type Json,
   type JsonObject,
   type Reasoning,
@@ -19,6 +20,7 @@ import {
   type ToolCall,
 } from '../core/index.ts'
 import { cutOff } from './faults.ts'
+import { fileOf } from './files.ts'
 import { jsonObject } from './messages.ts'
 import type { FinishReason, ModelAnswer, ModelPart } from './model.ts'
 import type { SpecGenerateResult, SpecPart, SpecVersion } from './spec.ts'
@@ -46,7 +48,19 @@ interface TextBlock {
   metadata: JsonObject | undefined
 }
 
-type Block = TextBlock | Extract<ReasoningPart, { type: 'call' | 'opaque' }>
+type Block = TextBlock | Extract<ReasoningPart, { type: 'call' | 'file' | 'opaque' }>
+
+/** Whether a block says more than the text, the files and the calls of the answer do. */
+const saysMore = (block: Block): boolean =>
+  block.type === 'reasoning' || block.type === 'opaque' || (block.type !== 'file' && block.metadata !== undefined)
+
+/** Whether a file stands before a text or behind a call, where the plain form of a message would not put it. */
+function hasStrayFile(blocks: readonly Block[]): boolean {
+  const first = blocks.findIndex((block) => block.type === 'file')
+  if (first === -1) return false
+  const last = blocks.findLastIndex((block) => block.type === 'file')
+  return blocks.some((block, i) => (block.type === 'call' ? i < last : block.type === 'text' && block.text !== '' && i > first))
+}
 
 const isText = (block: Block): block is TextBlock => block.type === 'text' || block.type === 'reasoning'
 
@@ -58,6 +72,7 @@ export class AnswerFold {
   readonly #blocks: Block[] = []
   readonly #open = new Map<string, TextBlock>()
   readonly #calls = new Map<string, ToolCall>()
+  readonly #files: FilePart[] = []
   #emit: ((part: ModelPart) => void) | undefined
   #finish: SpecPart | undefined
   #response: SpecPart | undefined
@@ -86,6 +101,8 @@ export class AnswerFold {
         return this.#send({ type: 'tool-input.end', id: String(part.id) })
       case 'tool-call':
         return this.#call(part)
+      case 'file':
+        return this.#file(part)
       case 'tool-result':
       case 'custom':
         return this.#opaque(part)
@@ -98,7 +115,7 @@ export class AnswerFold {
       case 'finish':
         this.#finish = part
         return
-      default: // raw, ping, sources, files and what later versions bring: nothing an answer is made of
+      default: // raw, ping, sources, files of thoughts and what later versions bring: nothing an answer is made of
     }
   }
 
@@ -113,6 +130,7 @@ export class AnswerFold {
     return {
       text,
       calls: [...this.#calls.values()],
+      ...(this.#files.length > 0 && { files: [...this.#files] }),
       finish,
       ...(usage !== undefined && { usage }),
       model: this.#context.model,
@@ -168,6 +186,13 @@ export class AnswerFold {
     this.#blocks.push({ type: 'call', callId: id, ...(metadata !== undefined && { metadata }) })
   }
 
+  #file(part: SpecPart): void {
+    const file = fileOf(part)
+    if (file === undefined) return
+    this.#files.push(file)
+    this.#blocks.push({ type: 'file' })
+  }
+
   /** What the provider did by itself: kept as it is, in the form of a prompt, to be shown to it again. */
   #opaque(part: SpecPart): void {
     if (part.preliminary === true || part.kind === 'anthropic.message_start') return // an announcement that only streams have, of what the finish says again
@@ -194,8 +219,8 @@ export class AnswerFold {
   }
 
   #reasoning(): Reasoning | undefined {
-    const needed = this.#blocks.some((block) => block.type === 'reasoning' || block.type === 'opaque' || block.metadata !== undefined)
-    if (!needed) return undefined
+    const signed = this.#files.some((file) => file.metadata !== undefined) // then it must be known whose they are
+    if (!signed && !this.#blocks.some(saysMore) && !hasStrayFile(this.#blocks)) return undefined
     const parts = this.#blocks.map((block): ReasoningPart => {
       if (!isText(block)) return block
       const metadata = block.metadata === undefined ? {} : { metadata: block.metadata }

@@ -7,6 +7,7 @@ import { FailureError, jsonProblem, messageOf, failure, type CallUsage } from '.
 import { untilAborted } from './abort.ts'
 import { AnswerFold } from './answer.ts'
 import { modelFailure } from './faults.ts'
+import { filesProblem } from './files.ts'
 import type { Model, ModelAnswer, ModelAnswerInput, ModelFunction, ModelRequest } from './model.ts'
 import { freeOfCharge } from './price.ts'
 import type { SpecPart } from './spec.ts'
@@ -47,7 +48,7 @@ async function returned(rule: ModelFunction, request: ModelRequest, id: string):
 }
 
 function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink | undefined): ModelAnswer {
-  const problem = typeof answer === 'object' && answer !== null ? jsonProblem(answer, 'answer') : 'answer is neither a text nor an object'
+  const problem = problemOf(answer)
   if (problem !== undefined) {
     throw new FailureError(
       failure('model.answer-invalid', `the model function ${id} returned something that is not an answer: ${problem}`, 'validation'),
@@ -57,7 +58,8 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   try {
     for (const part of partsOfAnswer(answer)) fold.add(part)
     const usage = answer.usage === 'unknown' ? undefined : (answer.usage ?? nothing)
-    return { ...fold.answer(), ...(usage !== undefined && { usage }) }
+    const { reasoning: _, ...made } = fold.answer() // a rule has no thoughts that a provider wants back
+    return { ...made, ...(usage !== undefined && { usage }) }
   } catch (error) {
     throw new FailureError(
       failure(
@@ -70,15 +72,24 @@ function completed(answer: ModelAnswerInput, key: string, id: string, emit: Sink
   }
 }
 
+function problemOf(answer: ModelAnswerInput): string | undefined {
+  if (typeof answer !== 'object' || answer === null) return 'answer is neither a text nor an object'
+  return jsonProblem(answer, 'answer') ?? filesProblem(answer.files)
+}
+
 /** Text is read as the JSON text of arguments, so a text that is itself the input is quoted. */
 const given = (input: unknown): unknown => (typeof input === 'string' ? JSON.stringify(input) : input)
 
 function* partsOfAnswer(answer: ModelAnswerInput): Generator<SpecPart> {
-  const { text = '', calls = [] } = answer
+  const { text = '', calls = [], files = [] } = answer
   if (text !== '') {
     yield { type: 'text-start', id: '0' }
     yield { type: 'text-delta', id: '0', delta: text }
     yield { type: 'text-end', id: '0' }
+  }
+  for (const { mediaType, filename, metadata, ...file } of files) {
+    const data = 'url' in file ? { type: 'url', url: file.url } : file.data
+    yield { type: 'file', mediaType, filename, data, providerMetadata: metadata }
   }
   for (const call of calls) yield { type: 'tool-call', toolCallId: call.id, toolName: call.name, input: given(call.input) }
   yield {

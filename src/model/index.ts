@@ -3,6 +3,7 @@ export { answerMessage } from './messages.ts'
 export type {
   AssistantMessage,
   ContentPart,
+  FilePart,
   Message,
   Reasoning,
   ReasoningPart,

@@ -4,7 +4,7 @@
  * Owns: the request, the answer, the parts of a stream, the `Model` port.
  * Does not own: retries (the step retries, a model never does), the turn loop and tool execution (agent/), budgets (edge/).
  */
-import type { CallUsage, JsonObject, Message, Reasoning, ToolCall } from '../core/index.ts'
+import type { CallUsage, FilePart, JsonObject, Message, Reasoning, ToolCall } from '../core/index.ts'
 import type { ModelPrice } from './price.ts'
 
 /** A tool as a model is told of it. */
@@ -59,6 +59,8 @@ export interface ModelAnswer {
   /** May be empty, also when nothing was called. */
   readonly text: string
   readonly calls: readonly ToolCall[]
+  /** What the model made besides text; absent if nothing. They come with the answer, never as parts of a stream. */
+  readonly files?: readonly FilePart[]
   readonly finish: FinishReason
   /** Undefined: the provider did not say. */
   readonly usage?: CallUsage
@@ -95,6 +97,8 @@ export interface Model {
 export interface ModelAnswerInput {
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input: ToolCall['input']; readonly id?: string }[]
+  /** What it made besides text. One whose data is empty is left out. */
+  readonly files?: readonly FilePart[]
   /** What the call used. Default: nothing at all, because a rule costs nothing; a function that asks a model itself must say. `'unknown'` if it cannot. */
   readonly usage?: CallUsage | 'unknown'
   readonly finish?: FinishReason

@@ -8,6 +8,7 @@ import {
   isObject,
   type AssistantMessage,
   type ContentPart,
+  type FilePart,
   type Json,
   type JsonObject,
   type Message,
@@ -59,7 +60,7 @@ export class PromptRenderer {
       case 'user':
         return { role: 'user', content: userContent(message.content, this.#version) }
       case 'assistant':
-        return { role: 'assistant', content: assistantContent(message, this.#model) }
+        return { role: 'assistant', content: assistantContent(message, this.#version, this.#model) }
       case 'tool':
         return { role: 'tool', content: [toolResult(message)] }
     }
@@ -68,25 +69,26 @@ export class PromptRenderer {
 
 function userContent(content: string | readonly ContentPart[], version: SpecVersion): SpecContent[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }]
-  return content.map((part) => (part.type === 'text' ? { type: 'text', text: part.text } : filePart(part, version)))
+  return content.map((part) => (part.type === 'text' ? { type: 'text', text: part.text } : filePart(part, version, part.metadata)))
 }
 
-function filePart(part: Extract<ContentPart, { type: 'file' }>, version: SpecVersion): SpecContent {
+function filePart(part: FilePart, version: SpecVersion, metadata: JsonObject | undefined): SpecContent {
   const { mediaType, filename } = part
-  const named = filename === undefined ? {} : { filename }
+  const more = { ...(filename !== undefined && { filename }), ...withMetadata(metadata) }
   if ('url' in part) {
     const url = new URL(part.url)
-    return { type: 'file', mediaType, ...named, data: version === 'v4' ? { type: 'url', url } : url }
+    return { type: 'file', mediaType, ...more, data: version === 'v4' ? { type: 'url', url } : url }
   }
-  return { type: 'file', mediaType, ...named, data: version === 'v4' ? { type: 'data', data: part.data } : part.data }
+  return { type: 'file', mediaType, ...more, data: version === 'v4' ? { type: 'data', data: part.data } : part.data }
 }
 
-function assistantContent(message: AssistantMessage, model: string): SpecContent[] {
+function assistantContent(message: AssistantMessage, version: SpecVersion, model: string): SpecContent[] {
   const { reasoning } = message
-  if (reasoning !== undefined && reasoning.model === model && fits(message, reasoning.parts))
-    return reasonedContent(message, reasoning.parts)
+  const isAnothers = reasoning !== undefined && reasoning.model !== model
+  if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts)) return reasonedContent(message, reasoning.parts, version)
   return [
     ...(message.content === '' ? [] : [{ type: 'text', text: message.content }]),
+    ...(message.files ?? []).map((file) => filePart(file, version, isAnothers ? undefined : file.metadata)),
     ...(message.calls ?? []).map((call) => callContent(call, undefined)),
   ]
 }
@@ -94,16 +96,19 @@ function assistantContent(message: AssistantMessage, model: string): SpecContent
 /** Whether the order of parts still describes the message: it may have been edited or redacted since, and then the plain form is sent. */
 function fits(message: AssistantMessage, parts: readonly ReasoningPart[]): boolean {
   let length = 0
+  let files = 0
   const ids = new Set(message.calls?.map((call) => call.id))
   for (const part of parts) {
     if (part.type === 'text') length += part.length
+    if (part.type === 'file') files++
     if (part.type === 'call' && !ids.delete(part.callId)) return false
   }
-  return length === message.content.length && ids.size === 0
+  return length === message.content.length && files === (message.files?.length ?? 0) && ids.size === 0
 }
 
-function reasonedContent(message: AssistantMessage, parts: readonly ReasoningPart[]): SpecContent[] {
+function reasonedContent(message: AssistantMessage, parts: readonly ReasoningPart[], version: SpecVersion): SpecContent[] {
   const content: SpecContent[] = []
+  const files = message.files?.values()
   let at = 0
   for (const part of parts) {
     switch (part.type) {
@@ -117,6 +122,11 @@ function reasonedContent(message: AssistantMessage, parts: readonly ReasoningPar
       case 'call': {
         const call = message.calls?.find((each) => each.id === part.callId)
         if (call !== undefined) content.push(callContent(call, part.metadata))
+        break
+      }
+      case 'file': {
+        const file = files?.next().value
+        if (file !== undefined) content.push(filePart(file, version, file.metadata))
         break
       }
       case 'opaque':

@@ -66,7 +66,8 @@ function messageTokens(message: Message): number {
     case 'assistant': {
       const calls = message.calls === undefined ? 0 : textTokens(JSON.stringify(message.calls))
       const reasoning = message.reasoning === undefined ? 0 : textTokens(JSON.stringify(message.reasoning.parts))
-      return perMessage + textTokens(message.content) + calls + reasoning
+      const files = perFile * (message.files?.length ?? 0)
+      return perMessage + textTokens(message.content) + calls + files + reasoning
     }
     case 'tool':
       return perMessage + textTokens(typeof message.content === 'string' ? message.content : JSON.stringify(message.content))

@@ -62,6 +62,9 @@ export interface SpecPart {
   readonly isError?: unknown
   readonly preliminary?: unknown
   readonly kind?: unknown
+  readonly mediaType?: unknown
+  readonly data?: unknown
+  readonly filename?: unknown
   readonly modelId?: unknown
   readonly finishReason?: unknown
   readonly usage?: unknown

@@ -1,12 +1,13 @@
 /**
  * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
  *
- * Owns: following a run through the engine's `read` and `changed`, the live parts for one reader. Does not own: storage, what a view makes of it.
+ * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for one reader. Does not own: storage, what a
+ * view makes of it, which events are somebody's words (journal/spoken.ts).
  * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
  */
 import { parentOf, rootActivation, type ActivationId, type RunId } from '../core/index.ts'
 import { unknownRun, type Engine, type LivePart, type RunStatus } from '../engine/index.ts'
-import type { JournalEvent, Recorded } from '../journal/index.ts'
+import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../journal/index.ts'
 import { droppedPart, isDelta, LiveQueue, mergeParts, partBytes } from './parts.ts'
 
 /** Where to begin reading, and when to stop. */
@@ -14,6 +15,12 @@ export interface ReadOptions {
   /** A position: events after it are given. Default 0, everything. */
   readonly from?: number
   readonly signal?: AbortSignal
+}
+
+/** Which messages are wanted. */
+export interface MessagesOptions extends ReadOptions {
+  /** What is said below calls, too: by workers under delegation and by agents as tools. Default true. `false` leaves out all of that but questions to the outside. */
+  readonly inner?: boolean
 }
 
 /** Which parts are wanted. */
@@ -30,9 +37,21 @@ export const hasEnded = (status: RunStatus): boolean => ended.has(status)
 
 /** Follows a run: every event after `from`, in order, until the run has ended. */
 export function follow(engine: Engine, run: RunId, options: ReadOptions = {}): AsyncIterableIterator<Recorded, undefined> {
+  return leavable(options.signal, (signal) => events(engine, run, options.from ?? 0, signal))
+}
+
+/** Follows what is said in a run: every message after `from`, in order, until the run has ended. Reads all events, because who speaks is told before `from`. */
+export function followMessages(engine: Engine, run: RunId, options: MessagesOptions = {}): AsyncIterableIterator<Spoken, undefined> {
+  return leavable(options.signal, (signal) => messages(engine, run, options, signal))
+}
+
+/** What a source gives until its reader leaves, also while it waits. */
+function leavable<T>(
+  given: AbortSignal | undefined,
+  open: (signal: AbortSignal) => AsyncGenerator<T, undefined>,
+): AsyncIterableIterator<T, undefined> {
   const left = new AbortController()
-  const signal = options.signal === undefined ? left.signal : AbortSignal.any([left.signal, options.signal])
-  const source = events(engine, run, options.from ?? 0, signal)
+  const source = open(given === undefined ? left.signal : AbortSignal.any([left.signal, given]))
   return {
     [Symbol.asyncIterator]() {
       return this
@@ -63,6 +82,25 @@ async function* events(engine: Engine, run: RunId, from: number, signal: AbortSi
   }
   return undefined
 }
+
+async function* messages(
+  engine: Engine,
+  run: RunId,
+  { from = 0, inner = true }: MessagesOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Spoken, undefined> {
+  const fold = newSpoken()
+  for await (const recorded of events(engine, run, 0, signal)) {
+    for (const spoken of speak(fold, recorded)) {
+      if (signal.aborted) return undefined
+      if (spoken.position > from && (inner || isMeantForOutside(spoken))) yield spoken
+    }
+  }
+  return undefined
+}
+
+/** A question below a call is the run's as much as any other: somebody outside has to answer it. */
+const isMeantForOutside = ({ inner, type }: Spoken): boolean => inner !== true || type === 'interrupt' || type === 'approval'
 
 const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =>
   event.type === 'activation.settled' && activation === rootActivation(run)

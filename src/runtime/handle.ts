@@ -16,7 +16,7 @@ import {
   type Usage,
 } from '../core/index.ts'
 import { unknownRun, type Engine, type LivePart, type Post, type PostResult, type Question } from '../engine/index.ts'
-import { foldRun, newRunFold, viewOf, type Recorded, type RunView } from '../journal/index.ts'
+import { foldRun, newRunFold, viewOf, type Recorded, type RunView, type Spoken } from '../journal/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
   answer,
@@ -28,7 +28,7 @@ import {
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
-import { follow, hasEnded, liveParts, liveText, type PartsOptions, type ReadOptions } from './feed.ts'
+import { follow, followMessages, hasEnded, liveParts, liveText, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -58,6 +58,8 @@ export interface Run<O = Json> {
   outcome(): Promise<RunOutcome<O>>
   /** The journal after `from`, then live, until the run has ended. Leaving changes nothing. */
   events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>
+  /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
+  messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
   /** Live pieces of work in this process, until the run has ended. */
   parts(options?: PartsOptions): AsyncIterableIterator<LivePart, undefined>
   /** The root agent's text while it is written; with a path, that of the agents there. */
@@ -98,6 +100,7 @@ export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> 
     id,
     outcome,
     events: (options) => follow(engine, id, options),
+    messages: (options) => followMessages(engine, id, options),
     parts: (options) => liveParts(engine, id, options),
     text: (options) => liveText(engine, id, options),
     until: async () => (await untilWaiting(engine, id)) ?? outcome(),

@@ -7,7 +7,7 @@ export { registerAgents } from './registry.ts'
 export type { BusySession } from './session.ts'
 export type { Approval } from './approval.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement } from './decide.ts'
-export { hasEnded, type PartsOptions, type ReadOptions } from './feed.ts'
+export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
 export { isDelta, type PartsDropped } from './parts.ts'
 export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
 export type {
@@ -18,5 +18,7 @@ export type {
   OpenOperation,
   Recorded,
   RunView,
+  Spoken,
+  SpokenAction,
   ViewStatus,
 } from '../journal/index.ts'

@@ -109,7 +109,7 @@ class SupervisorAgent extends MindAgent {
       concurrency,
       maxTeamSize,
       output,
-      tools: tools.map((tool) => new ToolBinding(tool, name)),
+      tools: tools.map((tool) => new ToolBinding(tool, name, output)),
     }
     const guidance = options.guidance ?? defaultGuidance
     const before = instructions === undefined || instructions === '' ? guidance : `${instructions}\n\n${guidance}`

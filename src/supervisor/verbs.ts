@@ -4,7 +4,7 @@
  * Owns: their names and schemas (what models see), what is checked, what they answer. Does not own: how a worker is started (delegation.ts).
  * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
  */
-import { failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
+import { completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
 import { fitting, invalidInput, type Agent, type Binding, type CallResult, type Desk } from '../agent/index.ts'
 import type { Brief, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -190,7 +190,7 @@ export class ForwardBinding implements Binding {
       )
     }
     ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
-    return { content: `[the output of "${found.worker}" is your answer]`, finish: { output: fits.value } }
+    return { content: `[the output of "${found.worker}" is your answer]`, finish: { outcome: completed(fits.value) } }
   }
 }
 

@@ -1,0 +1,77 @@
+/**
+ * Acting: what the result of a tool makes of the work of whoever called it.
+ *
+ * Owns: reading a tool's action rule. Does not own: the ends themselves (loop.ts), running the tool (gate.ts).
+ * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
+ */
+import { completed, failure, messageOf, type Json } from '../core/index.ts'
+import type { Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ToolCall } from '../model/index.ts'
+import { refuse, type CallResult } from './binding.ts'
+import type { Desk } from './desk.ts'
+import { fitting } from './output.ts'
+import type { ActionRule, ToolAction } from './tool.ts'
+import { handedTo } from './transfer.ts'
+
+/** Where a call was made. */
+interface Call {
+  readonly ctx: Context
+  readonly call: ToolCall
+  readonly desk: Desk
+  /** What a result must fit that becomes the agent's answer. */
+  readonly answer: Schema | undefined
+}
+
+/** A result with what follows from it. */
+export function acted(rule: ActionRule, told: CallResult, input: unknown, at: Call): CallResult {
+  try {
+    const given = typeof rule === 'function' ? rule(told.content, input) : rule
+    const actions = given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
+    return actions.reduce((result, action) => take(action, result, at), told)
+  } catch (thrown) {
+    const what = failure(
+      'tool.failed',
+      `what follows from the result of "${at.call.name}" could not be decided: ${messageOf(thrown)}`,
+      'internal',
+    )
+    return refuse(at.ctx, at.call, what, `[${what.message}]`)
+  }
+}
+
+function take(action: ToolAction, told: CallResult, at: Call): CallResult {
+  const { ctx, call, desk } = at
+  if (action === 'break') {
+    ctx.emit({ type: 'break.requested', callId: call.id })
+    return { ...told, breaks: true }
+  }
+  if (typeof action === 'object' && 'transfer' in action) return handedOver(action, told, at)
+  const fits = fitting(told.content, at.answer)
+  if (!fits.ok) {
+    const what = failure(
+      'output.invalid',
+      `the result of "${call.name}" cannot be the answer of "${desk.agent}": ${fits.problem}`,
+      'validation',
+    )
+    return refuse(ctx, call, what, `[${what.message}. The result was: ${textOf(told.content)}]`)
+  }
+  if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
+  const scope = action === 'exit' ? 'run' : 'supervisor'
+  ctx.emit({ type: 'exit.requested', scope, callId: call.id })
+  return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
+}
+
+function handedOver({ transfer: to, task }: { readonly transfer: string; readonly task?: string }, told: CallResult, at: Call): CallResult {
+  const { ctx, call, desk } = at
+  const names = (desk.edge.flow?.to ?? []).map(({ name }) => name)
+  if (names.includes(to))
+    return { ...told, ...(told.breaks === undefined ? {} : { breaks: true as const }), finish: handedTo(to, ctx, call, task).finish! }
+  const what = failure(
+    'transfer.refused',
+    `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,
+    'validation',
+  )
+  return refuse(ctx, call, what, `[not transferred: ${what.message}. The result was: ${textOf(told.content)}]`)
+}
+
+const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -1,0 +1,85 @@
+/**
+ * Talk: how code takes part in a conversation of several agents: what was said before it, what it says, and what becomes of control when it ends.
+ *
+ * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is next (flow), how a mind does the same (transfer.ts).
+ * Ends are values that are returned, so nothing can follow one.
+ */
+import { type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
+import { entriesOf, type Candidate, type Edge } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+
+/** What a code agent may do in a conversation. */
+export interface Talk {
+  /** Everything that was said before, oldest first; entries without `agent` came from outside. */
+  readonly history: readonly HistoryEntry[]
+  /** To whom control may be handed from here. */
+  readonly candidates: readonly Candidate[]
+  /** Says something before the answer: whoever comes next is shown it. Recorded once. */
+  say(text: string): void
+}
+
+/** How a code agent ends if not by an output alone. Made by `transferTo`, `exit` and `breakLoop`. */
+export class End {
+  readonly output: Json
+  readonly action:
+    { readonly type: 'transfer'; readonly to: string; readonly task?: string } | Extract<Action, { type: 'exit' }> | undefined
+  readonly breaks: boolean
+
+  constructor(output: Json, action: End['action'], breaks = false) {
+    this.output = output
+    this.action = action
+    this.breaks = breaks
+  }
+}
+
+/** Hands control to another agent of the same router. `task`: what it is asked to do. An output is said before. */
+export const transferTo = (agent: string, options: { readonly task?: string; readonly output?: Json } = {}): End =>
+  new End(options.output ?? null, { type: 'transfer', to: agent, ...(options.task === undefined ? undefined : { task: options.task }) })
+
+/** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router. Never leaves an agent that is called as a tool or by delegation. */
+export const exit = (output: Json, scope: 'run' | 'supervisor' = 'run'): End => new End(output, { type: 'exit', scope })
+
+/** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */
+export const breakLoop = (output: Json): End => new End(output, undefined, true)
+
+/** The talk of one activation. */
+export class OwnTalk implements Talk {
+  readonly candidates: readonly Candidate[]
+  readonly #agent: string
+  readonly #ctx: Context
+  readonly #edge: Edge
+  readonly #said: HistoryEntry[] = []
+
+  constructor(agent: string, ctx: Context, edge: Edge) {
+    this.#agent = agent
+    this.#ctx = ctx
+    this.#edge = edge
+    this.candidates = edge.flow?.to ?? []
+  }
+
+  get history(): readonly HistoryEntry[] {
+    return entriesOf(this.#edge)
+  }
+
+  readonly say = (text: string): void => {
+    this.#ctx.emit({ type: 'text.said', text })
+    this.#add(text)
+  }
+
+  /** What it leaves to those who come after it, its answer included. Records that it exits or breaks. */
+  trail(output: Json, end: End | undefined): Trail {
+    if (output !== null && output !== '') this.#add(typeof output === 'string' ? output : JSON.stringify(output))
+    const action = end?.action
+    if (action?.type === 'exit') this.#ctx.emit({ type: 'exit.requested', scope: action.scope })
+    if (end?.breaks === true) this.#ctx.emit({ type: 'break.requested' })
+    return {
+      said: this.#said,
+      ...(action === undefined ? undefined : { action: action.type === 'exit' ? action : { ...action, path: this.#ctx.place.path } }),
+      ...(end?.breaks === true ? { breaks: this.#agent } : undefined),
+    }
+  }
+
+  #add(content: string): void {
+    this.#said.push({ agent: this.#agent, message: { role: 'assistant', content } })
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * asTool(): any agent among the tools of any other. It is called with a brief and answers; control never leaves it.
+ *
+ * Owns: what crosses to it by each input mode. Does not own: running the call (agent/gate.ts): it is a worker over the same edge as a delegation.
+ * An exit, a break or a transfer of it ends or moves only what is inside. Its session values are those of the run.
+ */
+import { isObject, type HistoryEntry, type Json, type ToolCall } from '../core/index.ts'
+import { isAgent, tool, type ActionRule, type Agent, type Desk, type Tool } from '../agent/index.ts'
+import { answersOnly, transferPair, withoutTransfers, type Limits, type Permissions, type SchemaLike } from '../edge/index.ts'
+import { ReeveError } from '../core/index.ts'
+import type { ApprovalRule } from '../agent/index.ts'
+
+/** How an agent is made a tool. */
+export interface AsToolOptions<Name extends string = string> {
+  /** Default: the agent's name. */
+  readonly name?: Name
+  /** Default: the agent's description. */
+  readonly description?: string
+  /**
+   * What the model gives. Default: the agent's own `input` schema, and if it has none a text, `request`. With a schema of its own, an agent that takes text gets the arguments as JSON text.
+   */
+  readonly input?: SchemaLike
+  /** What it is shown besides: nothing (default), what was said and answered so far, or the caller's whole conversation, in which the request comes last. */
+  readonly context?: 'brief' | 'answers' | 'conversation'
+  /** Whether it is shown how control was handed on, this call included. Default `hidden`. */
+  readonly transfers?: 'shown' | 'hidden'
+  /** What it may do. Never more than the caller may. */
+  readonly permissions?: Permissions
+  /** Hard limits of each call. */
+  readonly limits?: Limits
+  /** When it does not complete: the model is told and goes on (default), or the caller ends in the same way. */
+  readonly onFailure?: 'tell' | 'fail'
+  /** Whether a call needs an approval. Default: no. */
+  readonly approval?: boolean | ApprovalRule<Json>
+  /** What a result makes of the work of the caller. Default: nothing. */
+  readonly action?: ActionRule<Json>
+}
+
+const request = {
+  type: 'object',
+  properties: { request: { type: 'string', description: 'What is asked for, complete in itself.' } },
+  required: ['request'],
+  additionalProperties: false,
+} as const
+
+/** Makes a tool of an agent. Throws `tool.invalid` if it has no name or description to be chosen by. */
+export function asTool<A extends Agent, const Name extends string = A['name']>(given: A, options: AsToolOptions<Name> = {}): Tool<Name> {
+  const where = isAgent(given) ? given.name : '?'
+  const { name = where, description = isAgent(given) ? given.description : '', input, context = 'brief', transfers = 'hidden' } = options
+  if (!isAgent(given) || description.trim() === '')
+    throw new ReeveError(
+      'tool.invalid',
+      `agent "${where}" as a tool: ${isAgent(given) ? 'it has no description, so no model can choose it' : 'it is no agent'}`,
+    )
+  const asked = input === undefined && given.inputSchema === undefined
+  const schema = input ?? (given.inputSchema === undefined ? request : given.inputSchema.json)
+  const made = tool({
+    name,
+    description,
+    input: schema,
+    run: () => Promise.reject(new Error('an agent runs by itself')),
+    ...(options.approval === undefined ? undefined : { approval: options.approval as never }),
+    ...(options.action === undefined ? undefined : { action: options.action as never }),
+  })
+  const grant = {
+    ...(options.permissions === undefined ? undefined : { permissions: options.permissions }),
+    ...(options.limits === undefined ? undefined : { limits: options.limits }),
+  }
+  return {
+    ...(made as Tool<Name>),
+    work: {
+      kind: 'agent',
+      agent: given,
+      onFailure: options.onFailure ?? 'tell',
+      crossing: (value, call, desk) => {
+        const text = asked ? requestOf(value) : JSON.stringify(value)
+        const brief = given.inputSchema === undefined ? { instructions: text } : { input: value }
+        if (context === 'brief') return { ...grant, brief }
+        return { ...grant, brief, entries: entriesBefore(desk, call, given.name, text, context, transfers) }
+      },
+    },
+  }
+}
+
+const requestOf = (input: Json): string => (isObject(input) && typeof input['request'] === 'string' ? input['request'] : '')
+
+/** The caller's conversation up to this call, without its system text; the request comes last, so that nothing of the call is lost. */
+function entriesBefore(
+  desk: Desk,
+  call: ToolCall,
+  to: string,
+  text: string,
+  context: 'answers' | 'conversation',
+  transfers: 'shown' | 'hidden',
+): readonly HistoryEntry[] {
+  const { agent, messages } = desk
+  const here = messages.findLastIndex((message) => message.role === 'assistant')
+  const before = messages.slice(0, here).flatMap((message): HistoryEntry[] => {
+    if (message.role === 'system') return []
+    return [message.role === 'user' ? { message } : { agent, message }]
+  })
+  const pair = transferPair(to, call.id).map((message) => ({ agent, message }))
+  const entries = transfers === 'shown' ? [...before, ...pair] : withoutTransfers(before)
+  return [...(context === 'answers' ? answersOnly(entries) : entries), { message: { role: 'user', content: text } }]
+}

@@ -1,0 +1,247 @@
+/**
+ * sequential, loop, parallel: agents in an order that is fixed beforehand. Agents themselves, so they nest in each other and under routers at any depth.
+ *
+ * Owns: the three constructors and the order. Does not own: what crosses to a member and back (member.ts, conversation.ts), control by choice (routing.ts).
+ * Holds: K3, K4 (a scope for every step, iteration and branch). An exit ends everything above, a break the nearest loop; both are read when a member has ended.
+ */
+import {
+  completed,
+  failed,
+  failure,
+  ReeveError,
+  trailOf,
+  withoutTrail,
+  withTrail,
+  type Failure,
+  type Json,
+  type Outcome,
+} from '../core/index.ts'
+import { dataOf, factProblems, versionOf, type Agent } from '../agent/index.ts'
+import type { Edge, Limits } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { Conversation } from './conversation.ts'
+import { edgeOf, memberProblems, work, type EdgeOptions } from './member.ts'
+
+/** What every fixed order is told. */
+export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
+  readonly name: Name
+  /** What it is good for; needed where it is somebody's worker or tool. */
+  readonly description?: string
+  /** Who works in it, in this order. The same agent may stand here more than once. A function may name agents that are defined later; it is asked once. */
+  readonly agents: Agents | (() => Agents)
+  /** What crosses to its agents and back. Default: the whole conversation both ways, without the noise of transfers. */
+  readonly edge?: EdgeOptions<Agents[number]['name']>
+  /** Hard limits of it and everything below it. Default: none of its own. */
+  readonly limits?: Limits
+  /** Declared version. Default `1`. */
+  readonly version?: string
+}
+
+/** How a loop is told. */
+export interface LoopOptions<Name extends string, Agents extends readonly Agent[]> extends FlowOptions<Name, Agents> {
+  /** How often at most. `Infinity` must be said; then only a break, an exit, a failure or a limit ends it. */
+  readonly maxIterations: number
+}
+
+/**
+ * One after another; each is shown what was said before it. Its output is that of the last one. An agent that does not complete ends it in the same way. Throws `team.invalid`
+ * with everything that is wrong.
+ */
+export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
+  options: FlowOptions<Name, Agents>,
+): Agent<Name, string, Json> {
+  return new Fixed('sequential', options, (run) => run.line('pass')) as unknown as Agent<Name, string, Json>
+}
+
+/** Again and again in the same order, until somebody breaks it or `maxIterations` are done. Its output is that of whoever was last. Throws `team.invalid`. */
+export function loop<const Name extends string, const Agents extends readonly Agent[]>(
+  options: LoopOptions<Name, Agents>,
+): Agent<Name, string, Json> {
+  const { maxIterations } = options
+  const fine = maxIterations === Infinity || (Number.isInteger(maxIterations) && maxIterations > 0)
+  const problems = fine
+    ? []
+    : [`loop "${options.name}": maxIterations is ${String(maxIterations)}, expected a whole number of at least 1, or Infinity`]
+  return new Fixed('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations)) as unknown as Agent<
+    Name,
+    string,
+    Json
+  >
+}
+
+/**
+ * All at once, blind to each other. It waits for all of them; its output is the list of theirs in the order of declaration, and what they said is joined in that order. If one does not
+ * complete, neither does it. Throws `team.invalid`.
+ */
+export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
+  options: FlowOptions<Name, Agents>,
+): Agent<Name, string, Json[]> {
+  return new Fixed('parallel', options, (run) => run.branches()) as unknown as Agent<Name, string, Json[]>
+}
+
+/** How a piece of the order has ended: with an output so far, or for everybody (`ends`). */
+interface Ended {
+  readonly outcome: Outcome
+  readonly ends: boolean
+  readonly breaks?: string | undefined
+}
+
+const going = (output: Json): Ended => ({ outcome: completed(output), ends: false })
+
+async function again(run: FixedRun, maxIterations: number): Promise<Ended> {
+  let last = going(null)
+  if (run.agents.length === 0) return last
+  for (let iteration = 0; iteration < maxIterations; iteration++) {
+    last = await run.line('stop')
+    if (last.ends) return last
+    if (last.breaks !== undefined) {
+      run.ctx.emit({ type: 'loop.broken', from: last.breaks, iteration })
+      return { ...last, breaks: undefined }
+    }
+  }
+  return last
+}
+
+/** One activation of a fixed order. */
+class FixedRun {
+  readonly ctx: Context
+  readonly agents: readonly Agent[]
+  readonly #edge: Edge
+  readonly #options: EdgeOptions
+  readonly #conversation: Conversation
+  #path: readonly string[]
+  #hops: number
+
+  constructor(ctx: Context, edge: Edge, agents: readonly Agent[], options: EdgeOptions) {
+    this.ctx = ctx
+    this.agents = agents
+    this.#edge = edge
+    this.#options = options
+    this.#conversation = Conversation.of(edge)
+    this.#path = ctx.place.path
+    this.#hops = edge.flow?.hops ?? 0
+  }
+
+  /** One after another. `pass`: a break is for somebody further out, and the rest still works. `stop`: nobody works after it. */
+  async line(onBreak: 'pass' | 'stop'): Promise<Ended> {
+    let last = going(null)
+    let breaks: string | undefined
+    for (const agent of this.agents) {
+      this.#path = [...this.#path, agent.name]
+      const outcome = await this.#work(this.ctx.scope('step'), agent, this.#path)
+      this.#take(agent, outcome)
+      const trail = trailOf(outcome)
+      breaks ??= trail.breaks
+      last = { outcome, ends: outcome.status !== 'completed' || trail.action !== undefined }
+      if (last.ends || (breaks !== undefined && onBreak === 'stop')) break
+    }
+    return { ...last, breaks }
+  }
+
+  /** All at once. */
+  async branches(): Promise<Ended> {
+    const outcomes = await Promise.all(this.agents.map((agent) => this.#work(this.ctx.scope('branch'), agent, [...this.#path, agent.name])))
+    this.agents.forEach((agent, i) => this.#take(agent, outcomes[i]!))
+    const breaks = outcomes.map((outcome) => trailOf(outcome).breaks).find((from) => from !== undefined)
+    const bad = outcomes.find(({ status }) => status !== 'completed')
+    if (bad !== undefined) return { outcome: bad, ends: true, breaks }
+    const exited = outcomes.find((outcome) => trailOf(outcome).action !== undefined)
+    if (exited !== undefined) return { outcome: exited, ends: true, breaks }
+    return { ...going(outcomes.map((outcome) => (outcome.status === 'completed' ? outcome.output : null))), breaks }
+  }
+
+  /** How all of it has ended, with what it leaves. */
+  end({ outcome, breaks }: Ended): Outcome {
+    const { action } = trailOf(outcome)
+    return withTrail(outcome, {
+      said: this.#conversation.said,
+      ...(action === undefined ? undefined : { action }),
+      ...(breaks === undefined ? undefined : { breaks }),
+      ...(this.#hops === 0 ? undefined : { hops: this.#hops - (this.#edge.flow?.hops ?? 0) }),
+    })
+  }
+
+  async #work(ctx: Context, agent: Agent, path: readonly string[]): Promise<Outcome> {
+    const policy = edgeOf(this.#options, agent.name)
+    const outcome = await work(ctx, this.#edge, agent, { path, policy, conversation: this.#conversation, hops: this.#hops })
+    const { action, ...trail } = trailOf(outcome)
+    return action?.type === 'transfer' ? withTrail(failed(nobody(agent.name, action.to, path)), trail) : outcome
+  }
+
+  #take(agent: Agent, outcome: Outcome): void {
+    const { said, hops = 0 } = trailOf(outcome)
+    this.#conversation.add(agent.name, said, edgeOf(this.#options, agent.name).shares)
+    this.#hops += hops
+  }
+}
+
+/** In a fixed order there is nobody to hand control to. */
+const nobody = (agent: string, to: string, path: readonly string[]): Failure =>
+  failure('transfer.refused', `"${agent}" hands over to "${to}", and in a fixed order there is nobody to hand over to`, 'validation', {
+    details: { agent, path: [...path] },
+    hint: 'Let it be the lead of a router, and let the router stand in this order.',
+  })
+
+type Order = (run: FixedRun) => Promise<Ended>
+
+class Fixed implements Agent {
+  readonly kind = 'agent'
+  readonly name: string
+  readonly description: string
+  readonly limits?: Limits
+  readonly defaults?: { readonly limits: Limits }
+  readonly #given: FlowOptions<string, readonly Agent[]>
+  readonly #order: Order
+  readonly #word: string
+  readonly #bound: string | undefined
+  readonly #problems: readonly string[]
+  #agents: readonly Agent[] | undefined
+  #version: string | undefined
+
+  constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, problems: readonly string[] = [], bound?: string) {
+    const { name, description = '', agents, limits } = given
+    this.name = name
+    this.description = description
+    if (limits !== undefined) {
+      this.limits = limits
+      this.defaults = { limits }
+    }
+    this.#given = given
+    this.#order = order
+    this.#word = word
+    this.#bound = bound
+    this.#problems = problems
+    if (typeof agents === 'function') return
+    const found = this.problems()
+    if (found.length > 0) throw new ReeveError('team.invalid', found.join('\n'))
+  }
+
+  /** Who works in it. Asked once: what was checked is what runs. */
+  members(): readonly Agent[] {
+    const { agents } = this.#given
+    return (this.#agents ??= Object.freeze([...(typeof agents === 'function' ? agents() : agents)]))
+  }
+
+  get version(): string {
+    return (this.#version ??= versionOf(this.#given.version, {
+      ...(dataOf({ limits: this.limits, workers: this.members().map(({ name }) => name) }) as { readonly [name: string]: Json }),
+      order: this.#word,
+      ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
+    }))
+  }
+
+  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    const run = new FixedRun(ctx, edge, this.members(), this.#given.edge ?? {})
+    const ended = run.end(await this.#order(run))
+    return edge.flow === undefined ? withoutTrail(ended) : ended
+  }
+
+  related(): readonly Agent[] {
+    return this.members()
+  }
+
+  problems(): readonly string[] {
+    const where = `${this.#word} "${this.name}"`
+    return [...factProblems(this.#given), ...this.#problems, ...memberProblems(where, this.members(), this.#given.edge ?? {})]
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Member: one agent's turn in a flow: what crosses to it, and how its end is read.
+ *
+ * Owns: the policy of the edge between a flow and its members, starting one, labelling its failure. Does not own: who is next (routing.ts, fixed.ts).
+ * Holds: K4 (every member in a scope of its own).
+ */
+import { failed, failure, messageOf, type ActivationId, type Failure, type Outcome } from '../core/index.ts'
+import { isAgent, type Agent } from '../agent/index.ts'
+import {
+  accountLimits,
+  limitProblems,
+  memberEdge,
+  permissionProblems,
+  tighter,
+  type Brief,
+  type Candidate,
+  type Edge,
+  type Limits,
+  type Permissions,
+} from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { Conversation, HistoryPolicy, Shares } from './conversation.ts'
+
+/** What crosses between a flow and one of its members. */
+export interface MemberEdge {
+  /** How much of what was said before it is shown. Default `conversation`. */
+  readonly context?: HistoryPolicy
+  /** How much of what it says others are shown. Default `conversation`. */
+  readonly shares?: Shares
+  /** Whether it is shown how control was handed on. Default `hidden`: such messages only cost. */
+  readonly transfers?: 'shown' | 'hidden'
+  /** What it may do. Never more than the flow may. */
+  readonly permissions?: Permissions
+  /** Hard limits of each time it works here. */
+  readonly limits?: Limits
+}
+
+/** What crosses to all members, and exceptions by name. */
+export type EdgeOptions<Names extends string = string, Own extends MemberEdge = MemberEdge> = Own & {
+  readonly agents?: { readonly [Name in Names]?: Own }
+}
+
+/** The policy for one member. */
+export function edgeOf<Own extends MemberEdge>(options: EdgeOptions<string, Own>, name: string): Own {
+  const { agents, ...all } = options
+  return { ...all, ...agents?.[name] } as unknown as Own
+}
+
+/** One turn at the work. */
+export interface Turn {
+  readonly path: readonly string[]
+  readonly policy: MemberEdge
+  readonly conversation: Conversation
+  /** To whom it may hand control. */
+  readonly to?: readonly Candidate[]
+  readonly hops: number
+  readonly task?: string | undefined
+}
+
+/** The edge of a member's turn; a failure says why there is none. */
+export function edgeFor(
+  above: Edge,
+  member: Pick<Agent, 'name' | 'limits' | 'team' | 'inputSchema'>,
+  turn: Turn,
+  lead = false,
+): Edge | Failure {
+  const { path, policy, conversation, to, hops, task } = turn
+  const { context = 'conversation', transfers = 'hidden' } = policy
+  const brief: Brief = task === undefined || member.inputSchema !== undefined ? above.brief : { instructions: task }
+  try {
+    const entries = conversation.for(member.name, { policy: context, transfers, task })
+    return memberEdge(
+      above,
+      member,
+      brief,
+      entries,
+      {
+        hops,
+        ...(to === undefined || to.length === 0 ? undefined : { to }),
+        ...(task === undefined || context === 'brief' ? undefined : { task }),
+        ...(lead ? { lead } : undefined),
+      },
+      policy,
+    )
+  } catch (thrown) {
+    return failure('transfer.refused', `what "${member.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal', {
+      details: { agent: member.name, path: [...path] },
+    })
+  }
+}
+
+/** Starts a member. An agent that works here only as its own router's lead has no account of its own. */
+export function startMember(ctx: Context, member: Pick<Agent, 'name' | 'limits'>, edge: Edge, { path, policy }: Turn): ActivationId {
+  const limits = accountLimits(tighter(policy.limits, member.limits))
+  return ctx.start(member.name, edge as unknown as Parameters<Context['start']>[1], {
+    path,
+    ...(limits === undefined ? undefined : { limits }),
+  })
+}
+
+/** Lets a member work once and waits for its end. */
+export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn): Promise<Outcome> {
+  const edge = edgeFor(above, member, turn)
+  if ('code' in edge) return failed(edge)
+  return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
+}
+
+/** An outcome whose failure says where it happened. The innermost place counts. */
+export function labelled(outcome: Outcome, agent: string, path: readonly string[]): Outcome {
+  if (outcome.status !== 'failed' || outcome.failure.details?.['agent'] !== undefined) return outcome
+  const details = { ...outcome.failure.details, agent, path: [...path] }
+  return { ...outcome, failure: { ...outcome.failure, details } }
+}
+
+/** What is wrong with a member and with what crosses to it, one sentence each. */
+export function memberProblems(where: string, members: readonly Agent[], options: EdgeOptions<string>): string[] {
+  const names = new Set(members.map((member) => (isAgent(member) ? member.name : '')))
+  return [
+    ...members.flatMap((member) => (isAgent(member) ? [] : [`${where}: one of its agents is not an agent`])),
+    ...edgeProblems(options, where),
+    ...Object.entries(options.agents ?? {}).flatMap(([name, own]) => [
+      ...(names.has(name) ? [] : [`${where}: "${name}" is named, who does not work here`]),
+      ...(own === undefined ? [] : edgeProblems(own, `${where}: ${name}`)),
+    ]),
+  ]
+}
+
+const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'answers', 'conversation'])
+const sharings: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])
+const noise: ReadonlySet<unknown> = new Set([undefined, 'shown', 'hidden'])
+
+function edgeProblems({ context, shares, transfers, permissions, limits }: MemberEdge, where: string): string[] {
+  const expected = (name: string, given: unknown, words: string): string =>
+    `${where}: ${name} is ${JSON.stringify(given)}, expected ${words}`
+  return [
+    ...(policies.has(context) || typeof context === 'function'
+      ? []
+      : [expected('context', context, '"brief", "input", "answers", "conversation" or a function')]),
+    ...(sharings.has(shares) ? [] : [expected('shares', shares, '"conversation" or "answer"')]),
+    ...(noise.has(transfers) ? [] : [expected('transfers', transfers, '"shown" or "hidden"')]),
+    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
+    ...(limits === undefined ? [] : limitProblems(limits, where)),
+  ]
+}

@@ -1,0 +1,27 @@
+/**
+ * Rounds: whether control only goes round (spec collaboration 29).
+ *
+ * Owns: what counts as going round. Pure. Does not own: how many transfers there may be at all (routing.ts).
+ */
+
+/** Control was handed on. `did`: whoever had it said or did something besides. */
+export interface Hop {
+  readonly from: string
+  readonly to: string
+  readonly did: boolean
+}
+
+/** How often the same round must be made before it counts as a loop. */
+const enough = 3
+
+/** The round that control has made three times while nobody did anything else; the names from where it begins to where it comes back. Undefined if there is none. */
+export function roundsOf(hops: readonly Hop[]): readonly string[] | undefined {
+  for (let length = 1; length * enough <= hops.length; length++) {
+    const last = hops.slice(-length * enough)
+    if (last.every((hop, i) => !hop.did && hop.from === last[i % length]!.from && hop.to === last[i % length]!.to)) {
+      const round = last.slice(0, length)
+      if (round[0]!.from === round.at(-1)!.to) return [...round.map(({ from }) => from), round[0]!.from]
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,264 @@
+/**
+ * Routing: the one control loop of a router: who has control, what became of it, who has it next. Run and resume are this same loop.
+ *
+ * Owns: the decision after each turn at the work (by choice of the one who had control, else by rule), the limit and the loop check of transfers, the facts that record them.
+ * Does not own: the definition (router.ts), what crosses (member.ts, conversation.ts), how a model chooses (agent/transfer.ts).
+ * Holds: K3; K4 (a scope for every hop). Control is decided from recorded ends, never from the position of an event in a stream.
+ */
+import { completed, failed, failure, trailOf, withTrail, type Action, type HistoryEntry, type Outcome } from '../core/index.ts'
+import { fitting, type Agent } from '../agent/index.ts'
+import { transferPair, workerTold, type Candidate, type Edge, type Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { Conversation } from './conversation.ts'
+import { edgeFor, edgeOf, labelled, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
+import { roundsOf, type Hop } from './rounds.ts'
+
+/** When a worker gives control back: by rule when it ends; if it chooses to; not at all. */
+export type Returns = 'always' | 'on-request' | 'never'
+
+/** What crosses between a router and one of its workers, and what becomes of control. */
+export interface TransferEdge extends MemberEdge {
+  /** Default `always`. */
+  readonly returns?: Returns
+  /** Who works after it by rule, in this order, each once; then control goes on as `returns` says. */
+  readonly followedBy?: readonly string[]
+  /** What becomes of a worker that does not complete: the router's lead is told and goes on (default), or the router ends in the same way. A worker that never returns ends it. */
+  readonly onFailure?: 'tell' | 'end'
+}
+
+/** A router, as its loop needs it. */
+export interface Routing {
+  readonly name: string
+  /** Thinks for the router. */
+  readonly lead: Agent
+  readonly workers: readonly Agent[]
+  readonly description: string
+  readonly transfer: EdgeOptions<string, TransferEdge>
+  /** To whom each may hand control, where it is not what `returns` says. */
+  readonly routes: { readonly [name: string]: readonly string[] | undefined }
+  readonly output: Schema | undefined
+}
+
+/** How often control may be handed on in a run, if nobody says. */
+export const defaultTransfers = 50
+
+/** Whose turn it is. */
+interface Stop {
+  readonly name: string
+  readonly path: readonly string[]
+  readonly task?: string | undefined
+}
+
+/** One activation of a router. */
+export class Route {
+  readonly #routing: Routing
+  readonly #ctx: Context
+  readonly #edge: Edge
+  readonly #conversation: Conversation
+  readonly #begunAt: number
+  readonly #hops: Hop[] = []
+  #count: number
+  #breaks: string | undefined
+  /** Who is still to work by rule. */
+  #queue: readonly string[] = []
+  /** The last one that had control. */
+  active: string
+
+  constructor(routing: Routing, ctx: Context, edge: Edge) {
+    this.#routing = routing
+    this.#ctx = ctx
+    this.#edge = edge
+    this.#conversation = Conversation.of(edge)
+    this.#count = this.#begunAt = edge.flow?.hops ?? 0
+    this.active = routing.name
+  }
+
+  /** Works until somebody ends it. Resolves to the router's outcome, with its trail. */
+  async follow(first: string): Promise<Outcome> {
+    const { path } = this.#ctx.place
+    let stop: Stop = { name: first, path: first === this.#routing.name ? path : [...path, first] }
+    for (let isFirst = true; ; isFirst = false) {
+      this.active = stop.name
+      const outcome = await this.#work(stop, isFirst)
+      const { said, breaks, hops = 0 } = trailOf(outcome)
+      this.#conversation.add(stop.name, said, this.#policy(stop.name).shares)
+      this.#breaks ??= breaks
+      this.#count += hops
+      const next = this.#next(stop, outcome, said)
+      if ('status' in next) return this.#end(next)
+      stop = next
+    }
+  }
+
+  /** The first turn of the lead is the router's own activation: one step of the path for one agent. */
+  async #work(stop: Stop, isFirst: boolean): Promise<Outcome> {
+    const { name, path, task } = stop
+    const isLead = name === this.#routing.name
+    const turn: Turn = {
+      path,
+      policy: this.#policy(name),
+      conversation: this.#conversation,
+      to: this.#candidates(name),
+      hops: this.#count,
+      task,
+    }
+    const member = isLead ? { name } : this.#worker(name)
+    const edge = edgeFor(this.#edge, member, turn, isLead)
+    if ('code' in edge) return failed(edge)
+    if (isLead && isFirst) {
+      const { history: _history, messages: _messages, context: _context, ...mine } = this.#edge
+      return labelled(
+        await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), { ...mine, entries: edge.entries!, flow: edge.flow! }),
+        name,
+        path,
+      )
+    }
+    const ctx = this.#ctx.scope('hop')
+    return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, name, path)
+  }
+
+  /** Who has control after this turn; an outcome if the router ends. */
+  #next(stop: Stop, outcome: Outcome, said: readonly HistoryEntry[]): Stop | Outcome {
+    const { action } = trailOf(outcome)
+    if (action?.type === 'exit') return outcome
+    if (outcome.status !== 'completed') return this.#failed(stop, outcome)
+    if (action !== undefined) {
+      const allowed = this.#candidates(stop.name).some(({ name }) => name === action.to)
+      if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said) : outcome
+      if (stop.name === this.#routing.name || !this.#returnsByRule(stop.name)) return this.#failed(stop, failed(refused(stop, action)))
+    }
+    return stop.name === this.#routing.name ? outcome : this.#byRule(stop, outcome)
+  }
+
+  /** By the choice of whoever had control. It takes the place of every rule that is left. */
+  #chosen(stop: Stop, action: Extract<Action, { type: 'transfer' }>, said: readonly HistoryEntry[]): Stop | Outcome {
+    this.#queue = []
+    const { to, task } = action
+    // somebody further in may have chosen: it is from there that control goes on
+    const from = action.path.at(-1) ?? stop.name
+    const did = said.some(({ message }) => message.role === 'assistant' && message.content !== '') || said.length > 2
+    const limit = this.#counted({ from, to, did })
+    if (limit !== undefined) return limit
+    this.#record({ from, path: action.path, to, by: action.callId === undefined ? 'code' : 'model', callId: action.callId, task })
+    return { name: to, path: [...action.path, to], task }
+  }
+
+  /** Those who follow by rule, then back to the lead, or the end. */
+  #byRule(stop: Stop, outcome: Outcome): Stop | Outcome {
+    const { name, path } = stop
+    const { followedBy = [], returns = 'always' } = this.#policy(name)
+    const begins = this.#queue.length === 0
+    if (begins && followedBy.length > 0) {
+      this.#queue = followedBy
+      for (const to of followedBy) this.#record({ from: name, path, to, by: 'rule' })
+    }
+    const [to, ...rest] = this.#queue
+    if (to !== undefined) {
+      this.#queue = rest
+      return this.#counted({ from: name, to, did: true }) ?? { name: to, path: [...path, to] }
+    }
+    if (returns !== 'always') return outcome
+    return this.#back(stop)
+  }
+
+  #back({ name, path }: Stop): Stop {
+    const to = this.#routing.name
+    this.#record({ from: name, path, to, by: 'rule' })
+    return { name: to, path: [...path, to] }
+  }
+
+  /** A failure is content: whoever leads is told of it and goes on. */
+  #failed(stop: Stop, outcome: Outcome): Stop | Outcome {
+    const { returns = 'always', onFailure = 'tell' } = this.#policy(stop.name)
+    if (stop.name === this.#routing.name || returns === 'never' || onFailure === 'end') return outcome
+    this.#queue = []
+    const { content } = workerTold(stop.name, outcome)
+    this.#conversation.add(stop.name, [{ agent: stop.name, message: { role: 'user', content: content as string } }])
+    return this.#back(stop)
+  }
+
+  #end(outcome: Outcome): Outcome {
+    const { action } = trailOf(outcome)
+    const passed = action?.type === 'exit' && action.scope === 'supervisor' ? undefined : action
+    const trail = {
+      said: this.#conversation.said,
+      ...(passed === undefined ? undefined : { action: passed }),
+      ...(this.#breaks === undefined ? undefined : { breaks: this.#breaks }),
+      ...(this.#count === this.#begunAt ? undefined : { hops: this.#count - this.#begunAt }),
+    }
+    return withTrail(passed?.type === 'transfer' ? outcome : this.#fitted(outcome), trail)
+  }
+
+  /** An answer that somebody else than the lead has given must be what the router promises, too. */
+  #fitted(outcome: Outcome): Outcome {
+    if (outcome.status !== 'completed' || this.active === this.#routing.name) return outcome
+    const fits = fitting(outcome.output, this.#routing.output)
+    if (fits.ok) return completed(fits.value)
+    const message = `the answer of "${this.active}" cannot be that of "${this.#routing.name}": ${fits.problem}`
+    return failed(failure('output.invalid', message, 'validation', { details: { agent: this.active } }))
+  }
+
+  /** Counts a transfer; an outcome if there may be no more. */
+  #counted(hop: Hop): Outcome | undefined {
+    this.#hops.push(hop)
+    const round = roundsOf(this.#hops)
+    if (round !== undefined) {
+      const message = `control goes round and nobody says or does anything: ${round.join(' > ')}`
+      return failed(failure('transfer.loop', message, 'policy', { hint: 'Tell these agents who answers what, or give them other routes.' }))
+    }
+    const most = this.#edge.limits?.transfers ?? defaultTransfers
+    if (++this.#count <= most) return undefined
+    const last = this.#hops.slice(-4).map(({ from }) => from)
+    return { status: 'limited', limit: 'transfers', message: `${most} transfers are used up: … ${[...last, hop.to].join(' > ')}` }
+  }
+
+  #record(transfer: {
+    readonly from: string
+    readonly path: readonly string[]
+    readonly to: string
+    readonly by: 'model' | 'code' | 'rule'
+    readonly callId?: string | undefined
+    readonly task?: string | undefined
+  }): void {
+    const { from, path, to, by, task, callId = this.#ctx.id('call') } = transfer
+    this.#ctx.emit({ type: 'agent.transferred', from, path, to, by, callId, ...(task === undefined ? undefined : { task }) })
+    if (by !== 'model')
+      this.#conversation.add(
+        from,
+        transferPair(to, callId).map((message) => ({ agent: from, message })),
+      )
+  }
+
+  #returnsByRule(name: string): boolean {
+    return (this.#policy(name).returns ?? 'always') === 'always'
+  }
+
+  #policy(name: string): TransferEdge {
+    return edgeOf(this.#routing.transfer, name)
+  }
+
+  #isMine(name: string): boolean {
+    return name === this.#routing.name || this.#routing.workers.some((worker) => worker.name === name)
+  }
+
+  #worker(name: string): Agent {
+    return this.#routing.workers.find((worker) => worker.name === name)!
+  }
+
+  /** To whom an agent may hand control: where nothing else is said, the lead to every worker and whoever the router itself may hand to. */
+  #candidates(name: string): readonly Candidate[] {
+    const { name: router, workers, routes, description } = this.#routing
+    const all = [...workers, { name: router, description }]
+    const named = routes[name]?.flatMap((to) => all.filter((each) => each.name === to))
+    if (name === router) return [...(named ?? workers), ...(this.#edge.flow?.to ?? [])].map(described)
+    return (named ?? (this.#policy(name).returns === 'on-request' ? [{ name: router, description }] : [])).map(described)
+  }
+}
+
+const described = ({ name, description }: Candidate): Candidate => ({
+  name,
+  description: description.trim() === '' ? `An agent called ${name}.` : description.trim(),
+})
+
+const refused = ({ name, path }: Stop, { to }: Extract<Action, { type: 'transfer' }>) =>
+  failure('transfer.refused', `"${name}" hands over to "${to}", and may not`, 'validation', { details: { agent: name, path: [...path] } })

@@ -1,0 +1,558 @@
+/** What the agents said is a pure fold of a run's events: K1, spec collaboration 1 and 2, 1.2, 1.10, Appendix B. */
+import { describe, expect, test } from 'vitest'
+import { agent, delegate, tool } from '../../src/agent/index.ts'
+import {
+  cancelled,
+  childActivation,
+  completed,
+  failed,
+  failure,
+  rootActivation,
+  runId,
+  withTrail,
+  type ActivationId,
+  type Json,
+  type Outcome,
+} from '../../src/core/index.ts'
+import { newSpoken, speak, spokenOf, type JournalEvent, type Recorded, type Spoken } from '../../src/journal/index.ts'
+import type { MessagesOptions } from '../../src/runtime/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
+import { calls, delegates, fatal, runtimeOf, scripted, waiting } from '../scenario/team.ts'
+
+type Words = Spoken extends infer S ? (S extends Spoken ? Omit<S, 'position' | 'at' | 'activation' | 'path' | 'agent'> : never) : never
+
+/** A message without its place in the feed: the path, then the words. */
+const bare = ({ position: _position, at: _at, activation: _activation, agent: _agent, path, ...words }: Spoken) =>
+  [path.join('/'), words as Words] as const
+
+/** Every cut of the events says what the one by one reading has said up to there; nothing is said twice. */
+function expectSameAtEveryCut(events: readonly Recorded[]): void {
+  const fold = newSpoken()
+  const soFar: Spoken[] = []
+  expect(spokenOf([])).toEqual([])
+  events.forEach((recorded, i) => {
+    soFar.push(...speak(fold, recorded))
+    expect(speak(fold, recorded)).toEqual([])
+    expect(spokenOf(events.slice(0, i + 1))).toEqual(soFar)
+  })
+  const positions = soFar.map(({ position }) => position)
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+}
+
+interface Read {
+  events(): AsyncIterable<Recorded>
+  messages(options?: MessagesOptions): AsyncIterable<Spoken>
+}
+
+async function all<T>(source: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = []
+  for await (const item of source) list.push(item)
+  return list
+}
+
+/** What was said in an ended run, by every way of asking. */
+async function saidIn(run: Read): Promise<readonly Spoken[]> {
+  const events = await all(run.events())
+  expectSameAtEveryCut(events)
+  const said = spokenOf(events)
+  expect(await all(run.messages())).toEqual(said)
+  for (const { position } of said)
+    expect(await all(run.messages({ from: position }))).toEqual(said.filter((each) => each.position > position))
+  return said
+}
+
+const lookup = (execute: () => Json | Promise<Json> = () => ({ found: 3 })) =>
+  tool({ name: 'lookup', input: { type: 'object', properties: { q: { type: 'string' } }, required: ['q'] }, effect: 'read', execute })
+
+describe('what one agent says', () => {
+  test('collaboration 1: an agent that answers: one message, with its name and path', async () => {
+    const solo = agent({ name: 'A', model: scripted('hello') })
+    const runtime = await runtimeOf([solo])
+    const run = await runtime.start(solo, 'hi')
+    await run.outcome()
+    expect(await saidIn(run)).toEqual([
+      {
+        type: 'assistant',
+        text: 'hello',
+        agent: 'A',
+        path: ['A'],
+        activation: rootActivation(run.id),
+        position: expect.any(Number),
+        at: expect.any(Number),
+      },
+    ])
+  })
+
+  test('collaboration 2: a tool call: the call, its result under the same id, the answer', async () => {
+    const solo = agent({
+      name: 'A',
+      model: scripted({ text: 'thinking', ...calls(['lookup', { q: 'x' }, 'c1']) }, 'done'),
+      tools: [lookup()],
+    })
+    const runtime = await runtimeOf([solo])
+    const run = await runtime.start(solo, 'hi')
+    await run.outcome()
+    expect((await saidIn(run)).map(bare)).toEqual([
+      ['A', { type: 'assistant', text: 'thinking', calls: [{ id: 'c1', name: 'lookup', input: { q: 'x' } }] }],
+      ['A', { type: 'tool', tool: 'lookup', callId: 'c1', content: { found: 3 } }],
+      ['A', { type: 'assistant', text: 'done' }],
+    ])
+  })
+
+  test('calls that were refused or failed have results that say why', async () => {
+    const broken = lookup(() => {
+      throw fatal('no such index')
+    })
+    const model = scripted(calls(['lookup', {}, 'c1'], ['none', {}, 'c2']), calls(['lookup', { q: 'x' }, 'c1']), 'gave up')
+    const solo = agent({ name: 'A', model, tools: [broken] })
+    const runtime = await runtimeOf([solo])
+    const run = await runtime.start(solo, 'hi')
+    await run.outcome()
+    const results = (await saidIn(run)).filter(({ type }) => type === 'tool')
+    expect(results).toMatchObject([
+      { tool: 'lookup', callId: 'c1', content: expect.stringContaining('do not fit'), isError: true },
+      { tool: 'none', callId: 'c2', content: expect.stringContaining('there is no tool "none"'), isError: true },
+      { tool: 'lookup', callId: 'c1', content: 'failed: no such index', isError: true },
+    ])
+  })
+
+  test('a try that failed is not heard, the agent that failed is', async () => {
+    let tries = 0
+    const model = scripted(() => {
+      if (tries++ === 0) throw new Error('cut off')
+      throw fatal('overloaded')
+    })
+    const solo = agent({ name: 'A', model, retry: { attempts: 2, backoffMs: 1 } })
+    const runtime = await runtimeOf([solo])
+    const run = await runtime.start(solo, 'hi')
+    await run.outcome()
+    expect((await saidIn(run)).map(bare)).toMatchObject([['A', { type: 'error', failure: { message: 'overloaded' } }]])
+  })
+
+  test('an answer with a form is said once, as the model said it', async () => {
+    const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
+    const solo = agent({ name: 'A', model: scripted('```json\n{ "n": 1 }\n```'), output })
+    const runtime = await runtimeOf([solo])
+    const run = await runtime.start(solo, 'hi')
+    expect(await run.outcome()).toMatchObject({ output: { n: 1 } })
+    expect((await saidIn(run)).map(bare)).toEqual([['A', { type: 'assistant', text: '```json\n{ "n": 1 }\n```' }]])
+  })
+
+  test('code says its output; nothing if there is none', async () => {
+    const said = async (output: Json) => {
+      const coder = agent({ name: 'coder', run: () => output })
+      const runtime = await runtimeOf([coder])
+      const run = await runtime.start(coder, 'hi')
+      await run.outcome()
+      return (await saidIn(run)).map(bare)
+    }
+    expect(await said('ready')).toEqual([['coder', { type: 'assistant', text: 'ready' }]])
+    expect(await said({ n: [1] })).toEqual([['coder', { type: 'assistant', text: '{"n":[1]}' }]])
+    expect(await said(null)).toEqual([])
+    expect(await said('')).toEqual([])
+  })
+
+  test('a question is asked with its id, and an agent that was cancelled says so', async () => {
+    const asker = agent({ name: 'asker', run: (ctx) => interrupt(ctx, { question: 'how many?' }) })
+    const runtime = await runtimeOf([asker])
+    const run = await runtime.start(asker, 'hi')
+    const { questions } = await waiting(run)
+    await run.cancel('enough')
+    await run.outcome()
+    expect((await saidIn(run)).map(bare)).toEqual([
+      ['asker', { type: 'interrupt', id: questions[0]!.id, question: { question: 'how many?' } }],
+      ['asker', { type: 'ended', outcome: cancelled('enough') }],
+    ])
+  })
+})
+
+describe('what a team says', () => {
+  /** A lead with a worker that has a tool which needs an approval. */
+  function team(worker = scripted(calls(['pay', { n: 1 }, 'w1']), 'paid')) {
+    const pay = tool({ name: 'pay', sensitive: true, input: { type: 'object' }, execute: () => 'ok' })
+    const clerk = agent({ name: 'clerk', description: 'Pays.', model: worker, tools: [pay] })
+    return supervisor({ name: 'boss', model: scripted(delegates(['clerk', 'pay it', 'd1']), 'final'), workers: [clerk] })
+  }
+
+  test('a delegation: what the worker says stands between the call and its result, and is marked as inner', async () => {
+    const boss = team()
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    const { waiting: open } = await waiting(run)
+    await run.decide({ approvalId: open[0]!.id, decision: 'approve' })
+    await run.outcome()
+    const said = await saidIn(run)
+    expect(said.map(bare)).toEqual([
+      [
+        'boss',
+        { type: 'assistant', text: '', calls: [{ id: 'd1', name: 'delegate', input: { worker: 'clerk', instructions: 'pay it' } }] },
+      ],
+      ['boss/clerk', { type: 'assistant', inner: true, text: '', calls: [{ id: 'w1', name: 'pay', input: { n: 1 } }] }],
+      [
+        'boss/clerk',
+        {
+          type: 'approval',
+          inner: true,
+          id: open[0]!.id,
+          tool: 'pay',
+          callId: 'w1',
+          input: { n: 1 },
+          reason: '"pay" is a sensitive tool',
+        },
+      ],
+      ['boss/clerk', { type: 'tool', inner: true, tool: 'pay', callId: 'w1', content: 'ok' }],
+      ['boss/clerk', { type: 'assistant', inner: true, text: 'paid' }],
+      ['boss', { type: 'tool', tool: 'delegate', callId: 'd1', content: 'paid' }],
+      ['boss', { type: 'assistant', text: 'final' }],
+    ])
+    expect((await all(run.messages({ inner: false }))).map(({ path, type }) => [path.join('/'), type])).toEqual([
+      ['boss', 'assistant'],
+      ['boss/clerk', 'approval'],
+      ['boss', 'tool'],
+      ['boss', 'assistant'],
+    ])
+  })
+
+  test('a worker that failed, one that does not exist: the leader has a result for each', async () => {
+    const clerk = agent({ name: 'clerk', description: 'Pays.', model: scripted(fatal('no money')) })
+    const lead = scripted(delegates(['clerk', 'pay', 'd1'], ['nobody', 'pay', 'd2']), 'sorry')
+    const boss = supervisor({ name: 'boss', model: lead, workers: [clerk] })
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    await run.outcome()
+    const said = await saidIn(run)
+    expect(said.filter(({ agent }) => agent === 'clerk').map(bare)).toMatchObject([
+      ['boss/clerk', { type: 'error', inner: true, failure: { message: 'no money' } }],
+    ])
+    const results = said.filter(({ type }) => type === 'tool')
+    expect(results.find((each) => 'callId' in each && each.callId === 'd1')).toMatchObject({
+      tool: 'delegate',
+      content: 'failed: no money',
+      isError: true,
+    })
+    expect(results.find((each) => 'callId' in each && each.callId === 'd2')).toMatchObject({
+      tool: 'delegate',
+      content: expect.stringContaining('there is no worker "nobody"'),
+      isError: true,
+    })
+    expect(said.at(-1)).toMatchObject({ agent: 'boss', text: 'sorry' })
+  })
+
+  test("a forwarded output is said by the leader, too: it is the leader's answer", async () => {
+    const clerk = agent({ name: 'clerk', description: 'Pays.', model: scripted('the bill') })
+    const lead = scripted(delegates(['clerk', 'pay', 'd1']), { text: 'here', ...calls(['forward_message', { worker: 'clerk' }, 'f1']) })
+    const boss = supervisor({ name: 'boss', model: lead, workers: [clerk] })
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    expect(await run.outcome()).toMatchObject({ output: 'the bill' })
+    expect((await saidIn(run)).filter(({ agent }) => agent === 'boss').map(bare)).toMatchObject([
+      ['boss', { text: '', calls: [{ id: 'd1' }] }],
+      ['boss', { type: 'tool', callId: 'd1', content: 'the bill' }],
+      ['boss', { text: 'here', calls: [{ id: 'f1' }] }],
+      ['boss', { type: 'assistant', text: 'the bill' }],
+    ])
+  })
+
+  test('a tool that is an activation says nothing of its own; whom it asks is below the call', async () => {
+    const helper = agent({ name: 'helper', description: 'Helps.', run: () => 'help' })
+    const ask = tool({
+      name: 'ask',
+      input: { type: 'object' },
+      run: async (ctx) => {
+        const outcome = await delegate(ctx, helper, 'please')
+        return outcome.status === 'completed' ? `got ${outcome.output}` : 'nothing'
+      },
+    })
+    const solo = agent({ name: 'A', model: scripted(calls(['ask', {}, 'c1']), 'done'), tools: [ask] })
+    const runtime = await runtimeOf([solo, helper])
+    const run = await runtime.start(solo, 'hi')
+    await run.outcome()
+    expect((await saidIn(run)).map(({ agent, type, inner }) => [agent, type, inner])).toEqual([
+      ['A', 'assistant', undefined],
+      ['helper', 'assistant', true],
+      ['A', 'tool', undefined],
+      ['A', 'assistant', undefined],
+    ])
+    expect((await all(run.messages({ inner: false }))).map(({ agent }) => agent)).toEqual(['A', 'A', 'A'])
+  })
+
+  test('code that only passes on how its workers ended says nothing; what it adds is heard', async () => {
+    const worker = (name: string, said: string) => agent({ name, description: 'Works.', model: scripted(said) })
+    const [one, two] = [worker('one', '1'), worker('two', '2')]
+    const said = async (make: (outcomes: readonly Outcome[]) => Json) => {
+      const lead = agent({
+        name: 'lead',
+        workers: [one, two],
+        run: async (ctx) => make(await Promise.all([delegate(ctx, one, 'go'), delegate(ctx, two, 'go')])),
+      })
+      const runtime = await runtimeOf([lead])
+      const run = await runtime.start(lead, 'go')
+      await run.outcome()
+      return (await saidIn(run)).filter(({ agent }) => agent === 'lead').map(bare)
+    }
+    const outputOf = (outcome: Outcome | undefined): Json => (outcome?.status === 'completed' ? outcome.output : null)
+    expect(await said((outcomes) => outputOf(outcomes[1]))).toEqual([])
+    expect(await said((outcomes) => outcomes.map(outputOf))).toEqual([])
+    expect(await said(([a, b]) => ({ one: outputOf(a), two: outputOf(b) }))).toEqual([])
+    expect(await said(([a, b]) => ({ sum: 3, two: outputOf(b), one: outputOf(a) }))).toMatchObject([['lead', { type: 'assistant' }]])
+  })
+
+  test('followed while the run goes on, all of it comes as it happens; leaving changes nothing', async () => {
+    const boss = team()
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    const seen: Spoken[] = []
+    for await (const spoken of run.messages()) {
+      seen.push(spoken)
+      if (spoken.type === 'approval') await run.decide({ approvalId: spoken.id, decision: 'approve' })
+    }
+    expect(seen).toEqual(await saidIn(run))
+    for await (const { type } of run.messages()) if (type === 'approval') break
+    const reader = run.messages({ signal: AbortSignal.abort() })
+    expect(await reader.next()).toEqual({ value: undefined, done: true })
+    await expect(all(runtime.handle('nobody').messages())).rejects.toMatchObject({ code: 'run.unknown' })
+  })
+
+  test('a reader that leaves while it waits is let go', async () => {
+    const boss = team()
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    await waiting(run)
+    const reader = run.messages({ inner: false })
+    for (const type of ['assistant', 'approval']) expect(await reader.next()).toMatchObject({ value: { type } })
+    const pending = reader.next()
+    expect(await reader.return?.()).toEqual({ value: undefined, done: true })
+    expect((await pending).done).toBe(true)
+  })
+})
+
+const run = runId('r1')
+const root = rootActivation(run)
+const [first, second, third] = ['a', 'b', 'c'].map((address) => childActivation(root, address)) as [
+  ActivationId,
+  ActivationId,
+  ActivationId,
+]
+
+/** Events as an engine would write them down. */
+function journal(...entries: readonly (readonly [ActivationId, JournalEvent])[]): Recorded[] {
+  const events = entries.map(([activation, event], i) => ({ position: i + 1, run, activation, seq: i, at: (i + 1) * 1000, event }))
+  expectSameAtEveryCut(events)
+  return events
+}
+
+const started = (agent: string, path?: readonly string[]): JournalEvent => ({
+  type: 'activation.started',
+  agent,
+  version: '1',
+  input: null,
+  ...(path === undefined ? {} : { path }),
+})
+const starts = (address: string, agent: string, callId?: string): JournalEvent => ({
+  type: 'worker.started',
+  op: 'worker',
+  address,
+  agent,
+  ...(callId === undefined ? {} : { callId }),
+})
+const asks: JournalEvent = {
+  type: 'model.requested',
+  op: 'step',
+  address: 'turn/model',
+  effect: 'model',
+  model: 'm',
+  prompt: 'h',
+  renderer: 1,
+  messages: 1,
+}
+const answers = (text: string, ...list: (readonly [name: string, id: string])[]): JournalEvent => ({
+  type: 'step.settled',
+  address: 'turn/model',
+  outcome: completed({ text, calls: list.map(([name, id]) => ({ id, name, input: {} })), finish: 'stop', model: 'm' }),
+})
+const fact = { op: 'fact', address: 'f' } as const
+const settles = (outcome: Outcome): JournalEvent => ({ type: 'activation.settled', outcome })
+const workerEnds = (address: string, outcome: Outcome): JournalEvent => ({ type: 'worker.settled', address, outcome })
+const hands = (from: string, path: readonly string[], to: string, whose: 'model' | 'code' | 'rule', callId: string): JournalEvent => ({
+  type: 'agent.transferred',
+  ...fact,
+  from,
+  path,
+  to,
+  by: whose,
+  callId,
+})
+
+describe('what is said where control is handed on', () => {
+  const told = (to: string) => `successfully transferred to agent [${to}]`
+
+  test('collaboration 38: by the model the call is its own; by rule the pair of messages is made, under the worker', () => {
+    const handing = withTrail(completed(''), {
+      said: [],
+      action: { type: 'transfer', to: 'W1', callId: 's1', path: ['Sup', 'Sup'] },
+    })
+    const events = journal(
+      [root, started('Sup')],
+      [root, starts('a', 'Sup')],
+      [first, started('Sup', ['Sup', 'Sup'])],
+      [first, asks],
+      [first, answers('', ['transfer_to_agent', 's1'])],
+      [first, settles(handing)],
+      [root, workerEnds('a', handing)],
+      [root, { ...hands('Sup', ['Sup', 'Sup'], 'W1', 'model', 's1'), task: 'look' } as JournalEvent],
+      [root, starts('b', 'W1')],
+      [second, started('W1', ['Sup', 'Sup', 'W1'])],
+      [second, asks],
+      [second, answers('w1 result')],
+      [second, settles(completed('w1 result'))],
+      [root, workerEnds('b', completed('w1 result'))],
+      [root, hands('W1', ['Sup', 'Sup', 'W1'], 'Sup', 'rule', 'u1')],
+      [root, starts('c', 'Sup')],
+      [third, started('Sup', ['Sup', 'Sup', 'W1', 'Sup'])],
+      [third, asks],
+      [third, answers('final')],
+      [third, settles(completed('final'))],
+      [root, workerEnds('c', completed('final'))],
+      [root, settles(completed('final'))],
+    )
+    const said = spokenOf(events)
+    expect(said.map(bare)).toEqual([
+      ['Sup/Sup', { type: 'assistant', text: '', calls: [{ id: 's1', name: 'transfer_to_agent', input: {} }] }],
+      [
+        'Sup/Sup',
+        {
+          type: 'tool',
+          tool: 'transfer_to_agent',
+          callId: 's1',
+          content: told('W1'),
+          action: { type: 'transfer', to: 'W1', task: 'look' },
+        },
+      ],
+      ['Sup/Sup/W1', { type: 'assistant', text: 'w1 result' }],
+      ['Sup/Sup/W1', { type: 'assistant', text: '', calls: [{ id: 'u1', name: 'transfer_to_agent', input: { agent_name: 'Sup' } }] }],
+      [
+        'Sup/Sup/W1',
+        { type: 'tool', tool: 'transfer_to_agent', callId: 'u1', content: told('Sup'), action: { type: 'transfer', to: 'Sup' } },
+      ],
+      ['Sup/Sup/W1/Sup', { type: 'assistant', text: 'final' }],
+    ])
+    expect(said.map(({ agent }) => agent)).toEqual(['Sup', 'Sup', 'W1', 'W1', 'W1', 'Sup'])
+    expect(said.filter(({ activation }) => activation === root)).toHaveLength(3)
+  })
+
+  test('a tool that hands control on has a result of its own: only the action follows', () => {
+    const handing = withTrail(completed(''), { said: [], action: { type: 'transfer', to: 'W', callId: 'c1', path: ['R', 'A'] } })
+    const said = spokenOf(
+      journal(
+        [root, started('R')],
+        [root, starts('a', 'A')],
+        [first, started('A')],
+        [first, asks],
+        [first, answers('', ['route', 'c1'])],
+        [first, { type: 'tool.called', op: 'step', address: 'turn/call/route', effect: 'read', tool: 'route', callId: 'c1' }],
+        [first, { type: 'step.settled', address: 'turn/call/route', outcome: completed('W is best') }],
+        [first, settles(handing)],
+        [root, hands('A', ['R', 'A'], 'W', 'model', 'c1')],
+      ),
+    )
+    expect(said.slice(1).map(bare)).toEqual([
+      ['R/A', { type: 'tool', tool: 'route', callId: 'c1', content: 'W is best' }],
+      ['R/A', { type: 'action', action: { type: 'transfer', to: 'W' }, callId: 'c1' }],
+    ])
+  })
+
+  test('code that hands control on says its output first, and what it said before it only once', () => {
+    const said = spokenOf(
+      journal(
+        [root, started('R')],
+        [root, starts('a', 'code')],
+        [first, started('code')],
+        [first, { type: 'text.said', ...fact, text: 'let me see' }],
+        [first, { type: 'text.said', ...fact, text: 'over to W' }],
+        [first, settles(completed('over to W'))],
+        [root, hands('code', ['R', 'code'], 'W', 'code', 'u1')],
+      ),
+    )
+    expect(said.map(({ path, type, ...rest }) => [path.join('/'), type, 'text' in rest ? rest.text : undefined])).toEqual([
+      ['R/code', 'assistant', 'let me see'],
+      ['R/code', 'assistant', 'over to W'],
+      ['R/code', 'assistant', ''],
+      ['R/code', 'tool', undefined],
+    ])
+  })
+
+  test('exits and breaks are actions of whoever asked, the end of the loop is one of the loop', () => {
+    const said = spokenOf(
+      journal(
+        [root, started('L')],
+        [root, starts('a', 'A')],
+        [first, started('A')],
+        [first, { type: 'break.requested', ...fact, callId: 'c1' }],
+        [first, { type: 'exit.requested', ...fact, scope: 'supervisor' }],
+        [first, settles(completed('bye'))],
+        [root, workerEnds('a', completed('bye'))],
+        [root, { type: 'loop.broken', ...fact, from: 'A', iteration: 2 }],
+        [root, settles(completed('bye'))],
+      ),
+    )
+    expect(said.map(bare)).toEqual([
+      ['L/A', { type: 'action', action: { type: 'break' }, callId: 'c1' }],
+      ['L/A', { type: 'action', action: { type: 'exit', scope: 'supervisor' } }],
+      ['L/A', { type: 'assistant', text: 'bye' }],
+      ['L', { type: 'action', action: { type: 'loop-broken', from: 'A', iteration: 2 } }],
+    ])
+  })
+
+  test('what happens in an agent that is called as a tool is inner, however deep; the tool has the name of the call', () => {
+    const inside = childActivation(first, 'x')
+    const said = spokenOf(
+      journal(
+        [root, started('Outer')],
+        [root, asks],
+        [root, answers('', ['ask_inner', 'c1'])],
+        [root, starts('a', 'Inner', 'c1')],
+        [first, started('Inner')],
+        [first, starts('x', 'Leaf')],
+        [inside, started('Leaf')],
+        [inside, settles(failed(failure('agent.failed', 'boom', 'internal')))],
+        [first, hands('Leaf', ['Outer', 'Inner', 'Leaf'], 'Sub', 'rule', 'u1')],
+        [first, settles(completed('in'))],
+        [root, workerEnds('a', completed('in'))],
+      ),
+    )
+    expect(said.map(({ agent, type, inner }) => [agent, type, inner ?? false])).toEqual([
+      ['Outer', 'assistant', false],
+      ['Leaf', 'error', true],
+      ['Leaf', 'assistant', true],
+      ['Leaf', 'tool', true],
+      ['Inner', 'assistant', true],
+      ['Outer', 'tool', false],
+    ])
+    expect(said.at(-1)).toMatchObject({ tool: 'ask_inner', callId: 'c1', content: 'in' })
+  })
+
+  test('a failure that a workflow passes on is the one of its worker', () => {
+    const boom = failed(failure('agent.failed', 'boom', 'internal'))
+    const said = spokenOf(
+      journal(
+        [root, started('S')],
+        [root, starts('a', 'A')],
+        [first, started('A')],
+        [first, settles(boom)],
+        [root, workerEnds('a', withTrail(boom, { said: [] }))],
+        [root, settles(boom)],
+      ),
+    )
+    expect(said.map(bare)).toEqual([['S/A', { type: 'error', failure: boom.status === 'failed' ? boom.failure : undefined }]])
+  })
+
+  test('pictures that a model made come with its answer', () => {
+    const files = [{ type: 'file', mediaType: 'image/png', data: 'AAAA' }]
+    const answer = completed({ text: '', calls: [], files, finish: 'stop', model: 'm' })
+    const said = spokenOf(
+      journal([root, started('A')], [root, asks], [root, { type: 'step.settled', address: 'turn/model', outcome: answer }]),
+    )
+    expect(said.map(bare)).toEqual([['A', { type: 'assistant', text: '', files }]])
+  })
+})
