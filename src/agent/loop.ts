@@ -74,8 +74,9 @@ async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: Model
   const results = await runCalls(desk, turn, toolbox, answer.calls)
   const last = results.findLastIndex(({ finish }) => finish !== undefined)
   results.forEach((result, i) => {
-    const { content, isError } = i === last ? result : outdone(result)
-    const { id, name } = answer.calls[i]!
+    const call = answer.calls[i]!
+    const { content, isError } = i === last ? result : outdone(result, turn, call)
+    const { id, name } = call
     desk.say(isError === true ? { role: 'tool', callId: id, name, content, isError } : { role: 'tool', callId: id, name, content })
     if (result.breaks === true) desk.breaks = true
   })

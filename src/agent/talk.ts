@@ -68,8 +68,11 @@ export class OwnTalk implements Talk {
 
   /** What it leaves to those who come after it, its answer included. Records that it exits or breaks. */
   trail(output: Json, end: End | undefined): Trail {
-    if (output !== null && output !== '') this.#add(typeof output === 'string' ? output : JSON.stringify(output))
     const action = end?.action
+    const text = output === null ? '' : typeof output === 'string' ? output : JSON.stringify(output)
+    // who hands control on has no answer by which its words would be recorded
+    if (action?.type === 'transfer' && text !== '') this.say(text)
+    else if (text !== '') this.#add(text)
     if (action?.type === 'exit') this.#ctx.emit({ type: 'exit.requested', scope: action.scope })
     if (end?.breaks === true) this.#ctx.emit({ type: 'break.requested' })
     return {

@@ -4,8 +4,8 @@
  * Owns: its schema and words, the text that tells the model to whom it may go, the check of its arguments before anything is claimed.
  * Does not own: who is offered and what becomes of the control (flow), how it is told apart in a history (edge/history.ts).
  */
-import { completed, failure, isObject } from '../core/index.ts'
-import { transferred, transferTool, type Candidate } from '../edge/index.ts'
+import { completed, failure, isObject, transferred, transferTool } from '../core/index.ts'
+import type { Candidate } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
@@ -85,11 +85,13 @@ export function handedTo(to: string, ctx: Context, { id: callId }: ToolCall, tas
   }
 }
 
-/** What a model is told whose transfer came to nothing, because a later call of the same turn decides. */
-export const outdone = (told: CallResult): CallResult =>
-  told.finish?.action?.type === 'transfer'
-    ? { content: `[not transferred to agent [${told.finish.action.to}]: a later call of this turn decides]`, isError: true }
-    : told
+/** What a model is told whose transfer comes to nothing, because a later call of the same turn decides. */
+export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallResult {
+  const action = told.finish?.action
+  if (action?.type !== 'transfer') return told
+  const what = failure('transfer.refused', `a later call of this turn decides, so "${action.to}" does not take over`, 'policy')
+  return refuse(ctx, call, what, `[not transferred: ${what.message}]`)
+}
 
 /** Another toolbox and the transfer tool. */
 class TransferToolbox implements Toolbox {

@@ -18,6 +18,7 @@ export {
   type Outcome,
   type OutcomeStatus,
 } from './outcome.ts'
+export { transferred, transferTool } from './message.ts'
 export type {
   Action,
   AssistantMessage,

@@ -102,6 +102,11 @@ export type Action =
     }
   | { readonly type: 'exit'; readonly scope: 'run' | 'supervisor' }
 
+/** The tool by which a model hands control on. Persistent: models and journals know it. */
+export const transferTool = 'transfer_to_agent'
+/** What a model is told whose transfer was taken. */
+export const transferred = (to: string): string => `successfully transferred to agent [${to}]`
+
 /** What an agent leaves to those who come after it. Rides on the outcome of its activation where control is handed on, and nowhere else. */
 export interface Trail {
   /** What it and everybody below it said and did, oldest first. */

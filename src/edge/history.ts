@@ -5,11 +5,16 @@
  * Does not own: which part of a conversation crosses (context.ts), how it is sent to a provider (model/prompt.ts).
  * All of it is pure. An agent's own messages stay as they are, so a model never takes the words of others for its own.
  */
-import type { AssistantMessage, ContentPart, HistoryEntry, Message, ToolCall } from '../core/index.ts'
+import {
+  transferred,
+  transferTool,
+  type AssistantMessage,
+  type ContentPart,
+  type HistoryEntry,
+  type Message,
+  type ToolCall,
+} from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from './edge.ts'
-
-/** The tool by which a model hands control on. Persistent: models and journals know it. */
-export const transferTool = 'transfer_to_agent'
 
 /** Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session, what the leader let through, and the brief. */
 export function entriesOf(edge: Edge): readonly HistoryEntry[] {
@@ -67,9 +72,6 @@ export function transferPair(to: string, callId: string): readonly [Message, Mes
     { role: 'tool', callId, name: transferTool, content: transferred(to) },
   ]
 }
-
-/** What a model is told whose transfer was taken. */
-export const transferred = (to: string): string => `successfully transferred to agent [${to}]`
 
 /** Takes every transfer out: its call by its id, its result, and a message of which nothing is left. Whatever else was said or called in the same message stays. */
 export function withoutTransfers(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {

@@ -8,7 +8,8 @@
  * How an agent ends is its last word only if it has not been heard yet:
  *  - one that thinks with a model has said its answer, or a tool has. Only an output that it forwards is said once more, as its own;
  *  - code says its output, unless that is null, empty or what it said last. A workflow, which only passes on what its workers ended with (the end of one; or a
- *    list or record of their outputs), says nothing: they have said it. The same holds for the failure that it passes on;
+ *    list or record of their outputs), says nothing: they have said it;
+ *  - whoever fails, or ends otherwise, exactly as a worker did that answers to no call, has nothing to add to it;
  *  - a tool that is an activation of its own says nothing at its end: the result of the call is what it said.
  */
 import {
@@ -18,6 +19,8 @@ import {
   isObject,
   parentOf,
   trailOf,
+  transferred,
+  transferTool,
   withoutTrail,
   type ActivationId,
   type Failure,
@@ -44,7 +47,7 @@ interface Speaking {
   readonly position: number
   /** Milliseconds since 1970. */
   readonly at: number
-  /** Of a transfer: who recorded it, which is whoever leads those between whom control moves. */
+  /** Of a transfer: who recorded it, which is whoever leads those between whom control moves; the fact does not say in which activation control was. */
   readonly activation: ActivationId
   readonly agent: string
   /** Agents' names from the root to this one. */
@@ -104,7 +107,7 @@ interface Work {
   calls: ReadonlyMap<string, string>
   /** Ids of the calls among them that have a result. */
   readonly answered: Set<string>
-  /** Digests of the ends of its workers, of those that it did not call. */
+  /** Digests of the ends of those of its workers that do not answer to a call. */
   readonly ends: Set<string>
   thinks: boolean
   forwards: boolean
@@ -143,10 +146,17 @@ export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
   }
   const speaker = fold.speakers.get(activation)
   if (speaker?.work === undefined) return silence
-  if (event.type === 'agent.transferred') return handedOver(fold, recorded, speaker, event)
-  if (event.type === 'activation.settled') rememberHanding(fold, speaker, speaker.work, event.outcome)
-  const words = wordsOf(speaker.agent, speaker.work, event)
-  if (event.type === 'activation.settled') speaker.work = undefined
+  const { work } = speaker
+  if (event.type === 'agent.transferred') {
+    if (isOwn(speaker, event)) rememberHanding(fold, speaker, work, event.callId)
+    return handedOver(fold, recorded, speaker, event)
+  }
+  const words = wordsOf(speaker.agent, work, event)
+  if (event.type === 'activation.settled') {
+    const { action } = trailOf(event.outcome)
+    if (action?.type === 'transfer') rememberHanding(fold, speaker, work, action.callId)
+    speaker.work = undefined
+  }
   return words === undefined ? silence : [by(speaker, recorded, words)]
 }
 
@@ -284,19 +294,21 @@ function lastWords(work: Work, outcome: Outcome): Words | undefined {
   return isHeard ? undefined : said(work, text)
 }
 
-/** Whether the end of code is that of one of its workers, or made of their outputs and nothing else. */
-function isPassedOn({ thinks, ends }: Work, outcome: Outcome): boolean {
-  if (thinks || ends.size === 0) return false
+/** Whether this is the end of one of its workers, or made of their outputs and nothing else. */
+function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
+  if (ends.size === 0) return false
   if (ends.has(digestOf(outcome))) return true
   if (outcome.status !== 'completed' || typeof outcome.output !== 'object' || outcome.output === null) return false
   const members = Object.values(outcome.output) as readonly Json[]
   return members.length > 0 && members.every((member) => member === null || ends.has(digestOf(completed(member))))
 }
 
-const digestOf = (outcome: Outcome): string => digestJson(outcome as unknown as Json)
-
-/** The tool by which control is handed on, and its result: the words of the spec, as edge/history.ts has them for models. */
-const transferTool = 'transfer_to_agent'
+/** A failure that is passed on may say more of itself than before, such as where it was. */
+function digestOf(outcome: Outcome): string {
+  if (outcome.status !== 'failed') return digestJson(outcome)
+  const { code, message } = outcome.failure
+  return digestJson({ status: outcome.status, code, message })
+}
 
 /**
  * A model that called for a transfer has said so itself, and only the result is missing; if the call has a result of its own, only the action is.
@@ -307,17 +319,19 @@ function handedOver(fold: SpokenFold, recorded: Recorded, { inner }: Speaker, ev
   const who = { agent: from, path, inner }
   const action = { type: 'transfer', to, ...(task === undefined ? {} : { task }) } as const
   if (fold.handing.delete(handingKey(callId, path))) return [by(who, recorded, { type: 'action', action, callId })]
-  const content = `successfully transferred to agent [${to}]`
+  const content = transferred(to)
   const result = by(who, recorded, { type: 'tool', tool: transferTool, callId, content, action })
   if (whose === 'model') return [result]
   const calls = [{ id: callId, name: transferTool, input: { agent_name: to } }]
   return [by(who, recorded, { type: 'assistant', text: '', calls }), result]
 }
 
-function rememberHanding({ handing }: SpokenFold, { path }: Speaker, { answered }: Work, outcome: Outcome): void {
-  const { action } = trailOf(outcome)
-  if (action?.type !== 'transfer' || action.callId === undefined || !answered.has(action.callId)) return
-  handing.add(handingKey(action.callId, path))
+function rememberHanding({ handing }: SpokenFold, { path }: Speaker, { answered }: Work, callId: string | undefined): void {
+  if (callId !== undefined && answered.has(callId)) handing.add(handingKey(callId, path))
 }
+
+/** The first turn of a router's lead is the router's own activation: it records its own transfer. */
+const isOwn = ({ path }: Speaker, event: AgentTransferred): boolean =>
+  path.length === event.path.length && path.every((name, i) => name === event.path[i])
 
 const handingKey = (callId: string, path: readonly string[]): string => JSON.stringify([callId, path])

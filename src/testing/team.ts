@@ -1,7 +1,7 @@
 /**
  * Teams under test: a model that follows a script, and a team as a scenario for `simulate`.
  *
- * Owns: `scripted`, `teamScenario`. Does not own: playing a scenario (simulate.ts), time (manual-clock.ts).
+ * Owns: `scripted`, `inOrder`, `teamScenario`. Does not own: playing a scenario (simulate.ts), time (manual-clock.ts).
  */
 import type { Agent } from '../agent/index.ts'
 import { copy, failure, FailureError, type Json } from '../core/index.ts'
@@ -14,6 +14,8 @@ import type { Scenario } from './simulate.ts'
 export type ScriptLine =
   string | ModelAnswerInput | Error | ((request: ModelRequest) => string | ModelAnswerInput | Promise<string | ModelAnswerInput>)
 
+/** Which line of a script is next: by what the model is shown, or by how many questions it was asked before this one. */
+type Place = (request: ModelRequest) => number
 /** A model that follows a script, with what it was shown. */
 export interface ScriptedModel extends ModelFunction {
   /** Copies of the messages, one list per call, in the order of the calls. */
@@ -24,15 +26,31 @@ export interface ScriptedModel extends ModelFunction {
  * A model that gives the n-th line as the n-th answer of a conversation. It goes by what it is shown and not by how often it was asked, so it says the same
  * after a crash, and each delegation to its agent begins with the first line. Past the end the call fails.
  */
-export function scripted(...script: readonly ScriptLine[]): ScriptedModel {
+export const scripted = (...script: readonly ScriptLine[]): ScriptedModel =>
+  following(script, ({ messages }) => messages.filter((message) => message.role === 'assistant').length)
+
+/**
+ * A model that gives the n-th line to the n-th question it is asked, in whichever conversation: for agents under a router, who are not shown that they handed control on. The
+ * same question (`request.key`) has the same line again, so it says the same after a crash. Past the end the call fails.
+ */
+export function inOrder(...script: readonly ScriptLine[]): ScriptedModel {
+  const asked = new Map<string, number>()
+  return following(script, ({ key }) => {
+    const place = asked.get(key) ?? asked.size
+    asked.set(key, place)
+    return place
+  })
+}
+
+function following(script: readonly ScriptLine[], placeOf: Place): ScriptedModel {
   const prompts: (readonly Message[])[] = []
   const rule: ModelFunction = (request) => {
-    const said = request.messages.filter((message) => message.role === 'assistant').length
+    const place = placeOf(request)
     prompts.push(copy(request.messages as unknown as Json) as unknown as readonly Message[])
-    const line = script[said]
+    const line = script[place]
     if (line === undefined)
       throw new FailureError(
-        failure('model.failed', `the script has ${script.length} lines, and answer ${said + 1} was asked for`, 'internal'),
+        failure('model.failed', `the script has ${script.length} lines, and answer ${place + 1} was asked for`, 'internal'),
       )
     if (line instanceof FailureError) throw line
     if (line instanceof Error) throw new FailureError(failure('model.failed', line.message, 'internal'), line)

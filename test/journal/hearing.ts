@@ -1,0 +1,23 @@
+/** How the tests of what was said compare it. */
+import { expect } from 'vitest'
+import { newSpoken, speak, spokenOf, type Recorded, type Spoken } from '../../src/journal/index.ts'
+
+type Words = Spoken extends infer S ? (S extends Spoken ? Omit<S, 'position' | 'at' | 'activation' | 'path' | 'agent'> : never) : never
+
+/** A message without its place in the feed: the path, then the words. */
+export const bare = ({ position: _position, at: _at, activation: _activation, agent: _agent, path, ...words }: Spoken) =>
+  [path.join('/'), words as Words] as const
+
+/** Every cut of the events says what the one by one reading has said up to there; nothing is said twice. */
+export function expectSameAtEveryCut(events: readonly Recorded[]): void {
+  const fold = newSpoken()
+  const soFar: Spoken[] = []
+  expect(spokenOf([])).toEqual([])
+  events.forEach((recorded, i) => {
+    soFar.push(...speak(fold, recorded))
+    expect(speak(fold, recorded)).toEqual([])
+    expect(spokenOf(events.slice(0, i + 1))).toEqual(soFar)
+  })
+  const positions = soFar.map(({ position }) => position)
+  expect(positions).toEqual(positions.toSorted((a, b) => a - b))
+}
