@@ -4,7 +4,7 @@
  * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is next (flow), how a mind does the same (transfer.ts).
  * Ends are values that are returned, so nothing can follow one.
  */
-import { type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
+import { copy, type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
 import { entriesOf, type Candidate, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 
@@ -58,7 +58,7 @@ export class OwnTalk implements Talk {
   }
 
   get history(): readonly HistoryEntry[] {
-    return entriesOf(this.#edge)
+    return copy(entriesOf(this.#edge) as unknown as Json) as unknown as readonly HistoryEntry[]
   }
 
   readonly say = (text: string): void => {

@@ -102,7 +102,9 @@ export class Route {
       hops: this.#count,
       task,
     }
-    const member = isLead ? { name } : this.#worker(name)
+    const { inputSchema } = this.#routing.lead
+    // its limits are those of the whole router, which has its account already
+    const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
     const edge = edgeFor(this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
     if (isLead && isFirst) {
