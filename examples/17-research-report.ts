@@ -27,7 +27,9 @@ const rules = {
       ? '1. The transformer (2017). 2. Scaling (2018-2020). 3. Assistants (2022 to today).'
       : { calls: [{ name: 'search', input: { query: 'history of large language models' } }] },
   writer: (prompt) =>
-    heard('researcher', prompt) ? '# A history of large language models\nFirst the transformer, then scale, then assistants.' : 'I have no plan.',
+    heard('researcher', prompt)
+      ? '# A history of large language models\nFirst the transformer, then scale, then assistants.'
+      : 'I have no plan.',
 } satisfies Record<string, ModelFunction>
 // #endregion
 
@@ -57,7 +59,8 @@ const writer = agent({
 })
 const supervisor = router({
   name: 'supervisor',
-  instructions: 'Transfer a topic to the researcher; when there is a plan, transfer to the writer; when there is a report, say in one sentence what it says.',
+  instructions:
+    'Transfer a topic to the researcher; when there is a plan, transfer to the writer; when there is a report, say in one sentence what it says.',
   model: brain(rules.supervisor),
   workers: [researcher, writer],
   transfer: { returns: 'always' }, // the default: a worker that ends gives control back, whatever its model says

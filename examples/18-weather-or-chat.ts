@@ -9,7 +9,9 @@ import { z } from 'zod'
 /** The last thing that came from outside: what others said begins with "For context". */
 const questionOf = ({ messages }: Parameters<ModelFunction>[0]): string =>
   messages
-    .flatMap(({ role, content }) => (role === 'user' && typeof content === 'string' && !content.startsWith('For context:') ? [content] : []))
+    .flatMap(({ role, content }) =>
+      role === 'user' && typeof content === 'string' && !content.startsWith('For context:') ? [content] : [],
+    )
     .at(-1)!
 const handTo = (agent_name: string): ModelAnswerInput => ({ calls: [{ name: 'transfer_to_agent', input: { agent_name } }] })
 const isWeather = (question: string): boolean => /weather|and in/i.test(question)
@@ -29,14 +31,18 @@ const weather = agent({
   ],
   model: (prompt) => {
     const last = prompt.messages.at(-1)
-    if (last?.role === 'tool') return `It is ${String(last.content)}.`
+    if (last?.role === 'tool') return `It is ${last.content as string}.`
     const question = questionOf(prompt)
     return isWeather(question)
       ? { calls: [{ name: 'get_weather', input: { city: /in (\w+)/.exec(question)?.[1] ?? 'Beijing' } }] }
       : handTo('desk')
   },
 })
-const chat = agent({ name: 'chat', description: 'Chats about this and that.', model: () => 'A raven walks into a bar and remembers your face.' })
+const chat = agent({
+  name: 'chat',
+  description: 'Chats about this and that.',
+  model: () => 'A raven walks into a bar and remembers your face.',
+})
 const desk = router({
   name: 'desk',
   model: (prompt) => {
@@ -51,27 +57,24 @@ const desk = router({
 // #endregion
 
 await using runtime = await createRuntime({ agents: [desk] })
-/** Asks, and tells who had control: every transfer, and who answered. */
-async function ask(question: string, session?: string): Promise<{ path: string; answer: unknown }> {
+/** Asks; returns who spoke, in order, and what the last one answered. */
+async function ask(question: string, session?: string): Promise<{ spoke: string; answer: unknown }> {
   const run = await runtime.start(desk, question, session === undefined ? {} : { session })
-  let path = ''
-  for await (const message of run.messages()) path = message.path.join(' > ')
+  const agents: string[] = []
+  for await (const { agent: who } of run.messages()) if (agents.at(-1) !== who) agents.push(who)
   const outcome = await run.outcome()
   const answer = outcome.status === 'completed' ? outcome.output : outcome.status
-  console.log(`${question}\n  ${path}: ${String(answer)}`)
-  return { path, answer }
+  console.log(`${question}\n  ${agents.join(' > ')}: ${String(answer)}`)
+  return { spoke: agents.join(' > '), answer }
 }
 
-assert.deepEqual(await ask('What is the weather in Beijing?'), { path: 'desk > weather', answer: 'It is 25 degrees in Beijing.' })
-assert.deepEqual(await ask('Book me a flight to London.'), { path: 'desk', answer: 'Nobody here can do that.' })
+assert.deepEqual(await ask('What is the weather in Beijing?'), { spoke: 'desk > weather', answer: 'It is 25 degrees in Beijing.' })
+assert.deepEqual(await ask('Book me a flight to London.'), { spoke: 'desk', answer: 'Nobody here can do that.' })
 
 // #region sticky
-const session = 'ann-1'
-await ask('What is the weather in Beijing?', session)
-const again = await ask('And in Riga?', session) // the desk is not asked: no model call for nothing
-const other = await ask('Tell me a joke.', session) // weather hands control back, the desk hands it to chat
+await ask('What is the weather in Beijing?', 'ann-1')
+const again = await ask('And in Riga?', 'ann-1') // straight to weather: the desk's model is not asked
+const other = await ask('Tell me a joke.', 'ann-1') // weather hands control back, the desk hands it to chat
 // #endregion
-assert.deepEqual(again, { path: 'desk > weather', answer: 'It is 25 degrees in Riga.' })
-assert.equal(other.path, 'desk > weather > desk > chat')
-const { activations } = await runtime.handle((await runtime.runs()).find(({ run }) => run !== undefined)!.run).view()
-assert.ok(activations.length > 0)
+assert.deepEqual(again, { spoke: 'weather', answer: 'It is 25 degrees in Riga.' })
+assert.equal(other.spoke, 'weather > desk > chat')

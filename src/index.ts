@@ -31,17 +31,22 @@ export type {
   DelegateOptions,
   EffectToolOptions,
   InputOf,
+  Middleware,
   ModelAgentOptions,
+  Moment,
+  MomentValues,
   NameOf,
   OrchestrationToolOptions,
   OutputOf,
+  RunTool,
   Talk,
   Tool,
   ToolAction,
   ToolIO,
+  ToolResult,
   ToolsLike,
 } from './agent/index.ts'
-export { asTool, exitTool, loop, parallel, router, sequential } from './flow/index.ts'
+export { asTool, exitTool, loop, parallel, router, sequential, sessionValue } from './flow/index.ts'
 export type {
   AsToolOptions,
   CodeRouterOptions,
@@ -53,6 +58,8 @@ export type {
   MemberEdge,
   ModelRouterOptions,
   Returns,
+  SessionValue,
+  SessionValueOptions,
   Shares,
   TransferEdge,
 } from './flow/index.ts'

@@ -55,6 +55,32 @@ export function fixedToolbox(bindings: readonly Binding[]): Toolbox {
   return { specs: bindings.map((binding) => binding.spec), find: (name) => byName.get(name) }
 }
 
+/** Another toolbox without some of its tools: they are neither offered nor found. */
+export class Lessened implements Toolbox {
+  readonly #inner: Toolbox
+  readonly #missing: ReadonlySet<string>
+  #known: readonly ToolSpec[] | undefined
+  #specs: readonly ToolSpec[] = []
+
+  constructor(inner: Toolbox, missing: ReadonlySet<string>) {
+    this.#inner = inner
+    this.#missing = missing
+  }
+
+  get specs(): readonly ToolSpec[] {
+    const inner = this.#inner.specs
+    if (inner !== this.#known) {
+      this.#known = inner
+      this.#specs = inner.filter(({ name }) => !this.#missing.has(name))
+    }
+    return this.#specs
+  }
+
+  find(name: string): Binding | undefined {
+    return this.#missing.has(name) ? undefined : this.#inner.find(name)
+  }
+}
+
 /** Refuses a call: a fact for the journal, and for the model a text that says why. */
 export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
   ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })

@@ -4,8 +4,7 @@
  * Owns: what depends on more than one agent. Does not own: what is wrong with one by itself (`Agent.problems`).
  */
 import { ReeveError } from '../core/index.ts'
-import { isAgent } from './agent.ts'
-import { isName, isToolAgentName, type Agent } from './definition.ts'
+import { isAgent, isName, isToolAgentName, type Agent } from './definition.ts'
 
 /**
  * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty` or `budget.no-price` if that is the only one.

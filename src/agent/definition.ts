@@ -4,7 +4,7 @@
  * Owns: the interface, the rule for names, how a version is made of its declared and its data part.
  * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (check.ts).
  */
-import { digestJson, type Json, type Outcome } from '../core/index.ts'
+import { digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
 import type { Edge, Limits, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ModelPrice } from '../model/index.ts'
@@ -43,6 +43,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly limits?: Limits
   /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */
   readonly defaults?: { readonly limits?: Limits }
+  /** Under which session value its output is kept whenever it completes. */
+  readonly outputKey?: string
   /** What it thinks with, if that is a model. A limit in US dollars needs a price. */
   readonly model?: { readonly id: string; readonly price?: ModelPrice }
   readonly [types]?: { readonly input: I; readonly output: O }
@@ -66,3 +68,13 @@ export const isToolAgentName = (text: string): boolean => orchestrationTool.test
 
 /** The version of a definition: the declared one and a digest of everything in it that is data. */
 export const versionOf = (declared: string | undefined, data: Json): string => `${declared ?? '1'}+${digestJson(data).slice(0, 12)}`
+
+/** True for anything that keeps the `Agent` interface, of any copy of the package. */
+export function isAgent(given: unknown): given is Agent {
+  return (
+    (isObject(given) || (typeof given === 'object' && given !== null)) &&
+    'kind' in given &&
+    given.kind === 'agent' &&
+    'orchestrate' in given
+  )
+}

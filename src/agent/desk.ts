@@ -8,6 +8,7 @@ import type { Action, HistoryEntry, LimitName, Outcome, Trail } from '../core/in
 import { entriesOf, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
+import type { Hooks } from './hooks.ts'
 
 export class Desk {
   readonly agent: string
@@ -15,6 +16,8 @@ export class Desk {
   readonly edge: Edge
   /** The conversation; grows in place and is never copied, so whoever keeps a reference sees it grow. */
   readonly messages: Message[] = []
+  /** What stands around the work; undefined if nothing does. */
+  hooks: Hooks | undefined
   /** Turns begun so far; the number of the one under way, counted from 1. */
   turn = 0
   /** Corrections of the output that were asked for so far. */
@@ -25,6 +28,8 @@ export class Desk {
   action: Action | undefined
   /** A call has asked the nearest loop to end. */
   breaks = false
+  /** The message that is its answer. */
+  answer: Message | undefined
   /** The last text the model wrote: the partial answer if a limit ends the work. */
   text = ''
   readonly #hash = new PromptHash()
@@ -79,7 +84,8 @@ export class Desk {
     const { agent, messages } = this
     return messages.slice(this.#begun).flatMap((message, i, all) => {
       const corrected = message.role === 'assistant' && all[i + 1]?.role === 'user'
-      return message.role === 'user' || corrected ? [] : [{ agent, message }]
+      if (message.role === 'user' || corrected) return []
+      return [message === this.answer ? { agent, message, answer: true } : { agent, message }]
     })
   }
 

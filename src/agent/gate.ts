@@ -4,8 +4,8 @@
  * Owns: how a call of a user's tool runs. Does not own: how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { failure, type Json } from '../core/index.ts'
-import { needsApproval, toolTold, type Edge, type Schema } from '../edge/index.ts'
+import { failed, failure, type Json } from '../core/index.ts'
+import { needsApproval, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
@@ -13,6 +13,7 @@ import { approve, type Verdict } from '../oversight/index.ts'
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { acted } from './acting.ts'
+import { HookFailed, type Hooks } from './hooks.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
@@ -85,6 +86,11 @@ export function notApproved(ctx: Context, call: ToolCall, verdict: Extract<Verdi
   return refuse(ctx, call, failure('work.rejected', told, 'rejected'), told)
 }
 
+/** What a wrapped call was last done with. */
+interface Ran {
+  checked?: Checked<unknown>
+}
+
 /** A user's tool, bound to the agent that has it. */
 export class ToolBinding implements Binding {
   readonly spec: ToolSpec
@@ -101,7 +107,27 @@ export class ToolBinding implements Binding {
     this.spec = tool.spec
   }
 
-  async run(ctx: Context, asked: ToolCall, desk: Desk): Promise<CallResult> {
+  run(ctx: Context, asked: ToolCall, desk: Desk): Promise<CallResult> {
+    const { hooks } = desk
+    return hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, desk, hooks) : this.#run(ctx, asked, desk)
+  }
+
+  /** Whoever stands around a call has the last word on its result, and so on what follows from it. */
+  async #wrapped(ctx: Context, asked: ToolCall, desk: Desk, hooks: Hooks): Promise<CallResult> {
+    const { action, input } = this.#tool
+    const ran: Ran = {}
+    try {
+      const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, desk, ran))
+      if (action === undefined || told.isError === true) return told
+      const given = ran.checked ?? input.check(asked.input)
+      return given.ok ? acted(action, told, given.value, { ctx, call: asked, desk, answer: this.#answer }) : told
+    } catch (thrown) {
+      if (!(thrown instanceof HookFailed)) throw thrown
+      return { content: `[${thrown.failure.message}]`, isError: true, finish: { outcome: failed(thrown.failure) } }
+    }
+  }
+
+  async #run(ctx: Context, asked: ToolCall, desk: Desk, ran?: Ran): Promise<CallResult> {
     const tool = this.#tool
     let call = asked.input === null ? { ...asked, input: {} } : asked
     let checked = tool.input.check(call.input)
@@ -119,7 +145,8 @@ export class ToolBinding implements Binding {
       }
     }
     const told = await this.#work(ctx, call, checked.value, edited, desk)
-    return tool.action === undefined || told.isError === true
+    if (ran !== undefined) ran.checked = checked
+    return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
       : acted(tool.action, told, checked.value, { ctx, call, desk, answer: this.#answer })
   }

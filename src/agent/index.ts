@@ -1,25 +1,16 @@
 /** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
-export {
-  agent,
-  dataOf,
-  factProblems,
-  isAgent,
-  retryProblems,
-  schemaOf,
-  toolProblems,
-  type AgentFacts,
-  type CodeAgentOptions,
-  type MindFacts,
-  type ModelAgentOptions,
-} from './agent.ts'
+export { agent, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export { fixedToolbox, refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
 export { agentProblems, checkAgents, noWorkers, reachable } from './check.ts'
-export { isName, versionOf, type Agent, type InputOf, type NameOf, type OutputOf } from './definition.ts'
+export { isAgent, isName, versionOf, type Agent, type InputOf, type NameOf, type OutputOf } from './definition.ts'
 export { Desk } from './desk.ts'
+export { dataOf, factProblems, mindProblems, schemaOf, toolProblems, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
 export { outputRepairs, think, type Mind } from './loop.ts'
-export { defaultTurns, MindAgent, modelOf, type MindParts } from './mind.ts'
+export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './middleware.ts'
+export { MindAgent, mindOf, type MindParts } from './mind.ts'
 export { fitting, jsonIn, outputOf } from './output.ts'
+export { workOf } from './output-key.ts'
 export { breakLoop, exit, transferTo, type End, type Talk } from './talk.ts'
 export { tool, toolsOf } from './tool.ts'
 export type {

@@ -5,18 +5,26 @@
  * Owns: when there is another turn and how the work ends. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (desk.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
-import { completed, failed, failure, withTrail, type LimitName, type Outcome } from '../core/index.ts'
-import type { Edge, Schema } from '../edge/index.ts'
+import { completed, failed, failure, withTrail, type Failure, type LimitName, type Outcome } from '../core/index.ts'
+import { briefValue, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
-import type { Opening, Toolbox } from './binding.ts'
+import { fixedToolbox, Lessened, refuse, type CallResult, type Opening, type Toolbox } from './binding.ts'
 import { Desk } from './desk.ts'
-import { correction, outputOf } from './output.ts'
+import { HookFailed, Hooks } from './hooks.ts'
+import type { MiddlewareHooks } from './middleware.ts'
+import { correction, fitting, outputOf } from './output.ts'
+import { filled } from './templating.ts'
+import type { Tool } from './tool.ts'
 import { outdone, withTransfer } from './transfer.ts'
 import { askModel, offered, runCalls } from './turn.ts'
 
 /** How often a model may correct an output that does not fit its schema. */
 export const outputRepairs = 2
+
+/** What a model is told when it is asked for the last time. */
+export const lastTurn = 'This is your last turn, and there are no tools any more. Answer now, with what you have.'
+const noTools = fixedToolbox([])
 
 /** A mind: what the loop needs of a definition. */
 export interface Mind {
@@ -27,20 +35,61 @@ export interface Mind {
   readonly outputSchema: Schema | undefined
   /** Turns of one activation; those of the whole tree are the engine's account. */
   readonly maxTurns: number
-  /** Called once per activation: instructions and what is callable. Pure, or through `desk.ctx`. */
-  open(desk: Desk): Opening
+  /** Its own, with what middlewares add. */
+  readonly instructions: string | undefined
+  /** Users' tools; with those of middlewares. */
+  readonly tools: readonly Tool[]
+  readonly middleware: readonly MiddlewareHooks[]
+  /** Whether its instructions have places to be filled. */
+  readonly templating: boolean
+  /** Whether its last turn is for an answer only. */
+  readonly lastAnswer: boolean
+  /** Called once per activation, with the instructions that hold in it: the whole system text and what is callable. Pure. */
+  open(desk: Desk, instructions: string | undefined): Opening
 }
 
 /** Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the code. */
 export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
   const desk = new Desk(mind.agent, ctx, edge)
-  const outcome = await turns(mind, desk)
+  const outcome = await (mind.templating || mind.middleware.length > 0 ? surrounded(mind, desk) : turns(mind, desk, mind.instructions))
   return edge.flow === undefined ? outcome : withTrail(outcome, desk.trail())
 }
 
-async function turns(mind: Mind, desk: Desk): Promise<Outcome> {
-  const { ctx, edge } = desk
-  const { system, toolbox } = withTransfer(mind.open(desk), edge.flow?.to)
+/** The work with its instructions filled in, and middlewares around it. */
+async function surrounded(mind: Mind, desk: Desk): Promise<Outcome> {
+  const { middleware, tools, outputSchema } = mind
+  const own = mind.instructions
+  const instructions = mind.templating && own !== undefined ? await filled(own, desk.ctx) : own
+  if (middleware.length === 0) return turns(mind, desk, instructions)
+  const hooks = new Hooks(middleware, desk, briefValue(desk.edge.brief))
+  desk.hooks = hooks
+  try {
+    const names = tools.map(({ name }) => name)
+    const begins = await hooks.begin({ instructions, tools: names })
+    const missing = names.filter((name) => !begins.tools.includes(name))
+    const ended = await turns(mind, desk, begins.instructions, missing)
+    const outcome = await hooks.end(ended)
+    const fits = outcome === ended || outcome.status !== 'completed' ? undefined : fitting(outcome.output, outputSchema)
+    if (fits?.ok === false) return unfinished(desk, failed(unfit(mind, `as a middleware left it: ${fits.problem}`)))
+    return outcome.status === 'completed' ? outcome : unfinished(desk, outcome)
+  } catch (thrown) {
+    if (thrown instanceof HookFailed) return unfinished(desk, failed(thrown.failure))
+    throw thrown
+  }
+}
+
+/** Whoever does not complete has given no answer and decides nothing. */
+function unfinished(desk: Desk, outcome: Outcome): Outcome {
+  desk.action = desk.answer = undefined
+  return outcome
+}
+
+async function turns(mind: Mind, desk: Desk, instructions: string | undefined, missing: readonly string[] = []): Promise<Outcome> {
+  const { ctx, edge, hooks } = desk
+  const opening = mind.open(desk, instructions)
+  const whole = missing.length === 0 ? opening : { ...opening, toolbox: new Lessened(opening.toolbox, new Set(missing)) }
+  const { system, toolbox: given } = withTransfer(whole, edge.flow?.to)
+  let toolbox = given
   desk.begin(system)
   const isVerb = (name: string): boolean => toolbox.find(name)?.verb === true
   let specs = offered(toolbox.specs, desk, isVerb)
@@ -48,16 +97,26 @@ async function turns(mind: Mind, desk: Desk): Promise<Outcome> {
   for (;;) {
     if (desk.turn >= mind.maxTurns) return desk.limited('turns', `${mind.maxTurns} turns are used up`)
     desk.turn++
+    if (mind.lastAnswer && desk.turn === mind.maxTurns) {
+      desk.say({ role: 'user', content: lastTurn })
+      toolbox = noTools
+    }
     if (toolbox.specs !== offeredOf) {
       offeredOf = toolbox.specs
       specs = offered(offeredOf, desk, isVerb)
     }
     const turn = ctx.scope('turn')
-    const asked = await askModel(mind, desk, turn, specs)
+    const asked = await askModel(mind, desk, turn, specs, hooks === undefined ? undefined : await hooks.shown(turn, mind.settings))
     if (asked.status !== 'completed') return unanswered(desk, asked)
-    const answer = asked.output as unknown as ModelAnswer
-    if (answer.text !== '') desk.text = answer.text
+    let answer = asked.output as unknown as ModelAnswer
+    let again: string | undefined
+    if (hooks !== undefined) ({ answer, again } = await hooks.heard(turn, answer))
     desk.say(answerMessage(answer))
+    if (again !== undefined) {
+      rejected(desk, turn, answer, again)
+      continue
+    }
+    if (answer.text !== '') desk.text = answer.text
     const ended = answer.calls.length === 0 ? concluded(mind, desk, answer.text) : await worked(desk, turn, toolbox, answer)
     if (ended !== undefined) return ended
   }
@@ -70,9 +129,19 @@ function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' 
   return desk.limited((limit ?? 'turns') as LimitName, outcome.failure.message)
 }
 
+/** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
+function rejected(desk: Desk, turn: Context, { calls }: ModelAnswer, why: string): void {
+  for (const call of calls) {
+    const content = `[not done: ${why}]`
+    refuse(turn.scope('call'), call, failure('work.rejected', content, 'rejected'), content)
+    desk.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
+  }
+  if (calls.length === 0) desk.say({ role: 'user', content: why })
+}
+
 async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Outcome | undefined> {
   const results = await runCalls(desk, turn, toolbox, answer.calls)
-  const last = results.findLastIndex(({ finish }) => finish !== undefined)
+  const last = decisive(results)
   results.forEach((result, i) => {
     const call = answer.calls[i]!
     const { content, isError } = i === last ? result : outdone(result, turn, call)
@@ -82,23 +151,31 @@ async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: Model
   })
   const finish = results[last]?.finish
   desk.action = finish?.action
+  if (finish?.outcome.status === 'completed' && finish.action?.type !== 'transfer') desk.answer = desk.messages.at(last - results.length)
   return finish?.outcome
+}
+
+/** The call by which the agent ends: of several the last, but nothing ends well what has failed. */
+function decisive(results: readonly CallResult[]): number {
+  const last = results.findLastIndex(({ finish }) => finish !== undefined)
+  const bad = last <= 0 ? last : results.findLastIndex(({ finish }) => finish !== undefined && finish.outcome.status !== 'completed')
+  return bad === -1 ? last : bad
 }
 
 /** The answer as output; undefined if the model is to correct it. */
 function concluded(mind: Mind, desk: Desk, text: string): Outcome | undefined {
   const output = outputOf(text, mind.outputSchema)
-  if (output.ok) return completed(output.value)
+  if (output.ok) {
+    desk.answer = desk.messages.at(-1)
+    return completed(output.value)
+  }
   if (desk.repairs >= outputRepairs) {
-    return failed(
-      failure(
-        'output.invalid',
-        `the answer of "${mind.agent}" does not have the required form, after ${desk.repairs} corrections: ${output.problem}`,
-        'validation',
-      ),
-    )
+    return failed(unfit(mind, `after ${desk.repairs} corrections: ${output.problem}`))
   }
   desk.repairs++
   desk.say({ role: 'user', content: correction(output.problem) })
   return undefined
 }
+
+const unfit = ({ agent }: Mind, why: string): Failure =>
+  failure('output.invalid', `the answer of "${agent}" does not have the required form, ${why}`, 'validation')

@@ -8,11 +8,32 @@ import { briefValue, type Edge, type Limits, type Schema } from '../edge/index.t
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import type { Agent } from './definition.ts'
+import type { MindFacts } from './facts.ts'
 import { think, type Mind } from './loop.ts'
-import type { Tool } from './tool.ts'
+import { toolsOf, type Tool } from './tool.ts'
 
 /** Turns of one activation of a mind, if nobody says. */
 export const defaultTurns = 20
+
+/** What the options of every mind make of it, whatever else it can do. */
+export function mindOf(name: string, options: MindFacts, outputSchema: Schema | undefined, limits: Limits | undefined): Omit<Mind, 'open'> {
+  const { settings, retry, middleware = [], templating = false, lastAnswer = false } = options
+  const added = middleware.flatMap(({ instructions = '' }) => (instructions === '' ? [] : [instructions]))
+  const own = options.instructions
+  return {
+    agent: name,
+    model: modelOf(name, options.model, options.prices),
+    settings,
+    retry,
+    outputSchema,
+    maxTurns: limits?.turns ?? defaultTurns,
+    instructions: added.length === 0 ? own : [...(own === undefined || own === '' ? [] : [own]), ...added].join('\n\n'),
+    tools: [options, ...middleware].flatMap(({ tools }) => toolsOf(tools)),
+    templating,
+    middleware,
+    lastAnswer,
+  }
+}
 
 /** What a mind's agent is made of. */
 export interface MindParts {
@@ -22,7 +43,7 @@ export interface MindParts {
   readonly mind: Mind
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
-  readonly tools: readonly Tool[]
+  readonly outputKey: string | undefined
   /** Its workers as they are now. */
   readonly workers?: () => readonly Agent[]
   /** Names of the workers that are offered at once. */
@@ -42,13 +63,14 @@ export class MindAgent implements Agent {
   readonly limits?: Limits
   readonly defaults: { readonly limits: Limits }
   readonly model: Mind['model']
+  readonly outputKey?: string
   readonly team?: () => readonly string[]
   readonly #parts: MindParts
   readonly #tools: readonly Agent[]
   #version: string | undefined
 
   constructor(parts: MindParts) {
-    const { mind, description, inputSchema, limits, team, tools } = parts
+    const { mind, description, inputSchema, limits, outputKey, team } = parts
     this.#parts = parts
     this.name = mind.agent
     this.description = description
@@ -56,10 +78,11 @@ export class MindAgent implements Agent {
     if (limits !== undefined) this.limits = limits
     // as a root it has an account, so that what its workers do counts; as a worker only if it states limits: an account costs
     this.defaults = { limits: { turns: defaultTurns, ...limits } }
+    if (outputKey !== undefined) this.outputKey = outputKey
     if (inputSchema !== undefined) this.inputSchema = inputSchema
     if (mind.outputSchema !== undefined) this.outputSchema = mind.outputSchema
     if (team !== undefined) this.team = team
-    this.#tools = toolAgents(mind.agent, tools)
+    this.#tools = toolAgents(mind.agent, mind.tools)
   }
 
   get version(): string {
@@ -81,7 +104,7 @@ export class MindAgent implements Agent {
 }
 
 /** The model behind `model:`. A function without a name of its own is called after its agent: it is recorded and told apart in usage. */
-export function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
+function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
   const unnamed = typeof ref === 'function' && (ref.name === '' || ref.name === 'model')
   return resolveModel(ref, { ...(prices === undefined ? undefined : { prices }), ...(unnamed ? { id: `rule/${agent}` } : undefined) })
 }

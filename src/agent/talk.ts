@@ -18,12 +18,16 @@ export interface Talk {
   say(text: string): void
 }
 
+declare const answers: unique symbol
+
 /** How a code agent ends if not by an output alone. Made by `transferTo`, `exit` and `breakLoop`. */
-export class End {
+export class End<out O = unknown> {
   readonly output: Json
   readonly action:
     { readonly type: 'transfer'; readonly to: string; readonly task?: string } | Extract<Action, { type: 'exit' }> | undefined
   readonly breaks: boolean
+  /** What is the answer of the agent; only for the compiler. */
+  readonly [answers]?: O
 
   constructor(output: Json, action: End['action'], breaks = false) {
     this.output = output
@@ -33,14 +37,14 @@ export class End {
 }
 
 /** Hands control to another agent of the same router. `task`: what it is asked to do. An output is said before. */
-export const transferTo = (agent: string, options: { readonly task?: string; readonly output?: Json } = {}): End =>
+export const transferTo = (agent: string, options: { readonly task?: string; readonly output?: Json } = {}): End<never> =>
   new End(options.output ?? null, { type: 'transfer', to: agent, ...(options.task === undefined ? undefined : { task: options.task }) })
 
 /** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router. Never leaves an agent that is called as a tool or by delegation. */
-export const exit = (output: Json, scope: 'run' | 'supervisor' = 'run'): End => new End(output, { type: 'exit', scope })
+export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> => new End(output as Json, { type: 'exit', scope })
 
 /** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */
-export const breakLoop = (output: Json): End => new End(output, undefined, true)
+export const breakLoop = <O>(output: O): End<O> => new End(output as Json, undefined, true)
 
 /** The talk of one activation. */
 export class OwnTalk implements Talk {
@@ -72,7 +76,7 @@ export class OwnTalk implements Talk {
     const text = output === null ? '' : typeof output === 'string' ? output : JSON.stringify(output)
     // who hands control on has no answer by which its words would be recorded
     if (action?.type === 'transfer' && text !== '') this.say(text)
-    else if (text !== '') this.#add(text)
+    else if (text !== '') this.#add(text, true)
     if (action?.type === 'exit') this.#ctx.emit({ type: 'exit.requested', scope: action.scope })
     if (end?.breaks === true) this.#ctx.emit({ type: 'break.requested' })
     return {
@@ -82,7 +86,7 @@ export class OwnTalk implements Talk {
     }
   }
 
-  #add(content: string): void {
-    this.#said.push({ agent: this.#agent, message: { role: 'assistant', content } })
+  #add(content: string, isAnswer = false): void {
+    this.#said.push({ agent: this.#agent, message: { role: 'assistant', content }, ...(isAnswer ? { answer: true } : undefined) })
   }
 }

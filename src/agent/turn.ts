@@ -13,6 +13,7 @@ import {
   costOf,
   estimateTokens,
   rendererVersion,
+  type Message,
   type Model,
   type ModelAnswer,
   type ModelSettings,
@@ -32,25 +33,42 @@ export interface Asking {
   readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
 }
 
+/** What it is shown: the conversation as it stands, or what was made of it. */
+export interface Prompt {
+  readonly messages: readonly Message[]
+  readonly hash: string
+  /** Estimated; counted only if a limit needs it. */
+  readonly tokens: number
+  /** In place of those of the definition. */
+  readonly settings?: ModelSettings
+}
+
 /** The most tokens an answer may have where tokens or dollars are limited and nobody has set `maxOutputTokens`. */
 const defaultOutputCap = 4_096
 const oneTurn: Charge = { turns: 1 }
 
 /** Asks the model once. The step's own retries are the only ones. */
-export async function askModel(asking: Asking, desk: Desk, turn: Context, specs: readonly ToolSpec[]): Promise<Outcome> {
+export async function askModel(
+  asking: Asking,
+  desk: Desk,
+  turn: Context,
+  specs: readonly ToolSpec[],
+  prompt: Prompt = desk,
+): Promise<Outcome> {
   const { model, agent } = asking
-  const budget = desk.counts ? budgetOf(asking, desk, specs) : undefined
-  const settings = budget === undefined ? asking.settings : budget.settings
+  const { messages } = prompt
+  const budget = desk.counts ? budgetOf(asking, desk, specs, prompt) : undefined
+  const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
   const options: StepOptions = {
     effect: 'model',
-    as: { type: 'model.requested', model: model.id, prompt: desk.hash, renderer: rendererVersion, messages: desk.messages.length },
+    as: { type: 'model.requested', model: model.id, prompt: prompt.hash, renderer: rendererVersion, messages: messages.length },
     reserve: budget === undefined ? oneTurn : budget.reserve,
     settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
     ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
   }
   const ask = (io: StepIO): Promise<Json> =>
     model.call({
-      messages: desk.messages,
+      messages,
       tools: specs,
       signal: io.signal,
       key: io.key,
@@ -72,16 +90,20 @@ function settled(
 }
 
 /** Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of the estimate. */
-function budgetOf(asking: Asking, desk: Desk, specs: readonly ToolSpec[]): { reserve: Charge; settings: ModelSettings } {
+function budgetOf(
+  asking: Asking,
+  desk: Desk,
+  specs: readonly ToolSpec[],
+  { tokens, settings = asking.settings }: Prompt,
+): { reserve: Charge; settings: ModelSettings } {
   const limit = desk.edge.limits?.tokens
   const cap =
-    asking.settings?.maxOutputTokens ??
-    Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
-  const input = desk.tokens + estimateTokens([], specs)
+    settings?.maxOutputTokens ?? Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
+  const input = tokens + estimateTokens([], specs)
   const usd = asking.model.price === undefined ? undefined : costOf({ input, output: cap }, asking.model.price)
   return {
     reserve: { turns: 1, tokens: input + cap, ...(usd === undefined ? undefined : { usd }) },
-    settings: { ...asking.settings, maxOutputTokens: cap },
+    settings: { ...settings, maxOutputTokens: cap },
   }
 }
 

@@ -3,8 +3,9 @@
  *
  * Owns: which events are worth a line and what it says. Does not own: the NDJSON form, which is the event itself.
  */
-import { describeOutcome } from '../core/index.ts'
+import { describeOutcome, trailOf } from '../core/index.ts'
 import type { Recorded } from '../runtime/index.ts'
+import { oneLine } from './tree.ts'
 
 /** The line for an event of an agent; undefined for events that only matter to the engine. */
 export function eventLine({ at, event }: Recorded, agent: string): string | undefined {
@@ -19,11 +20,16 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'activation.started':
       return `${agent} started`
     case 'activation.settled':
-      return `${agent} ${describeOutcome(event.outcome)}`
+      // to whom it handed control is the next line, and says more
+      return trailOf(event.outcome).action?.type === 'transfer' ? undefined : `${agent} ${describeOutcome(event.outcome)}`
     case 'tool.called':
       return `${agent} calls ${event.tool}`
     case 'agent.transferred':
-      return `${event.from} hands over to ${event.to}${event.task === undefined ? '' : `: ${event.task}`}`
+      return handedOver(event, agent)
+    case 'text.said':
+      return `${agent} says: ${oneLine(event.text)}`
+    case 'break.requested':
+      return `${agent} asks the loop around it to end`
     case 'exit.requested':
       return `${agent} ends the ${event.scope === 'run' ? 'run' : 'work of its supervisor'}`
     case 'loop.broken':
@@ -55,4 +61,10 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     default:
       return undefined
   }
+}
+
+/** The one whose event it is leads; what comes back to it by rule nobody chose. */
+function handedOver({ from, to, by, task }: Extract<Recorded['event'], { type: 'agent.transferred' }>, leader: string): string {
+  if (by !== 'rule') return `${from} hands over to ${to}${task === undefined ? '' : `: ${oneLine(task)}`}`
+  return to === leader ? `${from} gives control back to ${to}` : `${from} is followed by ${to}`
 }

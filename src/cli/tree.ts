@@ -31,7 +31,7 @@ const marks: Readonly<Record<ActivationView['state'], { readonly mark: string; r
 
 /** The lines of a run: the run itself, then one line for each agent at work, workers below their leaders. */
 export function treeLines(view: RunView, options: TreeOptions): readonly string[] {
-  const lines = ordered(view.activations).map(({ activation, prefix }) => agentLine(activation, prefix, options))
+  const lines = ordered(view.activations).map((place) => agentLine(place, options))
   const rows = Math.max(1, (options.rows ?? Infinity) - 1)
   if (lines.length <= rows) return lines
   return [...lines.slice(0, rows), cut(`  … and ${lines.length - rows} more`, options.columns)]
@@ -40,32 +40,39 @@ export function treeLines(view: RunView, options: TreeOptions): readonly string[
 interface Place {
   readonly activation: ActivationView
   readonly prefix: string
+  /** How it came to work after those above it in the list: `→` went on from there, `↩` went back to whoever leads. */
+  readonly arrow: string
 }
 
 /** Depth first, workers in the order in which they began. */
 function ordered(activations: readonly ActivationView[]): readonly Place[] {
   const workers = Map.groupBy(activations, (each) => each.parent ?? '')
   const places: Place[] = []
-  const place = (activation: ActivationView, prefix: string, indent: string): void => {
-    places.push({ activation, prefix })
+  const place = (activation: ActivationView, prefix: string, indent: string, leader?: ActivationView): void => {
+    places.push({ activation, prefix, arrow: leader === undefined ? '' : arrowOf(activation, leader) })
     const below = workers.get(activation.activation) ?? []
     below.forEach((worker, i) => {
       const isLast = i === below.length - 1
-      place(worker, `${indent}${isLast ? '└─ ' : '├─ '}`, `${indent}${isLast ? '   ' : '│  '}`)
+      place(worker, `${indent}${isLast ? '└─ ' : '├─ '}`, `${indent}${isLast ? '   ' : '│  '}`, activation)
     })
   }
   for (const root of workers.get('') ?? []) place(root, '', '')
   return places
 }
 
+/** Those who begin by themselves have none: a delegation, the first of an order, the branches of a parallel. */
+function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView): string {
+  const goesOn = handed !== undefined || path.length > leader.path.length + 1
+  return !goesOn ? '' : agent === leader.agent ? '↩ ' : '→ '
+}
+
 function agentLine(
-  activation: ActivationView,
-  prefix: string,
+  { activation, prefix, arrow }: Place,
   { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions,
 ): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
-  const name = activation.recruited ? `${activation.agent} (recruited)` : activation.agent
+  const name = `${arrow}${activation.agent}${activation.recruited ? ' (recruited)' : ''}`
   const doing = whatItDoes(activation)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
@@ -98,7 +105,8 @@ function operationText(open: OpenOperation): string {
   }
 }
 
-const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
+/** A text without its line breaks. */
+export const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 
 /** Cuts a text to a width, with a sign that it was cut. */
 export function cut(text: string, columns: number): string {

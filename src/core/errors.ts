@@ -44,6 +44,7 @@ export const errorCodes = [
   'journal.hole',
   'journal.unknown-event',
   'limit.reached',
+  'middleware.failed',
   'model.answer-invalid',
   'model.bad-request',
   'model.cut-off',

@@ -83,6 +83,8 @@ export interface HistoryEntry {
   /** Who said it; absent for what came from outside, which everybody is shown as it is. */
   readonly agent?: string
   readonly message: Message
+  /** With it its agent ended a turn at the work: an answer, or the result of a tool that is one. */
+  readonly answer?: true
 }
 
 /**

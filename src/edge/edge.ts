@@ -161,9 +161,13 @@ export function memberEdge(
   grant?: Pick<Grant, 'limits' | 'permissions'>,
 ): Edge {
   const { depth: _depth, maxDepth: _maxDepth, ...edge } = workerEdge(above, member, brief, grant)
-  const own = tighter(grant?.limits, member.limits)?.depth
-  const maxDepth = own === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + own)
-  return { ...edge, depth: above.depth, maxDepth, entries, flow }
+  const own = tighter(grant?.limits, member.limits)
+  const maxDepth = own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + own.depth)
+  const made = { ...edge, depth: above.depth, maxDepth, entries, flow }
+  if (own?.transfers === undefined) return made
+  // transfers are counted from the beginning of the run, and its own begin here
+  const limits = tighter(above.limits, { ...own, transfers: flow.hops + own.transfers })
+  return { ...made, ...(limits === undefined ? undefined : { limits }) }
 }
 
 /** What is said when a leader at `path` is as deep as delegations may nest. */

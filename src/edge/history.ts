@@ -28,23 +28,29 @@ export function entriesOf(edge: Edge): readonly HistoryEntry[] {
 }
 
 const entryOf = ({ role, text, agent }: EdgeMessage): HistoryEntry =>
-  role === 'user' || agent === undefined ? { message: { role, content: text } } : { agent, message: { role, content: text } }
+  role === 'user' || agent === undefined ? { message: { role, content: text } } : { agent, message: { role, content: text }, answer: true }
 
-/** The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged; empty messages of others are left out. */
+/** The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged; answers and results of which nothing is left are left out. */
 export function shownTo(agent: string, entries: readonly HistoryEntry[]): readonly Message[] {
   return entries.flatMap((entry) => {
-    if (entry.agent === undefined || entry.agent === agent) return [entry.message]
-    const content = retold(entry.agent, entry.message)
+    const { message } = entry
+    if (entry.agent === undefined) return [message]
+    if (entry.agent === agent && message.role !== 'user') return message.role === 'assistant' && isEmpty(message) ? [] : [message]
+    const content = retold(entry.agent, message)
     return content === undefined ? [] : [{ role: 'user', content } as const]
   })
 }
+
+/** Providers refuse such a message, and it says nothing. */
+const isEmpty = ({ content, calls = [], files = [] }: AssistantMessage): boolean =>
+  content.trim() === '' && calls.length === 0 && files.length === 0
 
 /** A message of another agent, in the third person; undefined if nothing is left of it. */
 function retold(agent: string, message: Message): string | readonly ContentPart[] | undefined {
   switch (message.role) {
     case 'assistant': {
       const { content, calls = [], files = [] } = message
-      const said = content === '' ? '' : ` [${agent}] said: ${content}.`
+      const said = content.trim() === '' ? '' : ` [${agent}] said: ${content}.`
       const called = calls.map(
         ({ name, input, invalid }) => ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? textOf(input)}.`,
       )
@@ -53,11 +59,11 @@ function retold(agent: string, message: Message): string | readonly ContentPart[
       return [{ type: 'text', text: text === '' ? `For context: [${agent}] made this.` : `For context:${text}` }, ...files]
     }
     case 'tool': {
-      const result = textOf(message.content)
-      return result === '' ? undefined : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
+      const result = message.content === null ? '' : textOf(message.content)
+      return result.trim() === '' ? undefined : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
     }
     case 'user':
-      return message.content
+      return message.content.length === 0 ? undefined : message.content
     case 'system':
       return undefined
   }
@@ -73,7 +79,10 @@ export function transferPair(to: string, callId: string): readonly [Message, Mes
   ]
 }
 
-/** Takes every transfer out: its call by its id, its result, and a message of which nothing is left. Whatever else was said or called in the same message stays. */
+/**
+ * Takes every transfer out: its call, its result, and a message of which nothing is left. Whatever else was said or called in the same message stays. Both are known by
+ * the name of the tool, because models repeat ids.
+ */
 export function withoutTransfers(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   return entries.flatMap((entry) => {
     const { message } = entry
@@ -88,24 +97,33 @@ export function withoutTransfers(entries: readonly HistoryEntry[]): readonly His
 /** The order of its parts names the calls, so it goes with them; the plain form is sent instead. */
 function withoutCalls({ calls = [], reasoning: _reasoning, ...message }: AssistantMessage): AssistantMessage | undefined {
   const kept = calls.filter(({ name }) => name !== transferTool)
-  if (kept.length === 0 && message.content === '' && message.files === undefined) return undefined
-  return kept.length === 0 ? message : { ...message, calls: kept }
+  if (kept.length > 0) return { ...message, calls: kept }
+  return isEmpty(message) ? undefined : message
 }
 
-/** Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking aloud. */
+/**
+ * Of everything that agents said, only the last words of each turn at the work: no traffic with tools, no thinking aloud. Where nothing says with what a turn ended, it is
+ * what its agent said last before somebody else did.
+ */
 export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryEntry[] {
   const answers: HistoryEntry[] = []
   let later: string | undefined // who has said something after this entry already
   for (const entry of entries.toReversed()) {
     const { agent, message } = entry
     if (agent === undefined || message.role === 'user') answers.push(entry)
-    else if (message.role === 'assistant' && (message.content !== '' || message.files !== undefined) && later !== agent)
-      answers.push({ agent, message: plain(message) })
-    else continue
+    else if (entry.answer === true || (message.role === 'assistant' && later !== agent)) {
+      const said = plain(message)
+      if (isEmpty(said)) continue
+      answers.push({ ...entry, message: said })
+    } else continue
     later = agent
   }
   return answers.reverse()
 }
 
-const plain = ({ role, content, files }: AssistantMessage): AssistantMessage =>
-  files === undefined ? { role, content } : { role, content, files }
+/** A message as nothing but words and files. A tool's result that is an answer becomes its agent's own words. */
+function plain(message: Exclude<Message, { role: 'user' }>): AssistantMessage {
+  if (message.role === 'assistant' && message.files !== undefined)
+    return { role: 'assistant', content: message.content, files: message.files }
+  return { role: 'assistant', content: message.content === null ? '' : textOf(message.content) }
+}

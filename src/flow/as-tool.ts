@@ -4,11 +4,18 @@
  * Owns: what crosses to it by each input mode. Does not own: running the call (agent/gate.ts): it is a worker over the same edge as a delegation.
  * An exit, a break or a transfer of it ends or moves only what is inside. Its session values are those of the run.
  */
-import { isObject, type HistoryEntry, type Json, type ToolCall } from '../core/index.ts'
-import { isAgent, tool, type ActionRule, type Agent, type Desk, type Tool } from '../agent/index.ts'
-import { answersOnly, transferPair, withoutTransfers, type Limits, type Permissions, type SchemaLike } from '../edge/index.ts'
-import { ReeveError } from '../core/index.ts'
-import type { ApprovalRule } from '../agent/index.ts'
+import { isObject, ReeveError, type HistoryEntry, type Json, type ToolCall } from '../core/index.ts'
+import { isAgent, tool, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
+import {
+  answersOnly,
+  limitProblems,
+  permissionProblems,
+  transferPair,
+  withoutTransfers,
+  type Limits,
+  type Permissions,
+  type SchemaLike,
+} from '../edge/index.ts'
 
 /** How an agent is made a tool. */
 export interface AsToolOptions<Name extends string = string> {
@@ -43,15 +50,11 @@ const request = {
   additionalProperties: false,
 } as const
 
-/** Makes a tool of an agent. Throws `tool.invalid` if it has no name or description to be chosen by. */
+/** Makes a tool of an agent. Throws `tool.invalid` if it has no description to be chosen by, or options that make no sense. */
 export function asTool<A extends Agent, const Name extends string = A['name']>(given: A, options: AsToolOptions<Name> = {}): Tool<Name> {
-  const where = isAgent(given) ? given.name : '?'
-  const { name = where, description = isAgent(given) ? given.description : '', input, context = 'brief', transfers = 'hidden' } = options
-  if (!isAgent(given) || description.trim() === '')
-    throw new ReeveError(
-      'tool.invalid',
-      `agent "${where}" as a tool: ${isAgent(given) ? 'it has no description, so no model can choose it' : 'it is no agent'}`,
-    )
+  const problems = problemsOf(given, options)
+  if (problems.length > 0) throw new ReeveError('tool.invalid', problems.join('\n'))
+  const { name = given.name, description = given.description, input, context = 'brief', transfers = 'hidden' } = options
   const asked = input === undefined && given.inputSchema === undefined
   const schema = input ?? (given.inputSchema === undefined ? request : given.inputSchema.json)
   const made = tool({
@@ -80,6 +83,29 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
       },
     },
   }
+}
+
+function problemsOf(given: Agent, options: AsToolOptions): string[] {
+  if (!isAgent(given)) return ['what is to be a tool is no agent']
+  const where = `agent "${given.name}" as a tool`
+  const { description = given.description, permissions, limits } = options
+  return [
+    ...(description.trim() === '' ? [`${where}: it has no description, so no model can choose it`] : []),
+    ...Object.entries(choices).flatMap(([option, words]) => {
+      const chosen = options[option as keyof typeof choices]
+      return chosen === undefined || words.includes(chosen)
+        ? []
+        : [`${where}: ${option} is ${JSON.stringify(chosen)}, expected ${words.map((word) => `"${word}"`).join(' or ')}`]
+    }),
+    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
+    ...(limits === undefined ? [] : limitProblems(limits, where)),
+  ]
+}
+
+const choices: Readonly<Record<'context' | 'transfers' | 'onFailure', readonly string[]>> = {
+  context: ['brief', 'answers', 'conversation'],
+  transfers: ['shown', 'hidden'],
+  onFailure: ['tell', 'fail'],
 }
 
 const requestOf = (input: Json): string => (isObject(input) && typeof input['request'] === 'string' ? input['request'] : '')

@@ -4,10 +4,10 @@
  * Owns: the policies by which history crosses, in both directions. Does not own: how an agent is shown what it got (edge/history.ts), who is next.
  * Lives in memory only; replay makes it again from the ends of the members (K1). Parallel branches are given copies and are joined in the order of their declaration.
  */
-import { briefText, answersOnly, entriesOf, withoutTransfers, type Edge } from '../edge/index.ts'
-import type { HistoryEntry, Message } from '../core/index.ts'
+import { answersOnly, briefText, entriesOf, withoutTransfers, type Edge } from '../edge/index.ts'
+import { copy, type HistoryEntry, type Json, type Message, type Outcome } from '../core/index.ts'
 
-/** Makes the whole conversation that an agent is shown. Pure. If it throws, the agent is not started and counts as failed. */
+/** Makes the whole conversation that an agent is shown, of a copy. Pure. If it throws, the agent is not started and counts as failed. */
 export type HistoryRewriter = (entries: readonly HistoryEntry[], agent: string) => readonly Message[]
 
 /**
@@ -30,7 +30,8 @@ export interface Showing {
 interface Segment {
   readonly by: string
   readonly said: readonly HistoryEntry[]
-  readonly shares: Shares
+  /** What others get instead; undefined: all of it. */
+  readonly answer: readonly HistoryEntry[] | undefined
 }
 
 export class Conversation {
@@ -46,11 +47,19 @@ export class Conversation {
 
   /** What the edge of whoever leads carries. */
   static of(edge: Edge): Conversation {
-    return new Conversation(entriesOf(edge), briefText(edge.brief), [])
+    const task = edge.flow?.task
+    const before = entriesOf(edge)
+    return new Conversation(
+      task === undefined ? before : [...before, { message: { role: 'user', content: task } }],
+      briefText(edge.brief),
+      [],
+    )
   }
 
-  add(by: string, said: readonly HistoryEntry[], shares: Shares = 'conversation'): void {
-    if (said.length > 0) this.#segments.push({ by, said, shares })
+  /** What an agent has said in one turn at the work, and how that ended. */
+  add(by: string, said: readonly HistoryEntry[], shares: Shares = 'conversation', outcome?: Outcome): void {
+    const answer = shares === 'answer' ? answerOf(by, said, outcome) : undefined
+    if (said.length > 0 || (answer ?? said).length > 0) this.#segments.push({ by, said, answer })
   }
 
   /** What was said in this flow, as others may see it. */
@@ -65,13 +74,26 @@ export class Conversation {
     const all = [...this.#begins, ...this.#segments.flatMap((segment) => shared(segment, agent))]
     const entries = transfers === 'hidden' ? withoutTransfers(all) : all
     if (policy === 'conversation') return entries
-    return policy === 'answers' ? answersOnly(entries) : policy(entries, agent).map((message) => ({ message }))
+    return policy === 'answers' ? answersOnly(entries) : rewritten(policy, entries, agent)
   }
 }
 
-/** Of an agent that shares its answer only, others get its last words, under its name; it sees all of its own. */
-function shared({ by, said, shares }: Segment, reader: string | undefined): readonly HistoryEntry[] {
-  if (shares === 'conversation' || by === reader) return said
-  const last = answersOnly(said).at(-1)
-  return last === undefined ? [] : [{ agent: by, message: last.message }]
+function rewritten(rewrite: HistoryRewriter, entries: readonly HistoryEntry[], agent: string): readonly HistoryEntry[] {
+  const made = rewrite(copy(entries as unknown as Json) as unknown as readonly HistoryEntry[], agent) as unknown
+  if (Array.isArray(made)) return (made as readonly Message[]).map((message) => ({ message }))
+  if (made instanceof Promise) made.catch(() => {}) // nobody waits for it
+  throw new TypeError('the rewriter returns no list of messages; it must be synchronous')
+}
+
+/** An agent that shares its answer only sees all of its own. */
+const shared = ({ by, said, answer }: Segment, reader: string | undefined): readonly HistoryEntry[] =>
+  answer === undefined || by === reader ? said : answer
+
+/** What somebody answered, under its name: its output, or where that is nothing, its last words. */
+function answerOf(by: string, said: readonly HistoryEntry[], outcome: Outcome | undefined): readonly HistoryEntry[] {
+  const last = answersOnly(said).at(-1)?.message
+  const output = outcome?.status === 'completed' ? outcome.output : null
+  const text = typeof output === 'string' ? output : output === null ? '' : JSON.stringify(output)
+  const message: Message | undefined = text === '' || last?.content === text ? last : { role: 'assistant', content: text }
+  return message === undefined ? [] : [{ agent: by, message, answer: true }]
 }

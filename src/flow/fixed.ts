@@ -33,6 +33,8 @@ export interface FlowOptions<Name extends string, Agents extends readonly Agent[
   readonly edge?: EdgeOptions<Agents[number]['name']>
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
+  /** The session value under which its output is kept whenever it completes. */
+  readonly outputKey?: string
   /** Declared version. Default `1`. */
   readonly version?: string
 }
@@ -92,11 +94,12 @@ async function again(run: FixedRun, maxIterations: number): Promise<Ended> {
   let last = going(null)
   if (run.agents.length === 0) return last
   for (let iteration = 0; iteration < maxIterations; iteration++) {
-    last = await run.line('stop')
-    if (last.ends) return last
-    if (last.breaks !== undefined) {
-      run.ctx.emit({ type: 'loop.broken', from: last.breaks, iteration })
-      return { ...last, breaks: undefined }
+    const { breaks, ...ended } = await run.line('stop')
+    last = ended
+    if (last.ends) return last // whatever ended it, a break in it was meant for this loop
+    if (breaks !== undefined) {
+      run.ctx.emit({ type: 'loop.broken', from: breaks, iteration })
+      return last
     }
   }
   return last
@@ -170,7 +173,7 @@ class FixedRun {
 
   #take(agent: Agent, outcome: Outcome): void {
     const { said, hops = 0 } = trailOf(outcome)
-    this.#conversation.add(agent.name, said, edgeOf(this.#options, agent.name).shares)
+    this.#conversation.add(agent.name, said, edgeOf(this.#options, agent.name).shares, outcome)
     this.#hops += hops
   }
 }
@@ -190,6 +193,7 @@ class Fixed implements Agent {
   readonly description: string
   readonly limits?: Limits
   readonly defaults?: { readonly limits: Limits }
+  readonly outputKey?: string
   readonly #given: FlowOptions<string, readonly Agent[]>
   readonly #order: Order
   readonly #word: string
@@ -199,9 +203,10 @@ class Fixed implements Agent {
   #version: string | undefined
 
   constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, problems: readonly string[] = [], bound?: string) {
-    const { name, description = '', agents, limits } = given
+    const { name, description = '', agents, limits, outputKey } = given
     this.name = name
     this.description = description
+    if (outputKey !== undefined) this.outputKey = outputKey
     if (limits !== undefined) {
       this.limits = limits
       this.defaults = { limits }
@@ -224,7 +229,7 @@ class Fixed implements Agent {
 
   get version(): string {
     return (this.#version ??= versionOf(this.#given.version, {
-      ...(dataOf({ limits: this.limits, workers: this.members().map(({ name }) => name) }) as { readonly [name: string]: Json }),
+      ...(dataOf({ limits: this.limits, outputKey: this.outputKey, workers: this.members().map(({ name }) => name) }) as { readonly [name: string]: Json }),
       order: this.#word,
       ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
     }))

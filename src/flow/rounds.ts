@@ -9,6 +9,8 @@ export interface Hop {
   readonly from: string
   readonly to: string
   readonly did: boolean
+  /** What the next one was asked to do. */
+  readonly task?: string | undefined
 }
 
 /** How often the same round must be made before it counts as a loop. */
@@ -18,10 +20,12 @@ const enough = 3
 export function roundsOf(hops: readonly Hop[]): readonly string[] | undefined {
   for (let length = 1; length * enough <= hops.length; length++) {
     const last = hops.slice(-length * enough)
-    if (last.every((hop, i) => !hop.did && hop.from === last[i % length]!.from && hop.to === last[i % length]!.to)) {
+    if (last.every((hop, i) => !hop.did && isSame(hop, last[i % length]!))) {
       const round = last.slice(0, length)
       if (round[0]!.from === round.at(-1)!.to) return [...round.map(({ from }) => from), round[0]!.from]
     }
   }
   return undefined
 }
+
+const isSame = (one: Hop, other: Hop): boolean => one.from === other.from && one.to === other.to && one.task === other.task

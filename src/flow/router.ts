@@ -20,10 +20,13 @@ interface RouterFacts<
 > extends AgentFacts<Name, In, Out> {
   /** To whom control may go. Their names are unique in the whole tree. A function may name agents that are defined later; it is asked once. */
   readonly workers: Workers | (() => Workers)
-  /** What crosses to the workers and back, and what becomes of control; exceptions by name. `agents.<router>` is for the lead itself. */
-  readonly transfer?: EdgeOptions<Workers[number]['name'] | Name, TransferEdge>
+  /**
+   * What crosses to the workers and back, and what becomes of control; exceptions by name. `agents.<router>` is for the lead itself: permissions, limits, and a context
+   * without what was answered hold for it only if they stand there.
+   */
+  readonly transfer?: EdgeOptions<Workers[number]['name'] | NoInfer<Name>, TransferEdge>
   /** To whom each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on request. */
-  readonly routes?: { readonly [From in Workers[number]['name'] | Name]?: readonly (Workers[number]['name'] | Name)[] }
+  readonly routes?: { readonly [From in Workers[number]['name'] | NoInfer<Name>]?: readonly (Workers[number]['name'] | NoInfer<Name>)[] }
   /** The next run of a session begins with whoever had control last. Default: with the lead. */
   readonly sticky?: boolean
 }
@@ -78,6 +81,7 @@ class RouterAgent implements Agent {
   readonly limits?: Limits
   readonly defaults: { readonly limits: Limits }
   readonly model?: NonNullable<Agent['model']>
+  readonly outputKey?: string
   readonly #options: AnyOptions
   readonly #lead: Agent
   #workers: readonly Agent[] | undefined
@@ -87,13 +91,14 @@ class RouterAgent implements Agent {
     const { workers, transfer: _transfer, routes: _routes, sticky: _sticky, ...lead } = options
     this.#options = options
     this.#lead = agent(lead as Parameters<typeof agent>[0])
-    const { name, description, inputSchema, outputSchema, limits, model } = this.#lead
+    const { name, description, inputSchema, outputSchema, limits, model, outputKey } = this.#lead
     this.name = name
     this.description = description
     if (inputSchema !== undefined) this.inputSchema = inputSchema
     if (outputSchema !== undefined) this.outputSchema = outputSchema
     if (limits !== undefined) this.limits = limits
     if (model !== undefined) this.model = model
+    if (outputKey !== undefined) this.outputKey = outputKey
     this.defaults = { limits: { turns: defaultTurns, ...limits } }
     if (typeof workers === 'function') return
     const found = this.problems()
@@ -171,8 +176,20 @@ function routerProblems(name: string, workers: readonly Agent[], options: Pick<A
         : [],
     ),
     ...[transfer, ...Object.values(transfer.agents ?? {})].flatMap((edge) => transferProblems(where, edge ?? {})),
-    ...Object.entries(transfer.agents ?? {}).flatMap(([from, edge]) => strangers(edge?.followedBy ?? [], `what follows "${from}"`)),
-    ...Object.entries(routes).flatMap(([from, to]) => [...strangers([from], 'routes'), ...strangers(to ?? [], `the routes of "${from}"`)]),
+    ...[
+      ['every worker', transfer] as const,
+      ...Object.entries(transfer.agents ?? {}).map(([from, edge]) => [`"${from}"`, edge] as const),
+    ].flatMap(([from, edge]) => [
+      ...strangers(edge?.followedBy ?? [], `what follows ${from}`),
+      ...(edge?.followedBy?.includes(name) === true
+        ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`]
+        : []),
+    ]),
+    ...Object.entries(routes).flatMap(([from, to]) => [
+      ...strangers([from], 'routes'),
+      ...strangers(to ?? [], `the routes of "${from}"`),
+      ...(to?.includes(from) === true ? [`${where}: the routes of "${from}" lead to itself`] : []),
+    ]),
     ...unreachable(name, names, options).map((each) => `${where}: nobody can hand control to "${each}"`),
   ]
 }
@@ -207,7 +224,8 @@ function unreachable(
   const reached = new Set([name])
   for (const from of reached) {
     const byChoice = routes[from] ?? (from === name ? names : [])
-    for (const to of [...byChoice, ...(edgeOf(transfer, from).followedBy ?? [])]) reached.add(to)
+    const byRule = from === name ? [] : (edgeOf(transfer, from).followedBy ?? [])
+    for (const to of [...byChoice, ...byRule]) reached.add(to)
   }
   return names.filter((each) => !reached.has(each))
 }

@@ -5,9 +5,19 @@
  * Does not own: the definition (router.ts), what crosses (member.ts, conversation.ts), how a model chooses (agent/transfer.ts).
  * Holds: K3; K4 (a scope for every hop). Control is decided from recorded ends, never from the position of an event in a stream.
  */
-import { completed, failed, failure, trailOf, withTrail, type Action, type HistoryEntry, type Outcome } from '../core/index.ts'
+import {
+  completed,
+  failed,
+  failure,
+  trailOf,
+  transferTool,
+  withTrail,
+  type Action,
+  type HistoryEntry,
+  type Outcome,
+} from '../core/index.ts'
 import { fitting, type Agent } from '../agent/index.ts'
-import { transferPair, workerTold, type Candidate, type Edge, type Schema } from '../edge/index.ts'
+import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
 import { edgeFor, edgeOf, labelled, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
@@ -20,7 +30,7 @@ export type Returns = 'always' | 'on-request' | 'never'
 export interface TransferEdge extends MemberEdge {
   /** Default `always`. */
   readonly returns?: Returns
-  /** Who works after it by rule, in this order, each once; then control goes on as `returns` says. */
+  /** Who works after it by rule, in this order, each once, those who follow them included; then control goes on as `returns` says. */
   readonly followedBy?: readonly string[]
   /** What becomes of a worker that does not complete: the router's lead is told and goes on (default), or the router ends in the same way. A worker that never returns ends it. */
   readonly onFailure?: 'tell' | 'end'
@@ -59,8 +69,11 @@ export class Route {
   readonly #hops: Hop[] = []
   #count: number
   #breaks: string | undefined
-  /** Who is still to work by rule. */
+  /** Who is still to work by rule, and who has already since somebody last chose. */
   #queue: readonly string[] = []
+  readonly #ruled = new Set<string>()
+  /** To whom the one that works may hand control. */
+  #to: readonly Candidate[] = []
   /** The last one that had control. */
   active: string
 
@@ -81,7 +94,7 @@ export class Route {
       this.active = stop.name
       const outcome = await this.#work(stop, isFirst)
       const { said, breaks, hops = 0 } = trailOf(outcome)
-      this.#conversation.add(stop.name, said, this.#policy(stop.name).shares)
+      this.#conversation.add(stop.name, said, this.#policy(stop.name).shares, outcome)
       this.#breaks ??= breaks
       this.#count += hops
       const next = this.#next(stop, outcome, said)
@@ -94,27 +107,17 @@ export class Route {
   async #work(stop: Stop, isFirst: boolean): Promise<Outcome> {
     const { name, path, task } = stop
     const isLead = name === this.#routing.name
-    const turn: Turn = {
-      path,
-      policy: this.#policy(name),
-      conversation: this.#conversation,
-      to: this.#candidates(name),
-      hops: this.#count,
-      task,
-    }
+    const policy = this.#policy(name)
+    // who may not use the tool is not told of it either, and code may do no more than a model
+    const may = narrow(this.#edge.permissions, policy.permissions)
+    this.#to = may !== undefined && denies(may, transferTool) ? [] : this.#candidates(name)
+    const turn: Turn = { path, policy, conversation: this.#conversation, to: this.#to, hops: this.#count, task }
     const { inputSchema } = this.#routing.lead
     // its limits are those of the whole router, which has its account already
     const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
     const edge = edgeFor(this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
-    if (isLead && isFirst) {
-      const { history: _history, messages: _messages, context: _context, ...mine } = this.#edge
-      return labelled(
-        await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), { ...mine, entries: edge.entries!, flow: edge.flow! }),
-        name,
-        path,
-      )
-    }
+    if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), edge), name, path)
     const ctx = this.#ctx.scope('hop')
     return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, name, path)
   }
@@ -125,36 +128,34 @@ export class Route {
     if (action?.type === 'exit') return outcome
     if (outcome.status !== 'completed') return this.#failed(stop, outcome)
     if (action !== undefined) {
-      const allowed = this.#candidates(stop.name).some(({ name }) => name === action.to)
+      const allowed = this.#to.some(({ name }) => name === action.to)
       if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said) : outcome
       if (stop.name === this.#routing.name || !this.#returnsByRule(stop.name)) return this.#failed(stop, failed(refused(stop, action)))
     }
-    return stop.name === this.#routing.name ? outcome : this.#byRule(stop, outcome)
+    return stop.name === this.#routing.name ? outcome : this.#byRule(stop, outcome, said)
   }
 
   /** By the choice of whoever had control. It takes the place of every rule that is left. */
   #chosen(stop: Stop, action: Extract<Action, { type: 'transfer' }>, said: readonly HistoryEntry[]): Stop | Outcome {
-    this.#queue = []
+    this.#forget()
     const { to, task } = action
     // somebody further in may have chosen: it is from there that control goes on
     const from = action.path.at(-1) ?? stop.name
-    const did = said.some(({ message }) => message.role === 'assistant' && message.content !== '') || said.length > 2
-    const limit = this.#counted({ from, to, did })
+    const limit = this.#counted({ from, to, did: hasDone(said), task })
     if (limit !== undefined) return limit
     this.#record({ from, path: action.path, to, by: action.callId === undefined ? 'code' : 'model', callId: action.callId, task })
     return { name: to, path: [...action.path, to], task }
   }
 
   /** Those who follow by rule, then back to the lead, or the end. */
-  #byRule(stop: Stop, outcome: Outcome): Stop | Outcome {
+  #byRule(stop: Stop, outcome: Outcome, said: readonly HistoryEntry[]): Stop | Outcome {
     const { name, path } = stop
     const { followedBy = [], returns = 'always' } = this.#policy(name)
-    const begins = this.#queue.length === 0
-    if (begins && followedBy.length > 0) {
-      this.#queue = followedBy
-      for (const to of followedBy) this.#record({ from: name, path, to, by: 'rule' })
-    }
-    const [to, ...rest] = this.#queue
+    if (!hasDone(said)) this.#tell(name, outcome)
+    this.#ruled.add(name)
+    const after = followedBy.filter((each) => !this.#ruled.has(each) && !this.#queue.includes(each))
+    for (const to of after) this.#record({ from: name, path, to, by: 'rule' })
+    const [to, ...rest] = [...after, ...this.#queue]
     if (to !== undefined) {
       this.#queue = rest
       return this.#counted({ from: name, to, did: true }) ?? { name: to, path: [...path, to] }
@@ -163,7 +164,20 @@ export class Route {
     return this.#back(stop)
   }
 
+  /** Whoever had control has said nothing, or has failed: the others are told how it has ended. */
+  #tell(name: string, outcome: Outcome): void {
+    const { content } = workerTold(name, outcome)
+    if (typeof content === 'string') this.#conversation.add(name, [{ agent: name, message: { role: 'user', content } }])
+  }
+
+  /** The rules that are left are void. */
+  #forget(): void {
+    this.#queue = []
+    this.#ruled.clear()
+  }
+
   #back({ name, path }: Stop): Stop {
+    this.#forget()
     const to = this.#routing.name
     this.#record({ from: name, path, to, by: 'rule' })
     return { name: to, path: [...path, to] }
@@ -173,9 +187,7 @@ export class Route {
   #failed(stop: Stop, outcome: Outcome): Stop | Outcome {
     const { returns = 'always', onFailure = 'tell' } = this.#policy(stop.name)
     if (stop.name === this.#routing.name || returns === 'never' || onFailure === 'end') return outcome
-    this.#queue = []
-    const { content } = workerTold(stop.name, outcome)
-    this.#conversation.add(stop.name, [{ agent: stop.name, message: { role: 'user', content: content as string } }])
+    this.#tell(stop.name, outcome)
     return this.#back(stop)
   }
 
@@ -236,7 +248,8 @@ export class Route {
   }
 
   #policy(name: string): TransferEdge {
-    return edgeOf(this.#routing.transfer, name)
+    const { transfer, name: router } = this.#routing
+    return name === router ? leadEdge(transfer, name) : edgeOf(transfer, name)
   }
 
   #isMine(name: string): boolean {
@@ -252,10 +265,32 @@ export class Route {
     const { name: router, workers, routes, description } = this.#routing
     const all = [...workers, { name: router, description }]
     const named = routes[name]?.flatMap((to) => all.filter((each) => each.name === to))
-    if (name === router) return [...(named ?? workers), ...(this.#edge.flow?.to ?? [])].map(described)
-    return (named ?? (this.#policy(name).returns === 'on-request' ? [{ name: router, description }] : [])).map(described)
+    if (name !== router) return listed(named ?? (this.#policy(name).returns === 'on-request' ? [{ name: router, description }] : []))
+    return listed([...(named ?? workers), ...(this.#edge.flow?.to ?? [])])
   }
 }
+
+/**
+ * What crosses to the lead. What the workers may do, and that they are shown only what they are asked, is not meant for whoever leads them: a lead that could not see
+ * what they answer could not lead.
+ */
+function leadEdge(transfer: Routing['transfer'], name: string): TransferEdge {
+  const { agents, permissions: _permissions, limits: _limits, context, ...all } = transfer
+  const blind = context === undefined || context === 'brief' || context === 'input'
+  return { ...all, ...(blind ? undefined : { context }), ...agents?.[name] }
+}
+
+/** Whether anything has come of a turn at the work besides handing it on. */
+const hasDone = (said: readonly HistoryEntry[]): boolean =>
+  said.some(
+    ({ message }) =>
+      (message.role === 'assistant' && (message.content !== '' || message.files !== undefined)) ||
+      (message.role === 'tool' && message.name !== transferTool),
+  )
+
+/** Each name once; of two with one name the nearer one is meant. */
+const listed = (candidates: readonly Candidate[]): readonly Candidate[] =>
+  [...new Map(candidates.toReversed().map((each) => [each.name, described(each)])).values()].reverse()
 
 const described = ({ name, description }: Candidate): Candidate => ({
   name,

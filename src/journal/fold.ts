@@ -55,6 +55,8 @@ export interface RunFold {
   readonly asked: Map<string, string>
   readonly messages: Map<MessageId, Draft<MessageView>>
   readonly recruits: RecruitView[]
+  /** Who handed control on to whom: by the leader that recorded it and the path it went to. */
+  readonly handed: Map<string, NonNullable<ActivationView['handed']>>
   readonly failedAttempts: FailedAttempt[]
   pause: (NonNullable<RunView['pause']> & { readonly reached: boolean }) | undefined
   cancel: RunView['cancel']
@@ -74,6 +76,7 @@ export function newRunFold(): RunFold {
     asked: new Map(),
     messages: new Map(),
     recruits: [],
+    handed: new Map(),
     failedAttempts: [],
     pause: undefined,
     cancel: undefined,
@@ -148,6 +151,7 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
       if (event.type === 'worker.recruited')
         fold.recruits.push({ worker: event.worker, reason: event.reason, by: recorded.activation, at: recorded.at })
       if (event.type === 'approval.resolved') resolve(fold, event, recorded.at)
+      if (event.type === 'agent.transferred') fold.handed.set(handedKey(recorded.activation, [...event.path, event.to]), event.by)
   }
 }
 
@@ -322,6 +326,9 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       return
   }
 }
+
+/** @internal Names a place to which a leader's workers handed control. */
+export const handedKey = (leader: ActivationId | undefined, path: readonly string[]): string => JSON.stringify([leader ?? '', ...path])
 
 const key = (activation: ActivationId, address: string): string => `${activation}|${address}`
 

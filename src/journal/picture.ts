@@ -5,7 +5,7 @@
  * (fold.ts). K1: a view says nothing that is not in the events before its position.
  */
 import { addUsage, rootActivation, type ActivationId, type RunId, type Usage } from '../core/index.ts'
-import { foldRun, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
+import { foldRun, handedKey, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
 import type { Recorded } from './events.ts'
 import type { ActivationView, RunView, ViewStatus } from './views.ts'
 
@@ -22,7 +22,7 @@ export function viewOf(fold: RunFold): RunView {
   const root = fold.activations.get(rootActivation(run))
   const busy = busyTrees(fold)
   const usage = usageOfTrees(fold)
-  const activations = [...fold.activations].map(([id, each]) => activationView(each, busy.has(id), usage.get(id) ?? []))
+  const activations = [...fold.activations].map(([id, each]) => activationView(fold, each, busy.has(id), usage.get(id) ?? []))
   const { pause, cancel } = fold
   return structuredClone({
     run,
@@ -57,9 +57,16 @@ export function viewOf(fold: RunFold): RunView {
   })
 }
 
-function activationView({ view, open }: ActivationFold, busy: boolean, usage: Usage): ActivationView {
+function activationView(fold: RunFold, { view, open }: ActivationFold, busy: boolean, usage: Usage): ActivationView {
   const { outcome } = view
-  return { ...view, state: outcome?.status ?? (busy ? 'running' : 'waiting'), open: [...open.values()], usage }
+  const handed = fold.handed.get(handedKey(view.parent, view.path))
+  return {
+    ...view,
+    state: outcome?.status ?? (busy ? 'running' : 'waiting'),
+    open: [...open.values()],
+    usage,
+    ...(handed === undefined ? undefined : { handed }),
+  }
 }
 
 function statusOf(fold: RunFold, root: ActivationFold | undefined, busy: ReadonlySet<ActivationId>): ViewStatus {

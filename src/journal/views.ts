@@ -41,6 +41,8 @@ export interface ActivationView {
   readonly failedAttempts: number
   /** Joined while the run went on. */
   readonly recruited: boolean
+  /** Control was handed to it, and by whose choice; absent where it was started in another way. */
+  readonly handed?: 'model' | 'code' | 'rule'
 }
 
 /** A yes/no question to the outside. `resolution` is absent while it is open. */

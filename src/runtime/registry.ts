@@ -4,7 +4,7 @@
  * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/check.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
-import { checkAgents, reachable, type Agent } from '../agent/index.ts'
+import { checkAgents, reachable, workOf, type Agent } from '../agent/index.ts'
 import { ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
@@ -77,7 +77,7 @@ function orchestrationOf(agent: Agent, hasEnded: HasEnded): Orchestration {
     run: (ctx, input: Json) => {
       const edge = readEdge(input)
       const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
-      return isRoot ? orchestrateRoot(ctx, edge, (given) => agent.orchestrate(ctx, given), hasEnded) : agent.orchestrate(ctx, edge)
+      return isRoot ? orchestrateRoot(ctx, edge, (given) => workOf(agent, ctx, given), hasEnded) : workOf(agent, ctx, edge)
     },
   }
 }

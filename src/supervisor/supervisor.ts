@@ -7,15 +7,13 @@
 import { ReeveError } from '../core/index.ts'
 import {
   dataOf,
-  defaultTurns,
   factProblems,
   MindAgent,
-  modelOf,
-  retryProblems,
+  mindOf,
+  mindProblems,
   schemaOf,
   ToolBinding,
   toolProblems,
-  toolsOf,
   versionOf,
   type Agent,
   type AgentFacts,
@@ -86,22 +84,12 @@ class SupervisorAgent extends MindAgent {
   readonly #roster: Roster
 
   constructor(options: AnyOptions) {
-    const {
-      name,
-      description = '',
-      instructions,
-      limits,
-      delegation = {},
-      workers,
-      specialists = [],
-      maxTeamSize = 10,
-      concurrency,
-    } = options
+    const { name, description = '', limits, outputKey, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
     const roster = new Roster(name, workers, specialists)
-    const model = modelOf(name, options.model, options.prices)
-    const tools = toolsOf(options.tools)
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
     const output = schemaOf(options.output, `supervisor "${name}": output`)
+    const mind = mindOf(name, options, output, limits)
+    const { tools, model } = mind
     const policy: TeamPolicy = {
       leader: name,
       roster,
@@ -112,30 +100,36 @@ class SupervisorAgent extends MindAgent {
       tools: tools.map((tool) => new ToolBinding(tool, name, output)),
     }
     const guidance = options.guidance ?? defaultGuidance
-    const before = instructions === undefined || instructions === '' ? guidance : `${instructions}\n\n${guidance}`
+    const guided = (instructions = ''): string => (instructions === '' ? guidance : `${instructions}\n\n${guidance}`)
     const namesNow = (): string[] => roster.workers().map((worker) => worker.name)
     super({
       description,
       version: () =>
         versionOf(
           options.version,
-          dataOf({ instructions: before, model: model.id, tools, input: inputSchema, output, limits, workers: namesNow() }),
+          dataOf({
+            instructions: guided(mind.instructions),
+            model: model.id,
+            tools,
+            input: inputSchema,
+            output,
+            limits,
+            outputKey,
+            workers: namesNow(),
+            options,
+          }),
         ),
       mind: {
-        agent: name,
-        model,
-        settings: options.settings,
-        retry: options.retry,
-        outputSchema: output,
-        maxTurns: limits?.turns ?? defaultTurns,
-        open: (desk) => {
+        ...mind,
+        open: (desk, instructions) => {
           const team = new TeamDesk(policy, desk.edge.team ?? namesNow())
+          const before = guided(instructions)
           return { system: team.names.length === 0 ? before : `${before}\n${team.lines()}`, toolbox: team }
         },
       },
       inputSchema,
       limits,
-      tools,
+      outputKey,
       workers: () => roster.everybody(),
       team: namesNow,
       refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && specialists.length === 0 ? emptyRefusal(name) : undefined),
@@ -172,7 +166,7 @@ function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeo
   const known = new Set(roster.everybody().map((worker) => worker.name))
   return [
     ...factProblems(options),
-    ...retryProblems(options.retry, where),
+    ...mindProblems(options, where),
     ...roster.problems(),
     ...toolProblems(name, tools, taken),
     ...delegationProblems(delegation, where),

@@ -60,7 +60,7 @@ function following(script: readonly ScriptLine[], placeOf: Place): ScriptedModel
 }
 
 /** A team to be simulated. */
-export interface TeamScenario extends Pick<StartOptions, 'limits' | 'metadata' | 'permissions' | 'user' | 'values'> {
+export interface TeamScenario extends Pick<StartOptions, 'limits' | 'metadata' | 'permissions' | 'session' | 'user' | 'values'> {
   readonly name?: string
   readonly agents: readonly Agent[]
   /** The root. Default: the first of the agents. */

@@ -1,8 +1,21 @@
 /** What the compiler knows of the face: names are literals, inputs and outputs are inferred. Compiled, never run. */
 import { z } from 'zod'
-import { agent, delegate, tool, type Agent, type InputOf, type NameOf, type OutputOf } from '../../src/agent/index.ts'
+import {
+  agent,
+  breakLoop,
+  delegate,
+  exit,
+  tool,
+  transferTo,
+  type Agent,
+  type Middleware,
+  type InputOf,
+  type NameOf,
+  type OutputOf,
+} from '../../src/agent/index.ts'
 import type { Outcome } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
+import { router, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 
@@ -25,7 +38,55 @@ const codedTyped = agent({
   run: (_ctx, { a }) => a + 1,
 })
 
+const ending = agent({
+  name: 'ender',
+  run: (_ctx, brief) =>
+    brief === 'hand over'
+      ? transferTo('researcher', { task: 'look' })
+      : brief === 'stop'
+        ? exit({ done: true })
+        : brief === 'break'
+          ? breakLoop(1)
+          : 'an answer',
+})
+const handing = agent({ name: 'hander', run: async () => transferTo('researcher') })
+const typedEnding = agent({ name: 'typedEnder', output: z.object({ words: z.number() }), run: () => exit({ words: 1 }) })
+
+const middleware: Middleware = {
+  name: 'watch',
+  instructions: 'Be kind.',
+  tools: [tool({ name: 'note', execute: () => 1 })],
+  before: ({ tools }) => ({ tools: tools.slice(1) }),
+  beforeModel: async ({ messages }, { values }) => {
+    values.set('seen', messages.length)
+    return { messages: messages.slice(-1), settings: { temperature: 0 } }
+  },
+  afterModel: ({ text: said }) => (said === '' ? { again: 'Say something.' } : undefined),
+  wrapTool: async ({ input }, run) => {
+    const told = await run(input)
+    return { ...told, content: 'changed' }
+  },
+  after: () => undefined,
+}
+const watched = agent({ name: 'watched', model: () => 'x', middleware: [middleware], templating: true, lastAnswer: true, outputKey: 'k' })
+supervisor({ name: 'newsroom', model: () => 'x', workers: [text], middleware: [middleware], lastAnswer: true, outputKey: 'k' })
+router({ name: 'desk', model: () => 'x', workers: [text], middleware: [middleware], templating: true, outputKey: 'k' })
+// @ts-expect-error code has no model for a middleware to stand around
+agent({ name: 'coded', run: () => 1, middleware: [middleware] })
+// @ts-expect-error an answer is changed, or asked for again
+void ({ name: 'both', afterModel: () => ({ calls: [] }) } satisfies Middleware)
+// @ts-expect-error whoever stands around a call gives a result
+void ({ name: 'none', wrapTool: () => undefined } satisfies Middleware)
+void (({ values }: Parameters<NonNullable<Middleware['after']>>[1]) => {
+  // @ts-expect-error only JSON is kept
+  values.set('at', new Date(0))
+})
+
 export const inferred = (): void => {
+  same<OutputOf<typeof ending>, string | { done: boolean } | number>(true)
+  same<OutputOf<typeof handing>, never>(true)
+  same<OutputOf<typeof typedEnding>, { words: number }>(true)
+  same<OutputOf<typeof watched>, string>(true)
   same<NameOf<typeof text>, 'researcher'>(true)
   same<InputOf<typeof text>, string>(true)
   same<OutputOf<typeof text>, string>(true)
@@ -54,7 +115,15 @@ agent({ name: 'both', model: () => 'x', run: () => 1 })
 // @ts-expect-error an unknown effect
 tool({ name: 'x', effect: 'sometimes', execute: () => 1 })
 
+const edges: EdgeOptions<'researcher' | 'writer', TransferEdge> = { agents: { writer: { context: 'brief' } } }
+const desk = router({ name: 'desk', model: () => 'x', workers: [text, typed], transfer: edges })
+// @ts-expect-error 'editor' does not work here
+router({ name: 'desk', model: () => 'x', workers: [text], transfer: { agents: { editor: { context: 'brief' } } } })
+// @ts-expect-error nor can it be handed control
+router({ name: 'desk', model: () => 'x', workers: [text], routes: { desk: ['editor'] } })
+
 export const named = (): void => {
+  same<NameOf<typeof desk>, 'desk'>(true) // what crosses to its workers does not name it
   same<ReturnType<typeof team.team>[number], 'researcher' | 'writer'>(true)
   same<OutputOf<typeof team>, string[]>(true)
   const search = tool({

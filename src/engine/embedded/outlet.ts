@@ -123,10 +123,10 @@ export class Outlet implements EffectsHost {
     })
   }
 
-  /** `pausing` has become `paused` as soon as nothing is out. */
+  /** `pausing` has become `paused` as soon as nothing is out. A run that has ended instead is not paused: nothing follows its last word (K7). */
   notePaused(run: Run): void {
     const root = run.root
-    if (run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
+    if (run.ended || run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
     run.pause.reached = true
     run.pause.callOff?.()
     this.#desk.keeper.append(root, { type: 'run.paused' }, this.#desk.clock.now())

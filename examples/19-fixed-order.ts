@@ -1,0 +1,60 @@
+/**
+ * A fixed order: two agents look things up at once, then a writer and a critic take turns until the critic is content, then one publishes. Nobody decides who
+ * is next, so no model is paid for deciding it. Any of them may be a model; here a writer by rules works beside code.
+ */
+import assert from 'node:assert/strict'
+import { agent, breakLoop, createRuntime, loop, parallel, sequential } from 'reeve'
+
+// #region members
+const facts = agent({ name: 'facts', run: () => 'Ravens remember faces.' })
+const figures = agent({ name: 'figures', run: () => ({ years: 40 }) }) // outputs are text or any JSON
+const writer = agent({
+  name: 'writer',
+  model: ({ messages }) => `Draft ${messages.filter(({ role }) => role === 'assistant').length + 1}`, // its own drafts are in what it is shown
+})
+const critic = agent({
+  name: 'critic',
+  run: async (ctx, _brief, talk) => {
+    const drafts = Number(await ctx.values.update('drafts', (value) => Number(value ?? 0) + 1)) // session values: seen by everybody in the run
+    const draft = talk.history.findLast((entry) => entry.agent === 'writer')?.message.content
+    return drafts < 3 ? 'Shorter, please.' : breakLoop(draft as string) // ends the loop with this output
+  },
+})
+const publisher = agent({
+  name: 'publisher',
+  run: async (ctx, _brief, talk) => {
+    const said = talk.history.flatMap(({ agent: who }) => (who === undefined ? [] : [who]))
+    return { text: talk.history.at(-1)!.message.content as string, drafts: await ctx.values.get('drafts'), heard: [...new Set(said)] }
+  },
+})
+// #endregion
+
+// #region order
+const research = parallel({ name: 'research', agents: [facts, figures] }) // blind to each other; what they said is joined in this order
+const drafting = loop({ name: 'drafting', agents: [writer, critic], maxIterations: 5 })
+const report = sequential({
+  name: 'report',
+  agents: [research, drafting, publisher],
+  edge: { agents: { drafting: { shares: 'answer' } } }, // the publisher is shown the last draft, not the quarrel about it
+})
+// #endregion
+
+await using runtime = await createRuntime({ agents: [report] })
+// #region run
+const run = await runtime.start(report, 'A page about ravens.')
+for await (const message of run.messages())
+  if (message.type === 'assistant') console.log(`[${message.path.join(' > ')}] ${message.text}`)
+  else if (message.type === 'action') console.log(`[${message.path.join(' > ')}] (${message.action.type})`)
+const outcome = await run.outcome()
+// #endregion
+console.log(outcome.status === 'completed' ? outcome.output : outcome)
+assert.deepEqual(outcome.status === 'completed' && outcome.output, {
+  text: 'Draft 3',
+  drafts: 3,
+  heard: ['facts', 'figures', 'drafting'],
+})
+const { activations } = await run.view()
+const paths = activations.map(({ path }) => path.join(' > '))
+assert.equal(paths.filter((path) => path.endsWith('writer')).length, 3)
+assert.ok(paths.includes('report > research > drafting > writer > critic > writer'))
+assert.equal(paths.at(-1), 'report > research > drafting > publisher')

@@ -1,0 +1,144 @@
+/**
+ * Facts: what agents are told of themselves, whatever kind they are: names, schemas, limits; and what minds are told besides.
+ *
+ * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
+ */
+import { transferTool, type Json } from '../core/index.ts'
+import { compileSchema, limitProblems, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
+import type { RetryPolicy } from '../engine/index.ts'
+import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
+import { isName } from './definition.ts'
+import { middlewareProblems, type MiddlewareHooks } from './middleware.ts'
+import type { Tool, ToolsLike } from './tool.ts'
+
+/** What every kind of agent is told. */
+export interface AgentFacts<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> {
+  /** A letter or `_`, then up to 63 letters, digits, `_` or `-`. Two different agents of a runtime may not share one. */
+  readonly name: Name
+  /** What it is good for; leaders choose by it. Required for workers. */
+  readonly description?: string
+  /** What it takes. With it, a leader gives a typed input instead of instructions. Default: text. */
+  readonly input?: In
+  /** What it answers. Default: text. */
+  readonly output?: Out
+  /** Hard limits of it and everything below it. Default: 20 turns, and nothing else, where it is a root. */
+  readonly limits?: Limits
+  /**
+   * The session value under which its output is kept whenever it completes, whatever made the output: a model's answer, a tool's action, code, whoever ended a flow. Written last, after
+   * every hook of a middleware; who does not complete, or hands control on, writes nothing. Names that begin with `$` are Reeve's own.
+   */
+  readonly outputKey?: string
+  /** Declared version. Default `1`. Everything that is data is part of the version anyway; raise it when functions change their meaning. */
+  readonly version?: string
+}
+
+/** What stands around a mind, with what it adds to it. */
+export interface Middleware extends MiddlewareHooks {
+  /** Added to the agent's instructions, after an empty line. */
+  readonly instructions?: string
+  /** Added to the agent's tools. A name that is taken is refused when the team is built. */
+  readonly tools?: ToolsLike
+}
+
+/** What every mind is told. */
+export interface MindFacts {
+  /** An id (`openai/gpt-5`), an AI SDK model object, a `Model`, or a function: a rule brain. */
+  readonly model: ModelRef
+  /** Its system text. Never crosses to a worker. */
+  readonly instructions?: string
+  readonly tools?: ToolsLike
+  readonly settings?: ModelSettings
+  /** Prices by model id, before the built-in list. */
+  readonly prices?: Prices
+  /** How often its model is asked again after a failure that may pass. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, never sooner than the provider says. */
+  readonly retry?: RetryPolicy
+  /** What stands around its work; the first is outermost. Default: nothing. */
+  readonly middleware?: readonly Middleware[]
+  /**
+   * Fills `{key}` in its instructions, and in those that middlewares add, from session values, read when it begins. Keys without a value and all other braces stay as they
+   * are. Default false. What stands in a value becomes system text: keep there only what you would write into the instructions yourself.
+   */
+  readonly templating?: boolean
+  /**
+   * The last turn that its `limits.turns` allow is asked without tools, and with a note to answer from what it has, so that it ends with an answer and not at its limit. Default
+   * false. Turns of the whole tree that others have used up leave nothing for a last answer: then it ends at its limit, with the text so far.
+   */
+  readonly lastAnswer?: boolean
+}
+
+/** A schema of the options, compiled. */
+export const schemaOf = (given: SchemaLike | undefined, where: string): Schema | undefined =>
+  given === undefined ? undefined : compileSchema(given, where)
+
+/** The part of a definition that is data, for its version. */
+export function dataOf(parts: {
+  readonly instructions?: string | undefined
+  readonly model?: string
+  readonly tools?: readonly Tool[]
+  readonly input?: Schema | undefined
+  readonly output?: Schema | undefined
+  readonly limits?: Limits | undefined
+  readonly outputKey?: string | undefined
+  readonly workers?: readonly string[]
+  /** What of a mind's options is data. */
+  readonly options?: Pick<MindFacts, 'middleware' | 'templating' | 'lastAnswer'>
+}): Json {
+  const { middleware = [], templating = false, lastAnswer = false } = parts.options ?? {}
+  return {
+    instructions: parts.instructions ?? null,
+    model: parts.model ?? null,
+    tools: (parts.tools ?? []).map((tool) => [tool.name, tool.version]),
+    input: parts.input?.json ?? null,
+    output: parts.output?.json ?? null,
+    limits: (parts.limits ?? null) as Json,
+    ...(parts.workers === undefined ? undefined : { workers: parts.workers }),
+    ...(parts.outputKey === undefined ? undefined : { outputKey: parts.outputKey }),
+    ...(middleware.length === 0 ? undefined : { middleware: middleware.map(({ name }) => name) }),
+    ...(templating ? { templating } : undefined),
+    ...(lastAnswer ? { lastAnswer } : undefined),
+  }
+}
+
+/** What is wrong with the facts of one agent. */
+export function factProblems(options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'limits' | 'outputKey'>): string[] {
+  const { name, limits, outputKey } = options
+  const where = `agent "${name}"`
+  return [
+    ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
+    ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...(outputKey === undefined || (outputKey !== '' && !outputKey.startsWith('$'))
+      ? []
+      : [`${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`]),
+  ]
+}
+
+/** What is wrong with what a mind is told, apart from its tools. */
+export const mindProblems = ({ retry, middleware }: MindFacts, where: string): string[] => [
+  ...retryProblems(retry, where),
+  ...middlewareProblems(middleware, where),
+]
+
+function retryProblems(retry: RetryPolicy | undefined, where: string): string[] {
+  const { attempts = 1, backoffMs = 0, maxBackoffMs = 0 } = retry ?? {}
+  return [
+    ...(Number.isInteger(attempts) && attempts > 0
+      ? []
+      : [`${where}: retry.attempts is ${attempts}, expected a whole number of at least 1`]),
+    ...(backoffMs >= 0 && maxBackoffMs >= 0 ? [] : [`${where}: retry.backoffMs and retry.maxBackoffMs are milliseconds, not below 0`]),
+  ]
+}
+
+/** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */
+export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set()): string[] {
+  const seen = new Set<string>()
+  return tools.flatMap(({ name }) => {
+    const problem =
+      taken.has(name) || name === transferTool
+        ? [`agent "${agentName}": the tool name "${name}" is taken by Reeve's own`]
+        : seen.has(name)
+          ? [`agent "${agentName}": two tools are called "${name}"`]
+          : []
+    seen.add(name)
+    return problem
+  })
+}

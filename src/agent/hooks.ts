@@ -1,0 +1,263 @@
+/**
+ * Hooks: the middlewares of one activation at work.
+ *
+ * Owns: who is asked when and in which order, the values they share, what of their word holds, the failure of one that throws.
+ * Does not own: the interface (middleware.ts), the loop that asks (loop.ts). Lives in memory only; replay makes it again from the same calls (K1).
+ * Holds: K3, K4 (each hook of each middleware has a scope of its own, so that taking one out of the list moves no address of another).
+ */
+import {
+  copy,
+  deepFreeze,
+  failure,
+  failureFrom,
+  isObject,
+  jsonProblem,
+  messageOf,
+  ReeveError,
+  type Action,
+  type Failure,
+  type Json,
+  type JsonObject,
+  type Outcome,
+} from '../core/index.ts'
+import { Cancelled, type Context } from '../engine/index.ts'
+import { estimateTokens, promptHash, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../model/index.ts'
+import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
+
+type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'
+
+/** What the hooks are shown of the activation they stand around. */
+interface Activation {
+  readonly agent: string
+  readonly ctx: Context
+  readonly turn: number
+  readonly messages: readonly Message[]
+  readonly action: Action | undefined
+  readonly hash: string
+  readonly tokens: number
+}
+
+/** A prompt that is not the conversation as it stands. */
+export interface Shown {
+  readonly messages: readonly Message[]
+  readonly hash: string
+  readonly tokens: number
+  readonly settings: ModelSettings
+}
+
+/** An answer as it holds from now on; with `again` the model is to answer once more. */
+export interface Heard {
+  readonly answer: ModelAnswer
+  readonly again?: string
+}
+
+/** A hook has thrown: the agent fails with this. Caught by the loop only. */
+export class HookFailed extends Error {
+  readonly failure: Failure
+
+  constructor(what: Failure) {
+    super(what.message)
+    this.name = 'HookFailed'
+    this.failure = what
+  }
+}
+
+export class Hooks {
+  /** Whether calls of tools go through somebody. */
+  readonly wrapsTools: boolean
+  readonly #list: readonly MiddlewareHooks[]
+  readonly #activation: Activation
+  readonly #brief: Json
+  readonly #values = new OwnValues()
+
+  constructor(list: readonly MiddlewareHooks[], activation: Activation, brief: Json) {
+    this.#list = list
+    this.#activation = activation
+    this.#brief = brief
+    this.wrapsTools = list.some(({ wrapTool }) => wrapTool !== undefined)
+  }
+
+  /** What the activation begins with. Tools can only be taken away. */
+  async begin(own: Beginning): Promise<Beginning> {
+    let begins = own
+    for (const middleware of this.#list) {
+      if (middleware.before === undefined) continue
+      const { instructions, tools } = begins
+      const at = this.#at('before', middleware, this.#activation.ctx)
+      const word = await asked('before', middleware, () => middleware.before!({ instructions, tools: [...tools] }, at))
+      if (word === undefined) continue
+      const strange = word.tools?.find((name) => !tools.includes(name))
+      if (strange !== undefined) throw broken('before', middleware, `there is no tool "${strange}" to begin with`)
+      begins = {
+        instructions: 'instructions' in word ? word.instructions : instructions,
+        tools: word.tools === undefined ? tools : tools.filter((name) => word.tools!.includes(name)),
+      }
+    }
+    return begins
+  }
+
+  /** What the model is shown this time; undefined if that is the conversation as it stands. */
+  async shown(turn: Context, settings: ModelSettings = {}): Promise<Shown | undefined> {
+    const { messages, hash, tokens } = this.#activation
+    let asks: Asked = { messages, settings }
+    for (const middleware of this.#list) {
+      if (middleware.beforeModel === undefined) continue
+      const before = asks
+      const at = this.#at('beforeModel', middleware, turn)
+      const word = await asked('beforeModel', middleware, () => middleware.beforeModel!(before, at))
+      if (word !== undefined) asks = { messages: word.messages ?? before.messages, settings: { ...before.settings, ...word.settings } }
+    }
+    if (asks.messages === messages) return asks.settings === settings ? undefined : { ...asks, hash, tokens }
+    return { ...asks, hash: promptHash(asks.messages), tokens: estimateTokens(asks.messages) }
+  }
+
+  /** The model's answer as it holds. */
+  async heard(turn: Context, given: ModelAnswer): Promise<Heard> {
+    let answer = given
+    for (const middleware of this.#list.toReversed()) {
+      if (middleware.afterModel === undefined) continue
+      const at = this.#at('afterModel', middleware, turn)
+      const before = answer
+      const word = await asked('afterModel', middleware, () => middleware.afterModel!(before, at))
+      if (word === undefined) continue
+      const words = 'again' in word ? word.again : word.text
+      if (typeof words !== 'string') throw broken('afterModel', middleware, 'it returned neither a text nor why to ask again')
+      if ('again' in word) {
+        note(at, 'afterModel', middleware, { again: words })
+        return { answer, again: words }
+      }
+      if (words === answer.text) continue
+      note(at, 'afterModel', middleware, { text: words })
+      // thoughts point into the text that they were had for
+      const { reasoning: _reasoning, ...rest } = answer
+      answer = { ...rest, text: words }
+    }
+    return { answer }
+  }
+
+  /** A call through everybody. `run` does it; the result is that object, or what somebody put in its place. */
+  around<R extends ToolResult>(ctx: Context, call: ToolCall, run: (call: ToolCall) => Promise<R>): Promise<R | ToolResult> {
+    const through = (i: number, passed: ToolCall): Promise<R | ToolResult> => {
+      const middleware = this.#list[i]
+      if (middleware === undefined) return run(passed)
+      return middleware.wrapTool === undefined
+        ? through(i + 1, passed)
+        : this.#wrapped(ctx, middleware, passed, (next) => through(i + 1, next))
+    }
+    return through(0, call)
+  }
+
+  async #wrapped<R extends ToolResult>(
+    ctx: Context,
+    middleware: MiddlewareHooks,
+    call: ToolCall,
+    next: (call: ToolCall) => Promise<R | ToolResult>,
+  ): Promise<R | ToolResult> {
+    const at = this.#at('wrapTool', middleware, ctx)
+    let last: R | ToolResult | undefined
+    let inner: unknown
+    const done = async (input: Json | undefined): Promise<ToolResult> => {
+      try {
+        return (last = await next(input === undefined ? call : { ...call, input: sound('wrapTool', middleware, 'the input', input) }))
+      } catch (thrown) {
+        inner = thrown
+        throw thrown
+      }
+    }
+    const run = (input?: Json): Promise<ToolResult> => {
+      const result = done(input)
+      result.catch(() => undefined) // heard below, also by who does not wait for it
+      return result
+    }
+    const result = await asked('wrapTool', middleware, () => middleware.wrapTool!(call, run, at))
+    // what went wrong further in is not to be swallowed by who stands around it
+    if (inner instanceof HookFailed || inner instanceof Cancelled) throw inner
+    if (result === last && result !== undefined) return result
+    if (!isObject(result)) throw broken('wrapTool', middleware, 'it returned no result')
+    sound('wrapTool', middleware, 'the result', result.content)
+    note(at, 'wrapTool', middleware, { callId: call.id, content: result.content, ...(result.isError === true ? { isError: true } : {}) })
+    return result
+  }
+
+  /** The end, as it holds. */
+  async end(given: Outcome): Promise<Outcome> {
+    let outcome = given
+    for (const middleware of this.#list.toReversed()) {
+      if (middleware.after === undefined) continue
+      const at = this.#at('after', middleware, this.#activation.ctx)
+      const before = outcome
+      const word = await asked('after', middleware, () => middleware.after!(before, at))
+      if (word === undefined || word === outcome) continue
+      outcome = sound('after', middleware, 'the outcome', word as unknown as Json) as unknown as Outcome
+      note(at, 'after', middleware, { outcome: outcome as unknown as Json })
+    }
+    return outcome
+  }
+
+  #at(hook: Hook, { name }: MiddlewareHooks, ctx: Context): Moment {
+    const { agent, turn, messages, action } = this.#activation
+    return {
+      agent,
+      ctx: ctx.scope(`${hook}:${name}`),
+      brief: this.#brief,
+      turn,
+      messages,
+      values: this.#values,
+      ...(action === undefined ? undefined : { action }),
+    }
+  }
+}
+
+async function asked<T>(hook: Hook, middleware: MiddlewareHooks, ask: () => T): Promise<Exclude<Awaited<T>, void> | undefined> {
+  try {
+    return ((await ask()) ?? undefined) as Exclude<Awaited<T>, void> | undefined
+  } catch (thrown) {
+    if (thrown instanceof Cancelled || thrown instanceof HookFailed) throw thrown
+    const what = failureFrom(thrown, 'middleware.failed')
+    const message =
+      what.code === 'middleware.failed' ? `the middleware "${middleware.name}" failed in ${hook}: ${messageOf(thrown)}` : what.message
+    const details = { ...what.details, middleware: middleware.name, hook }
+    throw new HookFailed({
+      ...what,
+      ...(what.code === 'middleware.failed' ? { class: 'internal', retryable: false } : {}),
+      message,
+      details,
+    })
+  }
+}
+
+const broken = (hook: Hook, { name }: MiddlewareHooks, problem: string): HookFailed =>
+  new HookFailed(
+    failure('middleware.failed', `the middleware "${name}" failed in ${hook}: ${problem}`, 'internal', {
+      details: { middleware: name, hook },
+    }),
+  )
+
+/** What a middleware gives back goes on as JSON, or not at all. */
+function sound(hook: Hook, middleware: MiddlewareHooks, what: string, value: Json): Json {
+  const problem = value === undefined ? `${what} is missing` : jsonProblem(value, what)
+  if (problem !== undefined) throw broken(hook, middleware, problem)
+  return value
+}
+
+/** What a middleware changes is in the journal: what the model and the tools have said stands there otherwise than it went on. */
+const note = (at: Moment, hook: Hook, { name }: MiddlewareHooks, change: JsonObject): void =>
+  at.ctx.emit({ type: 'fact.noted', name: 'middleware.changed', data: { middleware: name, hook, ...change } })
+
+class OwnValues implements MomentValues {
+  readonly #kept = new Map<string, Json>()
+
+  get(key: string): Json | undefined {
+    return this.#kept.get(key)
+  }
+
+  set(key: string, value: Json): void {
+    const problem = jsonProblem(value, `the value "${key}"`)
+    if (problem !== undefined) throw new ReeveError('input.not-json', problem)
+    this.#kept.set(key, deepFreeze(copy(value)))
+  }
+
+  delete(key: string): boolean {
+    return this.#kept.delete(key)
+  }
+}

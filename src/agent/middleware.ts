@@ -1,0 +1,96 @@
+/**
+ * Middleware: what stands around the work of a mind, whatever its model says: it adds, looks on, changes or refuses.
+ *
+ * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its word (hooks.ts).
+ * Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it happens once, also across a crash and on replay (K10).
+ */
+import { type Action, type Json, type Outcome } from '../core/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../model/index.ts'
+import { isName } from './definition.ts'
+
+/** Values of one activation that its middlewares share: gone when it ends, made again on replay. */
+export interface MomentValues {
+  /** Undefined if there is none. Read-only: what is kept is a copy of what was given. */
+  get(key: string): Json | undefined
+  /** Throws `input.not-json` at once for what JSON cannot hold. */
+  set(key: string, value: Json): void
+  /** True if there was one. */
+  delete(key: string): boolean
+}
+
+/** Where in the work of an agent a hook is called. */
+export interface Moment {
+  readonly agent: string
+  /** Names of this hook alone: two hooks may open the same step. `interrupt` and `approve` simply wait. */
+  readonly ctx: Context
+  /** What the agent was asked to do. */
+  readonly brief: Json
+  /** The turn under way, from 1; 0 before the first. */
+  readonly turn: number
+  /** The conversation so far, the agent's own instructions first. Grows while the agent works; change nothing in it. */
+  readonly messages: readonly Message[]
+  readonly values: MomentValues
+  /** What becomes of control when the agent ends, if not by an answer alone. Known in `after`. */
+  readonly action?: Action
+}
+
+/** What an activation begins with. */
+export interface Beginning {
+  /** The agent's own, without what Reeve's verbs add to them. */
+  readonly instructions: string | undefined
+  /** The names of its tools, without Reeve's own verbs. */
+  readonly tools: readonly string[]
+}
+
+/** What a model is asked with. */
+export interface Asked {
+  readonly messages: readonly Message[]
+  readonly settings: ModelSettings
+}
+
+/** Does the call, or what the next middleware makes of it. With an input: with that one, checked and approved like any other. May be left out, and repeated one after the other. */
+export type RunTool = (input?: Json) => Promise<ToolResult>
+
+/** What a model is told of a call. */
+export interface ToolResult {
+  readonly content: Json
+  readonly isError?: boolean
+}
+
+type Word<T> = T | undefined | void | Promise<T | undefined | void>
+
+/**
+ * What stands around a mind. Of several the first is outermost: it is asked first on the way in (`before`, `beforeModel`, `wrapTool`) and last on the way out (`afterModel`, `after`).
+ * A hook that returns nothing changes nothing. One that throws ends the agent: it fails with `middleware.failed`, or with exactly the failure of a FailureError, labelled with
+ * `details.middleware` and `details.hook`; no further hook is asked, and calls under way settle first.
+ * Its name is part of the agent's version, its functions are not: raise `version` when they change their meaning.
+ */
+export interface MiddlewareHooks {
+  /** A letter or `_`, then up to 63 letters, digits, `_` or `-`. Unique in its list. Part of the addresses of what its hooks do. */
+  readonly name: string
+  /** Before anything else of an activation: other instructions, or fewer tools. Where control comes back to an agent, that is another activation. */
+  before?(begins: Beginning, at: Moment): Word<Partial<Beginning>>
+  /** Before each call of the model: what it is shown this time. The conversation itself stays as it is recorded. */
+  beforeModel?(asked: Asked, at: Moment): Word<Partial<Asked>>
+  /**
+   * After each answer of the model: `text` takes the place of its text, in the conversation and as the answer. `again` rejects it: its calls are refused with these words, or
+   * they are said as a user, and the model is asked once more; that is another turn.
+   */
+  afterModel?(answer: ModelAnswer, at: Moment): Word<{ readonly text: string } | { readonly again: string }>
+  /** Around each call of a tool, an agent as a tool included; Reeve's own verbs are not wrapped. The tool's `action` follows from what is returned here. */
+  wrapTool?(call: ToolCall, run: RunTool, at: Moment): ToolResult | Promise<ToolResult>
+  /** When the agent has ended in whatever way, but for a cancel or a hook that threw. What was said stays said; another outcome is that of the agent. */
+  after?(outcome: Outcome, at: Moment): Word<Outcome>
+}
+
+/** What is wrong with the middlewares of one agent, one sentence each. */
+export function middlewareProblems(list: readonly MiddlewareHooks[] | undefined, where: string): string[] {
+  const names = (list ?? []).map(({ name }) => name)
+  return names.flatMap((name, i) => [
+    ...(isName(name)
+      ? []
+      : [`${where}: the name of a middleware, "${name}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
+    ...(names.indexOf(name) === i ? [] : [`${where}: two middlewares are called "${name}"`]),
+  ])
+}

@@ -1,0 +1,107 @@
+/** A run in which control is handed on, as a terminal shows it: the tree has arrows, the lines say who had control and why. */
+import { afterEach, expect, test } from 'vitest'
+import { agent, breakLoop, exit, transferTo, type Agent } from '../../src/agent/index.ts'
+import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
+import { eventLine } from '../../src/cli/lines.ts'
+import { treeLines } from '../../src/cli/tree.ts'
+
+const open: Runtime[] = []
+afterEach(async () => {
+  for (const runtime of open.splice(0)) await runtime.close()
+})
+
+/** What `reeve show` and `reeve events` print of a run, without times. */
+async function shown(root: Agent): Promise<{ tree: readonly string[]; lines: readonly string[] }> {
+  const runtime = await createRuntime({ agents: [root], strict: true })
+  open.push(runtime)
+  const run = await runtime.start(root, 'please')
+  const agents = new Map<string, string>()
+  const lines: string[] = []
+  for await (const recorded of run.events()) {
+    if (recorded.event.type === 'activation.started') agents.set(recorded.activation, recorded.event.agent)
+    const line = eventLine(recorded, agents.get(recorded.activation)!)
+    if (line !== undefined) lines.push(line.slice('00:00:00  '.length))
+  }
+  const tree = treeLines(await run.view(), { now: 0, columns: 100 }).map((line) => line.replace(/ {2}[\d.]+s/, ''))
+  return { tree, lines }
+}
+
+const says = (name: string) => agent({ name, description: `Is ${name}.`, run: () => `${name} is done` })
+
+test('a router: control goes to its workers and back, and the tree keeps the order', async () => {
+  let turn = 0
+  const desk = router({
+    name: 'desk',
+    run: () => [transferTo('one'), transferTo('two', { task: 'Do the\nrest.' }), 'final'][turn++],
+    workers: [says('one'), says('two'), says('three')],
+    transfer: { agents: { two: { followedBy: ['three'] } } },
+  })
+  const { tree, lines } = await shown(desk)
+  expect(tree).toEqual(['✓ desk', '├─ ✓ → one', '├─ ✓ ↩ desk', '├─ ✓ → two', '├─ ✓ → three', '└─ ✓ ↩ desk'])
+  expect(lines).toEqual([
+    'desk started',
+    'desk hands over to one',
+    'one started',
+    'one completed',
+    'one gives control back to desk',
+    'desk started',
+    'desk hands over to two: Do the rest.',
+    'two started',
+    'two completed',
+    'two is followed by three',
+    'three started',
+    'three completed',
+    'three gives control back to desk',
+    'desk started',
+    'desk completed',
+    'desk completed',
+  ])
+})
+
+test('a fixed order: what follows has an arrow, what begins at once has none; breaks and exits have lines', async () => {
+  let rounds = 0
+  const talker = agent({ name: 'talker', run: (_ctx, _brief, talk) => (talk.say('first\nthis'), 'then that') })
+  const critic = agent({ name: 'critic', run: () => (++rounds < 2 ? 'again' : breakLoop('good')) })
+  const last = agent({ name: 'last', run: () => exit('over') })
+  const order = sequential({
+    name: 'order',
+    agents: [
+      parallel({ name: 'both', agents: [says('a'), says('b')] }),
+      loop({ name: 'rounds', agents: [talker, critic], maxIterations: 5 }),
+      last,
+      says('never'),
+    ],
+  })
+  const { tree, lines } = await shown(order)
+  expect(tree).toEqual([
+    '✓ order',
+    '├─ ✓ both',
+    '│  ├─ ✓ a',
+    '│  └─ ✓ b',
+    '├─ ✓ → rounds',
+    '│  ├─ ✓ talker',
+    '│  ├─ ✓ → critic',
+    '│  ├─ ✓ → talker',
+    '│  └─ ✓ → critic',
+    '└─ ✓ → last',
+  ])
+  expect(lines.filter((line) => !/(started|completed)$/.test(line))).toEqual([
+    'talker says: first this',
+    'talker says: first this',
+    'critic asks the loop around it to end',
+    'rounds ends after iteration 2, as critic asked',
+    'last ends the run',
+  ])
+})
+
+test('a worker under delegation has no arrow', async () => {
+  const boss = supervisor({
+    name: 'boss',
+    workers: [says('one')],
+    model: ({ messages }) =>
+      messages.at(-1)?.role === 'tool' ? 'final' : { calls: [{ name: 'delegate', input: { worker: 'one', instructions: 'go' } }] },
+  })
+  expect((await shown(boss)).tree).toEqual(['✓ boss', '└─ ✓ one'])
+})

@@ -1,0 +1,206 @@
+/** Runs in which control is handed on, each a scenario to die in: at every point the same end must come of it. Their models go by what they are shown, so they say the same after a crash. */
+import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
+import { scripted, teamScenario, type Scenario, type TeamScenario } from '../../src/testing/index.ts'
+
+/** Answers with the question, says yes to approvals, and of what is in doubt that it did not happen. */
+async function person(runtime: Runtime): Promise<void> {
+  for (const { id, kind } of await runtime.questions()) {
+    const word =
+      kind === 'approval'
+        ? runtime.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
+        : kind === 'interrupt'
+          ? runtime.answer({ interruptId: id, value: 'yes' })
+          : runtime.settleDoubt({ id, happened: false })
+    await word.catch(() => undefined) // somebody was faster: the person before the crash
+  }
+}
+
+/** One and the same code for as long as there are journals of it: whoever resumes an old one moves to what is registered now. */
+function scenario(name: string, root: Agent, more: Partial<TeamScenario> = {}): Scenario {
+  const made = teamScenario({ name, agents: [root], input: 'task', outside: person, ...more })
+  return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
+}
+
+const call = (name: string, input: object = {}, id?: string) => ({ name, input: input as never, ...(id === undefined ? {} : { id }) })
+const hands = (to: string, id?: string) => ({ calls: [call('transfer_to_agent', { agent_name: to }, id)] })
+const mind = (name: string, ...script: Parameters<typeof scripted>): Agent =>
+  agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
+const asker = (name: string): Agent =>
+  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${String(await interrupt(ctx, `${name}?`))}` })
+const echo = tool({ name: 'echo', execute: () => 'echoed' })
+const shown = { transfers: 'shown' } as const
+
+/** Appendix B of the spec. */
+const appendixB = scenario(
+  'flow-router',
+  router({
+    name: 'Sup',
+    model: scripted(hands('W1', 's1'), hands('W2', 's2'), hands('W1', 's3'), 'final'),
+    transfer: shown,
+    workers: [
+      agent({
+        name: 'W1',
+        description: 'Thinks.',
+        tools: [echo],
+        model: scripted({ text: 'thinking', calls: [call('echo', {}, 'w1')] }, 'w1 result', 'handed back', 'w1 second result'),
+      }),
+      mind('W2', 'w2 result'),
+    ],
+  }),
+)
+
+const nestedRouters = scenario(
+  'routers in routers, the deepest worker asks',
+  router({
+    name: 'Top',
+    model: scripted(hands('Mid'), 'final'),
+    transfer: shown,
+    workers: [
+      router({
+        name: 'Mid',
+        description: 'Leads.',
+        model: scripted(hands('Low'), 'mid ends'),
+        transfer: shown,
+        workers: [
+          router({ name: 'Low', description: 'Leads.', model: scripted(hands('W'), 'low ends'), transfer: shown, workers: [asker('W')] }),
+        ],
+      }),
+    ],
+  }),
+)
+
+const approvedStep = scenario(
+  'a sequential under a router, its second step needs an approval',
+  router({
+    name: 'Sup',
+    model: scripted(hands('line'), 'final'),
+    transfer: shown,
+    workers: [
+      sequential({
+        name: 'line',
+        description: 'Two steps.',
+        agents: [
+          mind('draft', 'a draft'),
+          agent({
+            name: 'publish',
+            tools: [tool({ name: 'pay', sensitive: true, execute: () => 'paid' }), echo],
+            model: scripted({ calls: [call('pay'), call('echo')] }, 'published'),
+          }),
+        ],
+      }),
+    ],
+  }),
+)
+
+const broken = scenario(
+  'a loop that is broken the second time round',
+  sequential({
+    name: 'all',
+    agents: [
+      loop({
+        name: 'round',
+        maxIterations: 5,
+        agents: [
+          mind('work', 'one', 'two', 'three'),
+          agent({
+            name: 'check',
+            run: async (ctx) => ((await ctx.values.update('n', (n) => Number(n ?? 0) + 1)) === 2 ? breakLoop('enough') : 'once more'),
+          }),
+        ],
+      }),
+      mind('last', 'final'),
+    ],
+  }),
+)
+
+const nestedParallels = scenario(
+  'parallels in parallels, two branches ask',
+  sequential({
+    name: 'all',
+    agents: [
+      parallel({
+        name: 'outer',
+        agents: [
+          asker('a'),
+          sequential({ name: 'line', agents: [mind('b', 'b'), parallel({ name: 'inner', agents: [mind('c', 'c'), asker('d')] })] }),
+        ],
+      }),
+      mind('after', 'final'),
+    ],
+  }),
+)
+
+const inside = scenario(
+  'flow-inside',
+  agent({
+    name: 'outer',
+    description: 'Calls.',
+    model: scripted({ calls: [call('middle', { request: 'x' }), call('echo')] }, 'final'),
+    tools: [
+      echo,
+      asTool(
+        agent({
+          name: 'middle',
+          description: 'Calls.',
+          model: scripted({ calls: [call('echo'), call('inner', { request: 'y' })] }, 'middle ends'),
+          tools: [echo, asTool(asker('inner'))],
+        }),
+      ),
+    ],
+  }),
+)
+
+const handoff = scenario(
+  'a handoff that stays over a session',
+  router({
+    name: 'desk',
+    model: scripted(hands('sales')),
+    sticky: true,
+    transfer: { ...shown, returns: 'never' },
+    routes: { sales: ['support'], support: ['sales'], desk: ['sales', 'support'] },
+    workers: [mind('sales', hands('support')), mind('support', 'solved')],
+  }),
+  { session: 'ses_1' },
+)
+
+const exiting = scenario(
+  'an exit in a parallel in a parallel',
+  sequential({
+    name: 'all',
+    agents: [
+      parallel({
+        name: 'outer',
+        agents: [mind('a', 'a'), parallel({ name: 'inner', agents: [agent({ name: 'b', run: () => exit('out') }), asker('c')] })],
+      }),
+      mind('never', 'never'),
+    ],
+  }),
+)
+
+const failing = scenario(
+  'a router is told of a worker that fails',
+  router({
+    name: 'Sup',
+    run: (_ctx, _brief, talk) =>
+      talk.history.some(({ agent: who }) => who === 'good') ? 'final' : transferTo(talk.history.length > 1 ? 'good' : 'bad'),
+    workers: [mind('bad', new Error('no')), mind('good', 'fine')],
+  }),
+)
+
+export const flowScenarios: readonly Scenario[] = [
+  appendixB,
+  nestedRouters,
+  approvedStep,
+  broken,
+  nestedParallels,
+  inside,
+  handoff,
+  exiting,
+  failing,
+]
+
+/** Those whose journals are kept. Never changed. */
+export const flowGoldens: readonly Scenario[] = [appendixB, inside]

@@ -1,0 +1,427 @@
+/** Spec collaboration, section G: an agent among the tools of another. What crosses to it, what comes back, and that control never leaves it. */
+import { describe, expect, test } from 'vitest'
+import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import type { Json } from '../../src/core/index.ts'
+import { asTool, exitTool, loop, parallel, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
+import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told, type Scripted } from './team.ts'
+
+const mind = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
+  agent({ name, description: `Does what ${name} does.`, model, ...more })
+const code = (name: string, run: Parameters<typeof agent>[0]['run'] & {}): Agent =>
+  agent({ name, description: `Does what ${name} does.`, run })
+const asks = (name: string, request = 'x') => calls([name, { request }])
+const echo = tool({ name: 'echo', execute: () => 'echoed' })
+
+/** An outer agent that calls `inner` once and then answers. */
+function outerOf(inner: Agent, options: AsToolOptions = {}, model = scripted(asks(options.name ?? inner.name), 'final')) {
+  return { model, outer: mind('outer', model, { instructions: 'A secret of outer.', tools: [asTool(inner, options), echo] }) }
+}
+
+async function played(root: Agent, input = 'the question') {
+  const runtime = await runtimeOf([root])
+  const run = await runtime.start(root, input)
+  const outcome = await run.outcome()
+  return { outcome, run, events: await eventsOf(run), paths: (await run.view()).activations.map(({ path }) => path.join('/')) }
+}
+
+describe('what crosses', () => {
+  test('collaboration 83: a request is the one message that the agent gets', async () => {
+    const inner = scripted('inner answers')
+    const { outer, model } = outerOf(mind('inner', inner))
+    const { outcome } = await played(outer)
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(inner.prompts).toEqual([[{ role: 'user', content: 'x' }]])
+    expect(told(model.prompts[1])).toEqual(['inner answers'])
+    expect(model.tools[0]![0]).toMatchObject({
+      name: 'inner',
+      description: 'Does what inner does.',
+      parameters: { required: ['request'], properties: { request: { type: 'string' } } },
+    })
+  })
+
+  test.each<[string, Json]>([
+    ['no request', {}],
+    ['a request that is no text', { request: 7 }],
+    ['more than a request', { request: 'x', also: 1 }],
+  ])('collaboration 83: %s goes back to the model, and the agent is not started', async (_what, input) => {
+    const inner = scripted('inner answers')
+    const { outer, model } = outerOf(mind('inner', inner), {}, scripted(calls(['inner', input]), asks('inner', 'y'), 'final'))
+    const { outcome, events } = await played(outer)
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(told(model.prompts[1])[0]).toMatch(/arguments of "inner" do not fit/)
+    expect(inner.prompts).toEqual([[{ role: 'user', content: 'y' }]])
+    expect(events.filter(({ type }) => type === 'tool.refused')).toHaveLength(1)
+  })
+
+  test('collaboration 84: with a schema of the tool the message is the arguments as JSON', async () => {
+    const inner = scripted('inner answers')
+    const city = { type: 'object', properties: { city: { type: 'string' }, days: { type: 'number' } }, required: ['city'] } as const
+    const model = scripted(calls(['weather', { city: 'Ulm', days: 2 }]), 'final')
+    const { outer } = outerOf(mind('inner', inner), { name: 'weather', description: 'Tells the weather.', input: city }, model)
+    await played(outer)
+    expect(inner.prompts).toEqual([[{ role: 'user', content: '{"city":"Ulm","days":2}' }]])
+    expect(model.tools[0]![0]).toMatchObject({ name: 'weather', description: 'Tells the weather.', parameters: city })
+  })
+
+  test("collaboration 84: an agent's own input schema is that of the tool, and it gets the value", async () => {
+    const inner = agent({
+      name: 'inner',
+      description: 'Adds.',
+      input: { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a', 'b'] },
+      run: (_ctx, brief) => {
+        const { a, b } = brief as { a: number; b: number }
+        return a + b
+      },
+    })
+    const { outer, model } = outerOf(inner, {}, scripted(calls(['inner', { a: 1 }]), calls(['inner', { a: 1, b: 2 }]), 'final'))
+    await played(outer)
+    expect(told(model.prompts[1])[0]).toMatch(/do not fit/)
+    expect(told(model.prompts[2])).toEqual([3])
+  })
+
+  test.each<[string, AsToolOptions['transfers'], readonly string[]]>([
+    [
+      'with the transfer shown',
+      'shown',
+      [
+        'For context: [outer] called tool: `transfer_to_agent` with arguments: {"agent_name":"inner"}.',
+        'For context: [outer] `transfer_to_agent` tool returned result: successfully transferred to agent [inner].',
+      ],
+    ],
+    ['with the transfer hidden', 'hidden', []],
+  ])(
+    'collaboration 85: the whole conversation, %s: no system text, no call of its own, and the request last',
+    async (_what, shown, pair) => {
+      const inner = scripted('inner answers')
+      const model = scripted({ text: 'thinking', ...calls(['echo', {}]) }, asks('inner', 'the request'), 'final')
+      const { outer } = outerOf(
+        mind('inner', inner, { instructions: 'You are inner.' }),
+        { context: 'conversation', transfers: shown! },
+        model,
+      )
+      await played(outer)
+      expect(inner.prompts).toEqual([
+        [
+          { role: 'system', content: 'You are inner.' },
+          { role: 'user', content: 'the question' },
+          { role: 'user', content: 'For context: [outer] said: thinking. [outer] called tool: `echo` with arguments: {}.' },
+          { role: 'user', content: 'For context: [outer] `echo` tool returned result: echoed.' },
+          ...pair.map((content) => ({ role: 'user', content })),
+          { role: 'user', content: 'the request' },
+        ],
+      ])
+    },
+  )
+
+  test('collaboration 85: of a conversation only what was said, not what was done with tools', async () => {
+    const inner = scripted('inner answers')
+    const model = scripted({ text: 'let me look', ...calls(['echo', {}]) }, calls(['echo', {}]), asks('inner', 'the request'), 'final')
+    await played(outerOf(mind('inner', inner), { context: 'answers' }, model).outer)
+    expect(inner.prompts[0]!.map(({ content }) => content)).toEqual([
+      'the question',
+      'For context: [outer] said: let me look.',
+      'the request',
+    ])
+  })
+
+  test('collaboration 85: where several agents speak, the agent is shown what its caller was shown', async () => {
+    const inner = scripted('inner answers')
+    const caller = mind('caller', scripted(asks('inner', 'the request'), 'called'), {
+      tools: [asTool(mind('inner', inner), { context: 'conversation' })],
+    })
+    const { outcome } = await played(sequential({ name: 'line', agents: [mind('first'), caller] }))
+    expect(outcome).toMatchObject({ output: 'called' })
+    expect(inner.prompts[0]!.map(({ content }) => content)).toEqual([
+      'the question',
+      'For context: [first] said: first answers.',
+      'the request',
+    ])
+  })
+
+  test('collaboration 7, 83: nothing that happens inside is ever shown to the caller but the answer', async () => {
+    const inner = mind('inner', scripted({ text: 'inner thinks', ...calls(['echo', {}]) }, 'inner answers'), { tools: [echo] })
+    const { outer, model } = outerOf(inner)
+    await played(outer)
+    expect(JSON.stringify(model.prompts[1])).not.toMatch(/inner thinks|echoed/)
+    expect(told(model.prompts[1])).toEqual(['inner answers'])
+  })
+})
+
+describe('what comes back', () => {
+  const answer = tool({ name: 'answer', execute: () => 'from a tool', action: 'return' })
+  test.each<[string, Agent, Json]>([
+    ['the result of a tool that ends it', mind('inner', scripted(calls(['answer', {}])), { tools: [answer] }), 'from a tool'],
+    ['the result of an exit', mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }), 'out'],
+    ['an empty answer', code('inner', () => ''), ''],
+    ['a value', code('inner', () => ({ n: [1] })), { n: [1] }],
+    ['nothing', code('inner', () => undefined), '[inner: no event returned]'],
+  ])('collaboration 86: %s', async (_what, inner, result) => {
+    const { outer, model } = outerOf(inner)
+    const { outcome } = await played(outer)
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(told(model.prompts[1])).toEqual([result])
+    const last = model.prompts[1]!.at(-1)!
+    expect(last.role === 'tool' && last.isError).toBe(result === '[inner: no event returned]' ? true : undefined)
+  })
+
+  const failing: readonly [string, () => Agent, RegExp, object][] = [
+    [
+      'a model that fails',
+      () => mind('inner', scripted(fatal('secret of a provider'))),
+      /failed: its model could not answer/,
+      { status: 'failed' },
+    ],
+    [
+      'code that throws',
+      () =>
+        code('inner', () => {
+          throw new Error('boom')
+        }),
+      /failed: boom/,
+      { status: 'failed', failure: { message: 'boom' } },
+    ],
+    [
+      'a limit',
+      () => mind('inner', scripted({ text: 'half', ...calls(['echo', {}]) }), { tools: [echo], limits: { turns: 2 } }),
+      /stopped at its limit of turns(.|\n)*half/,
+      { status: 'limited', limit: 'turns', partial: 'half' },
+    ],
+  ]
+  test.each(failing)('collaboration 87: %s is told to the caller, and it goes on', async (_what, inner, said) => {
+    const { outer, model } = outerOf(inner())
+    expect((await played(outer)).outcome).toMatchObject({ output: 'final' })
+    expect(told(model.prompts[1])).toEqual([expect.stringMatching(said)])
+    expect(model.prompts[1]!.at(-1)).toMatchObject({ isError: true })
+  })
+  test.each(failing)(
+    "collaboration 87: %s ends the caller in the same way, with onFailure: 'fail'",
+    async (what, inner, _said, outcome) => {
+      const { outer, model } = outerOf(inner(), { onFailure: 'fail' }, scripted(calls(['inner', { request: 'x' }], ['echo', {}]), 'final'))
+      const end = await played(outer)
+      expect(end.outcome).toMatchObject(outcome)
+      expect(model.prompts).toHaveLength(1)
+      expect(end.events.filter(({ type }) => type === 'tool.called')).toHaveLength(what === 'a limit' ? 3 : 1) // its siblings still end
+    },
+  )
+
+  test('collaboration 87: an agent that ends with its tool is a failed worker like any other', async () => {
+    const lead = scripted(calls(['transfer_to_agent', { agent_name: 'outer' }]), 'the lead goes on')
+    const { outer } = outerOf(mind('inner', scripted(fatal('no'))), { onFailure: 'fail' })
+    const { outcome } = await played(router({ name: 'lead', model: lead, workers: [outer] }))
+    expect(outcome).toMatchObject({ output: 'the lead goes on' })
+    expect(lead.prompts[1]!.at(-1)!.content).toMatch(/worker "outer" failed/)
+  })
+
+  test('collaboration 83: two calls of one agent in one turn are two activations, and the results are in the order of the calls', async () => {
+    const first = Promise.withResolvers<void>()
+    const inner = scripted(
+      async () => {
+        await first.promise
+        return 'slow'
+      },
+      () => (first.resolve(), 'fast'),
+    )
+    const model = scripted(calls(['inner', { request: 'a' }, 'same'], ['inner', { request: 'b' }, 'same']), 'final')
+    const { outcome, paths } = await played(outerOf(mind('inner', inner), {}, model).outer)
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(told(model.prompts[1])).toEqual(['slow', 'fast'])
+    expect(paths).toEqual(['outer', 'outer/inner', 'outer/inner'])
+  })
+
+  test('collaboration 7: three deep, and the path has one step for each agent', async () => {
+    const inner2 = scripted('from below')
+    const inner = mind('inner', scripted(asks('inner2', 'deeper'), 'from the middle'), { tools: [asTool(mind('inner2', inner2))] })
+    const { outcome, paths } = await played(outerOf(inner).outer)
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(paths).toEqual(['outer', 'outer/inner', 'outer/inner/inner2'])
+    expect(inner2.prompts).toEqual([[{ role: 'user', content: 'deeper' }]])
+  })
+
+  const hands = (to: string) => calls(['transfer_to_agent', { agent_name: to }])
+  const shapes: readonly [string, Agent, Json, readonly string[]][] = [
+    [
+      'a router',
+      router({ name: 'inner', description: 'R', model: scripted(hands('w'), 'routed'), workers: [mind('w')] }),
+      'routed',
+      ['outer', 'outer/inner', 'outer/inner/w', 'outer/inner/w/inner'],
+    ],
+    [
+      'a router that hands off',
+      router({ name: 'inner', description: 'R', model: scripted(hands('w')), workers: [mind('w')], transfer: { returns: 'never' } }),
+      'w answers',
+      ['outer', 'outer/inner', 'outer/inner/w'],
+    ],
+    [
+      'a sequential',
+      sequential({ name: 'inner', description: 'S', agents: [mind('a'), mind('b')] }),
+      'b answers',
+      ['outer', 'outer/inner', 'outer/inner/a', 'outer/inner/a/b'],
+    ],
+    [
+      'a loop',
+      loop({ name: 'inner', description: 'L', agents: [mind('a')], maxIterations: 2 }),
+      'a answers',
+      ['outer', 'outer/inner', 'outer/inner/a', 'outer/inner/a/a'],
+    ],
+    [
+      'a parallel',
+      parallel({ name: 'inner', description: 'P', agents: [mind('a'), mind('b')] }),
+      ['a answers', 'b answers'],
+      ['outer', 'outer/inner', 'outer/inner/a', 'outer/inner/b'],
+    ],
+    [
+      'a supervisor',
+      supervisor({ name: 'inner', description: 'S', model: scripted(delegates(['w', 'go']), 'supervised'), workers: [mind('w')] }),
+      'supervised',
+      ['outer', 'outer/inner', 'outer/inner/w'],
+    ],
+  ]
+  test.each(shapes)('collaboration 49: %s as a tool', async (_what, inner, result, paths) => {
+    const { outer, model } = outerOf(inner)
+    const end = await played(outer)
+    expect(end.outcome).toMatchObject({ output: 'final' })
+    expect(told(model.prompts[1])).toEqual([result])
+    expect([...end.paths].sort()).toEqual([...paths].sort())
+  })
+})
+
+describe('control stays inside', () => {
+  const outside = (inner: Agent) => {
+    const { outer, model } = outerOf(inner)
+    return { after: mind('after', scripted('after')), outer, model }
+  }
+  const inner: readonly [string, () => Agent, Json][] = [
+    ['an exit', () => code('inner', () => exit('out')), 'out'],
+    ['an exit of a supervisor', () => code('inner', () => exit('out', 'supervisor')), 'out'],
+    ['an exit by a tool', () => mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }), 'out'],
+    ['a break', () => code('inner', () => breakLoop('enough')), 'enough'],
+    [
+      'a break by a tool',
+      () =>
+        mind('inner', scripted(calls(['stop', {}]), 'enough'), { tools: [tool({ name: 'stop', execute: () => 'ok', action: 'break' })] }),
+      'enough',
+    ],
+    [
+      'an exit deep in a flow',
+      () => sequential({ name: 'inner', description: 'S', agents: [code('a', () => exit('out')), mind('b')] }),
+      'out',
+    ],
+  ]
+  test.each(inner)('collaboration 7: %s inside a tool ends only what is inside: in a sequential', async (_what, make, result) => {
+    const { outer, after, model } = outside(make())
+    const { outcome } = await played(sequential({ name: 'line', agents: [outer, after] }))
+    expect(outcome).toMatchObject({ output: 'after' })
+    expect(told(model.prompts[1])).toEqual([result])
+  })
+  test.each(inner)('collaboration 7: %s inside a tool ends only what is inside: in a loop', async (_what, make) => {
+    const { outer, after } = outside(make())
+    const { outcome, events, paths } = await played(loop({ name: 'round', agents: [outer, after], maxIterations: 2 }))
+    expect(outcome).toMatchObject({ output: 'after' })
+    expect(events.filter(({ type }) => type === 'loop.broken')).toEqual([])
+    expect(paths.filter((path) => path.endsWith('/after'))).toHaveLength(2)
+  })
+
+  test('collaboration 7: a transfer inside moves only what is inside', async () => {
+    const lead = scripted(calls(['transfer_to_agent', { agent_name: 'outer' }]), 'the lead ends')
+    const room = router({
+      name: 'inner',
+      description: 'R',
+      run: () => transferTo('w'),
+      workers: [mind('w')],
+      transfer: { returns: 'never' },
+    })
+    const { outer, model } = outerOf(room)
+    const { outcome, events } = await played(router({ name: 'lead', model: lead, workers: [outer, mind('other')] }))
+    expect(outcome).toMatchObject({ output: 'the lead ends' })
+    expect(told(model.prompts[1])).toEqual(['w answers'])
+    const hops = events.flatMap((event) => (event.type === 'agent.transferred' ? [`${event.from}>${event.to}`] : []))
+    expect(hops).toEqual(['lead>outer', 'inner>w', 'outer>lead'])
+  })
+
+  test('collaboration 7, 20: an agent as a tool has nobody to hand over to: a transfer of it is its failure, told to the caller', async () => {
+    const { outer, model } = outerOf(code('inner', () => transferTo('other')))
+    const { outcome } = await played(
+      router({
+        name: 'lead',
+        run: (_ctx, _brief, talk) => (talk.history.length > 1 ? 'end' : transferTo('outer')),
+        workers: [outer, mind('other')],
+      }),
+    )
+    expect(outcome).toMatchObject({ output: 'end' })
+    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/nobody to hand over to/)])
+  })
+
+  test('collaboration 7: what the caller makes of the result is its own: an exit by the tool that the agent is', async () => {
+    const { outer } = outerOf(mind('inner'), { action: 'exit' })
+    const { outcome } = await played(sequential({ name: 'line', agents: [outer, mind('after')] }))
+    expect(outcome).toMatchObject({ output: 'inner answers' })
+  })
+})
+
+describe('what it may do', () => {
+  test('collaboration 86: limits of a call hold for each call', async () => {
+    const busy = scripted(calls(['echo', {}]))
+    const model = scripted(asks('inner'), asks('inner'), 'final')
+    await played(outerOf(mind('inner', busy, { tools: [echo] }), { limits: { turns: 2 } }, model).outer)
+    expect(busy.prompts).toHaveLength(4)
+    expect(told(model.prompts[2])).toEqual([expect.stringMatching(/limit of turns/)])
+  })
+
+  test('DESIGN §1.2: permissions of a call only narrow those of the caller', async () => {
+    const seen = scripted('inner answers')
+    const tools = ['read', 'write', 'erase'].map((name) => tool({ name, execute: () => name }))
+    const { outer } = outerOf(mind('inner', seen, { tools }), { permissions: { tools: ['read', 'write'] } })
+    const runtime = await runtimeOf([outer])
+    await runtime.run(outer, 'go', { permissions: { tools: ['inner', 'read', 'erase'] } })
+    expect(seen.tools[0]!.map(({ name }) => name)).toEqual(['read'])
+  })
+
+  test('collaboration 44: the call itself may need an approval; until then nothing of the agent happens', async () => {
+    const inner = scripted('inner answers')
+    const { outer, model } = outerOf(mind('inner', inner), { approval: true }, scripted(asks('inner'), asks('inner', 'y'), 'final'))
+    const runtime = await runtimeOf([outer])
+    const run = await runtime.start(outer, 'go')
+    await run.until('waiting')
+    const [first] = await runtime.approvals()
+    expect(first).toMatchObject({ tool: 'inner', input: { request: 'x' }, path: ['outer'] })
+    expect(inner.prompts).toEqual([])
+    await run.decide({ approvalId: first!.id, decision: 'reject', comment: 'not now' })
+    await expect.poll(async () => (await runtime.approvals())[0]?.input).toEqual({ request: 'y' })
+    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/rejected.*not now/)])
+    const [second] = await runtime.approvals()
+    await run.decide({ approvalId: second!.id, decision: 'edit', input: { request: 'edited' } })
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(inner.prompts).toEqual([[{ role: 'user', content: 'edited' }]])
+  })
+
+  test('DESIGN §6: agents as tools nest as deep as delegations, and what is too deep is refused to the caller', async () => {
+    const deepest = scripted('never')
+    const middle = scripted(asks('deepest'), 'from the middle')
+    const inner = mind('inner', middle, { tools: [asTool(mind('deepest', deepest))] })
+    const outer = mind('outer', scripted(asks('inner'), 'final'), { tools: [asTool(inner)], limits: { depth: 1 } })
+    const { outcome } = await played(outer)
+    expect(outcome).toMatchObject({ output: 'final' })
+    expect(deepest.prompts).toEqual([])
+    expect(told(middle.prompts[1])).toEqual([expect.stringMatching(/nest 1 deep.*outer > inner > deepest/)])
+  })
+
+  test('DESIGN §6: what makes no sense is refused when it is built', async () => {
+    const nameless = agent({ name: 'inner', model: scripted('x') })
+    const invalid = (what: RegExp) =>
+      expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(what) as string }) as Error
+    expect(() => asTool(nameless)).toThrow(invalid(/"inner".*no description/))
+    expect(() => asTool({} as Agent)).toThrow(invalid(/is no agent/))
+    expect(asTool(nameless, { description: 'Of its own.' }).spec.description).toBe('Of its own.')
+    const bad: readonly [object, RegExp][] = [
+      [{ context: 'everything' }, /context is "everything"/],
+      [{ transfers: 'some' }, /transfers is "some"/],
+      [{ onFailure: 'retry' }, /onFailure is "retry"/],
+      [{ limits: { turns: -1 } }, /limits.turns is -1/],
+      [{ permissions: { tools: ['a*b'] } }, /"a\*b" in permissions.tools/],
+    ]
+    for (const [options, what] of bad) expect(() => asTool(mind('inner'), options as AsToolOptions)).toThrow(invalid(what))
+    const twice = mind('outer', scripted('x'), { tools: [asTool(mind('inner')), asTool(mind('other'), { name: 'inner' })] })
+    await expect(runtimeOf([twice])).rejects.toThrow(/two tools are called "inner"/)
+  })
+})

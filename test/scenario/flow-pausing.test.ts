@@ -1,0 +1,427 @@
+/**
+ * Spec collaboration, section J, where control is handed on: a pause reaches every depth and is invisible to the flow, so nothing is lost and nothing is done twice; a
+ * cancel is final. A gate in the test's hand says when work in flight ends.
+ */
+import { describe, expect, test } from 'vitest'
+import { agent, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import type { Json } from '../../src/core/index.ts'
+import type { Context } from '../../src/engine/index.ts'
+import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import type { JournalEvent } from '../../src/journal/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
+import type { PauseOptions, Run } from '../../src/runtime/index.ts'
+import { calls, eventsOf, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
+
+const mind = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
+  agent({ name, description: `Does what ${name} does.`, model, ...more })
+const hands = (to: string) => calls(['transfer_to_agent', { agent_name: to }])
+
+/** Work that begins, hangs until the test lets it end or it is aborted, and says the second time at once what it would have said. */
+function hanging<T>(value: T) {
+  const begun = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const seen = { times: 0, aborts: 0 }
+  const work = (signal: AbortSignal): Promise<T> => {
+    if (++seen.times > 1) return Promise.resolve(value)
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        seen.aborts++
+        reject(signal.reason as Error)
+      })
+      void end.promise.then(() => resolve(value))
+      begun.resolve()
+    })
+  }
+  return { begun: begun.promise, end: end.resolve, seen, work }
+}
+type Hanging = ReturnType<typeof hanging<string>>
+
+/** A mind whose first model call hangs. */
+const slow = (name: string, { work }: Hanging): Agent =>
+  mind(
+    name,
+    scripted(({ signal }) => work(signal)),
+  )
+
+interface Scene {
+  readonly root: Agent
+  /** Whoever else is asked, each as often as it is without a pause. */
+  readonly others: readonly (readonly [Scripted, number])[]
+  readonly output: Json
+}
+const counted = (others: Scene['others']): readonly number[] => others.map(([{ prompts }]) => prompts.length)
+
+/** The five shapes, and shapes in each other, each with one member whose model hangs. */
+const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = [
+  ['an agent', (held) => ({ root: slow('held', held), others: [], output: 'held answers' })],
+  [
+    'a sequential',
+    (held) => {
+      const [a, c] = [scripted('a'), scripted('c')]
+      return {
+        root: sequential({ name: 'root', agents: [mind('a', a), slow('held', held), mind('c', c)] }),
+        others: [
+          [a, 1],
+          [c, 1],
+        ],
+        output: 'c',
+      }
+    },
+  ],
+  [
+    'a loop, the second time round',
+    (held) => {
+      const a = scripted('a')
+      let round = 0
+      const second = mind(
+        'held',
+        scripted(
+          (request) => (++round === 1 ? 'not yet' : held.work(request.signal)),
+          (request) => held.work(request.signal),
+        ),
+      )
+      return { root: loop({ name: 'root', agents: [mind('a', a), second], maxIterations: 2 }), others: [[a, 2]], output: 'held answers' }
+    },
+  ],
+  [
+    'a parallel',
+    (held) => {
+      const a = scripted('a')
+      return {
+        root: parallel({ name: 'root', agents: [mind('a', a), slow('held', held)] }),
+        others: [[a, 1]],
+        output: ['a', 'held answers'],
+      }
+    },
+  ],
+  [
+    'a router',
+    (held) => {
+      const lead = scripted(hands('held'), 'final')
+      return { root: router({ name: 'root', model: lead, workers: [slow('held', held)] }), others: [[lead, 2]], output: 'final' }
+    },
+  ],
+  [
+    'a router of routers of a sequential',
+    (held) => {
+      const [top, mid, a] = [scripted(hands('mid'), 'final'), scripted(hands('line'), 'mid ends'), scripted('a')]
+      const line = sequential({ name: 'line', description: 'L', agents: [mind('a', a), slow('held', held)] })
+      const inner = router({ name: 'mid', description: 'M', model: mid, workers: [line] })
+      return {
+        root: router({ name: 'root', model: top, workers: [inner] }),
+        others: [
+          [top, 2],
+          [mid, 2],
+          [a, 1],
+        ],
+        output: 'final',
+      }
+    },
+  ],
+  [
+    'an agent as a tool of an agent as a tool',
+    (held) => {
+      const [outer, inner] = [
+        scripted(calls(['inner', { request: 'x' }]), 'final'),
+        scripted(calls(['held', { request: 'y' }]), 'inner ends'),
+      ]
+      const middle = mind('inner', inner, { tools: [asTool(slow('held', held))] })
+      return {
+        root: mind('root', outer, { tools: [asTool(middle)] }),
+        others: [
+          [outer, 2],
+          [inner, 2],
+        ],
+        output: 'final',
+      }
+    },
+  ],
+]
+
+const typesOf = (events: readonly JournalEvent[], ...wanted: readonly JournalEvent['type'][]): string[] =>
+  events.map(({ type }) => type).filter((type) => wanted.includes(type))
+
+/** One pause, one end for each activation, and no attempt lost to it. */
+async function onceEach(run: Run | Run<unknown>): Promise<void> {
+  const events = await eventsOf(run)
+  expect(typesOf(events, 'run.paused', 'run.resumed')).toEqual(['run.paused', 'run.resumed'])
+  expect(typesOf(events, 'activation.settled')).toHaveLength(typesOf(events, 'activation.started').length)
+  expect(typesOf(events, 'step.attempt-failed')).toEqual([])
+}
+
+describe('a pause while a model is asked', () => {
+  test.each(shapes)(
+    'collaboration 109: now: %s: the call is stopped, and after resume the run finishes through whoever leads',
+    async (_what, make) => {
+      const held = hanging('held answers')
+      const { root, others, output } = make(held)
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      await held.begun
+      await run.pause({ at: 'now', reason: 'stop' })
+      expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+      expect(held.seen).toEqual({ times: 1, aborts: 1 })
+      await run.resume()
+      expect(await run.outcome()).toMatchObject({ status: 'completed', output })
+      expect(held.seen.times).toBe(2)
+      expect(counted(others)).toEqual(others.map(([, times]) => times))
+      await onceEach(run)
+    },
+  )
+
+  test.each(shapes)(
+    'collaboration 109: after-model: %s: the call ends, nothing else begins, and another process goes on',
+    async (_what, make) => {
+      const held = hanging('held answers')
+      const { root, others, output } = make(held)
+      const before = await runtimeOf([root], { store: store() })
+      const run = await before.start(root, 'go', { runId: 'r1' })
+      await held.begun
+      await run.pause({ at: 'after-model' })
+      const asked = counted(others)
+      held.end()
+      const state = await run.until('waiting') // what has nothing to do but end may end
+      if (state.status === 'completed') expect(output).toEqual(state.output)
+      else {
+        expect(state).toMatchObject({ status: 'paused' })
+        expect(counted(others)).toEqual(asked)
+      }
+      await before.close()
+      const after = await runtimeOf([root], { store: store() })
+      const again = after.handle('r1')
+      if (state.status === 'paused') await again.resume()
+      expect(await again.outcome()).toMatchObject({ status: 'completed', output })
+      expect(held.seen).toEqual({ times: 1, aborts: 0 })
+      expect(counted(others)).toEqual(others.map(([, times]) => times))
+    },
+  )
+})
+
+describe('a pause before the start', () => {
+  const modes = ['now', 'after-model', 'after-tools'] as const
+  test.each(shapes.slice(0, 5).flatMap(([what, make]) => modes.map((at) => [what, at, make] as const)))(
+    'collaboration 111: %s, paused %s before it begins: no model is asked, and it can be resumed',
+    async (_what, at, make) => {
+      const held = hanging('held answers')
+      held.end()
+      const { root, others, output } = make(held)
+      const clerk = await runtimeOf([root], { store: store(), drive: false })
+      await (await clerk.start(root, 'go', { runId: 'r1' })).pause({ at })
+      const runtime = await runtimeOf([root], { store: store() })
+      const run = runtime.handle('r1')
+      expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+      expect([held.seen.times, ...counted(others)]).toEqual([0, ...others.map(() => 0)])
+      await run.resume()
+      expect(await run.outcome()).toMatchObject({ status: 'completed', output })
+      expect(counted(others)).toEqual(others.map(([, times]) => times))
+      await onceEach(run)
+    },
+  )
+})
+
+describe('at a boundary', () => {
+  test.each<[string, PauseOptions['at']]>([
+    ['after the model', 'after-model'],
+    ['after the tools', 'after-tools'],
+    ['before the next effect', 'next'],
+  ])('collaboration 109: paused %s in a turn that hands control on: the transfer is not lost', async (_what, at) => {
+    const held = hanging(hands('w'))
+    const w = scripted('w answers')
+    const lead = scripted(({ signal }) => held.work(signal), 'final')
+    const root = router({ name: 'lead', model: lead, workers: [mind('w', w)] })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await held.begun
+    await run.pause({ at: at! })
+    held.end()
+    expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+    expect([lead.prompts.length, w.prompts.length]).toEqual([1, 0])
+    await run.resume()
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect([lead.prompts.length, w.prompts.length]).toEqual([2, 1])
+    const hops = (await eventsOf(run)).flatMap((event) => (event.type === 'agent.transferred' ? [`${event.from}>${event.to}`] : []))
+    expect(hops).toEqual(['lead>w', 'w>lead'])
+    await onceEach(run)
+  })
+
+  test.each<[string, PauseOptions['at'], number]>([
+    ['after the tools', 'after-tools', 1],
+    ['now', 'now', 2],
+  ])(
+    'collaboration 109: paused %s while a tool works beside a transfer: the transfer follows, and its worker sees the result',
+    async (_what, at, times) => {
+      const held = hanging('looked')
+      const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
+      const w = scripted('w answers')
+      const root = router({
+        name: 'lead',
+        model: scripted(calls(['transfer_to_agent', { agent_name: 'w' }], ['look', {}]), 'final'),
+        tools: [look],
+        workers: [mind('w', w)],
+      })
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      await held.begun
+      await run.pause({ at: at! })
+      held.end()
+      expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+      expect(w.prompts).toHaveLength(0)
+      await run.resume()
+      expect(await run.outcome()).toMatchObject({ output: 'final' })
+      expect(held.seen.times).toBe(times)
+      expect(JSON.stringify(w.prompts[0])).toContain('tool returned result: looked')
+      await onceEach(run)
+    },
+  )
+
+  test('collaboration 111: paused at the boundary before a parallel: no branch begins, and each runs once, in another process', async () => {
+    const held = hanging('a')
+    const branches = [scripted('b'), scripted('c')]
+    const both = parallel({ name: 'both', agents: [mind('b', branches[0]), mind('c', branches[1])] })
+    const root = sequential({ name: 'root', agents: [slow('a', held), both] })
+    const before = await runtimeOf([root], { store: store() })
+    const run = await before.start(root, 'go', { runId: 'r1' })
+    await held.begun
+    await run.pause({ at: 'after-model' })
+    held.end()
+    expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+    expect(branches.map(({ prompts }) => prompts.length)).toEqual([0, 0])
+    await before.close()
+    const after = await runtimeOf([root], { store: store() })
+    await after.handle('r1').resume()
+    expect(await after.handle('r1').outcome()).toMatchObject({ output: ['b', 'c'] })
+    expect(branches.map(({ prompts }) => prompts.length)).toEqual([1, 1])
+    await onceEach(after.handle('r1'))
+  })
+
+  test('collaboration 113: after-model within 50 ms, a tool of a worker takes longer: it is stopped, and runs again after resume', async () => {
+    const held = hanging('looked')
+    const look = tool({ name: 'look', execute: (_input, { signal }) => held.work(signal) })
+    const w = scripted(calls(['look', {}]), 'w answers')
+    const root = router({ name: 'lead', model: scripted(hands('w'), 'final'), workers: [mind('w', w, { tools: [look] })] })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await held.begun
+    await run.pause({ at: 'after-model', within: 50 })
+    expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+    expect(held.seen).toEqual({ times: 1, aborts: 1 })
+    await run.resume()
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(told(w.prompts[1])).toEqual(['looked'])
+    const said = (await eventsOf(run)).filter(({ type }) => type === 'run.pausing')
+    expect(said).toMatchObject([{ at: 'after-model' }, { at: 'now', escalated: true }])
+  })
+
+  test('collaboration 112: after its end a flow can be neither paused nor cancelled', async () => {
+    const root = router({ name: 'lead', model: scripted(hands('w'), 'final'), workers: [mind('w')] })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await run.outcome()
+    for (const command of [() => run.pause({ at: 'now' }), () => run.resume(), () => run.cancel('late')])
+      await expect(command()).rejects.toMatchObject({ code: 'run.ended' })
+  })
+})
+
+describe('a question and a pause at the same moment', () => {
+  test.each<[string, PauseOptions['at']]>([
+    ['after the model', 'after-model'],
+    ['before the next effect', 'next'],
+  ])(
+    'collaboration 114: paused %s, and the model has just called for a human: asked once, one end, through every router',
+    async (_what, at) => {
+      const held = hanging(calls(['ask', {}]))
+      const ask = tool({ name: 'ask', run: (ctx) => interrupt(ctx, 'well?') })
+      const w = mind(
+        'w',
+        scripted(({ signal }) => held.work(signal), 'w answers'),
+        { tools: [ask] },
+      )
+      const mid = router({ name: 'mid', description: 'M', model: scripted(hands('w'), 'mid ends'), workers: [w] })
+      const root = router({ name: 'top', model: scripted(hands('mid'), 'final'), workers: [mid] })
+      const runtime = await runtimeOf([root])
+      const run = await runtime.start(root, 'go')
+      await held.begun
+      await run.pause({ at: at! })
+      held.end()
+      expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+      await run.resume()
+      await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(1)
+      const [asked] = await runtime.questions({ run: run.id })
+      await run.answer({ interruptId: asked!.id, value: 'yes' })
+      expect(await run.outcome()).toMatchObject({ output: 'final' })
+      expect(typesOf(await eventsOf(run), 'interrupt.raised')).toHaveLength(1)
+      await onceEach(run)
+    },
+  )
+
+  test('collaboration 114: paused while branches ask: the questions keep their ids, may be answered meanwhile, and nothing goes on before resume', async () => {
+    const after = scripted('after')
+    const asker = (name: string): Agent => agent({ name, run: async (ctx) => String(await interrupt(ctx, `${name}?`)) })
+    const root = sequential({ name: 'root', agents: [parallel({ name: 'both', agents: [asker('a'), asker('b')] }), mind('after', after)] })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(2)
+    const before = await runtime.questions({ run: run.id })
+    await run.pause({ at: 'now' })
+    expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
+    expect(await runtime.questions({ run: run.id })).toEqual(before)
+    for (const { id } of before) await run.answer({ interruptId: id, value: 'yes' })
+    expect((await run.view()).status).toBe('paused')
+    expect(after.prompts).toHaveLength(0)
+    await run.resume()
+    expect(await run.outcome()).toMatchObject({ output: 'after' })
+    expect(after.prompts).toHaveLength(1)
+    await onceEach(run)
+  })
+})
+
+describe('a cancel', () => {
+  test.each(shapes)('collaboration 109: %s: it reaches whoever works, is final, and nobody else is asked', async (_what, make) => {
+    const held = hanging('held answers')
+    const { root, others } = make(held)
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await held.begun
+    const before = counted(others)
+    await run.cancel('enough', 'ann')
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
+    expect(held.seen).toEqual({ times: 1, aborts: 1 })
+    expect(counted(others)).toEqual(before)
+    const { activations } = await run.view()
+    expect(activations.filter(({ outcome }) => outcome === undefined)).toEqual([])
+    expect(activations.findLast(({ agent: name }) => name === 'held')).toMatchObject({ state: 'cancelled' })
+    await expect(run.resume()).rejects.toMatchObject({ code: 'run.ended' })
+    expect(typesOf(await eventsOf(run), 'activation.settled')).toHaveLength(activations.length)
+  })
+
+  test.each(shapes)('collaboration 109: %s: paused, then cancelled: it ends at once and does no more', async (_what, make) => {
+    const held = hanging('held answers')
+    const { root, others } = make(held)
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await held.begun
+    await run.pause({ at: 'now' })
+    await run.until('waiting')
+    const before = counted(others)
+    await run.cancel('enough')
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
+    expect([held.seen.times, ...counted(others)]).toEqual([1, ...before])
+  })
+
+  test('collaboration 109: what was done at any depth is undone, the innermost first', async () => {
+    const undone: string[] = []
+    const books = (ctx: Context, name: string): void =>
+      ctx.onCancel(name, async (undo) => void (await step(undo, 'undo', () => void undone.push(name))))
+    const w = agent({ name: 'w', run: (ctx) => (books(ctx, 'w'), interrupt(ctx, 'well?')) })
+    const line = sequential({ name: 'line', description: 'L', agents: [w] })
+    const outer = mind('outer', scripted(calls(['line', { request: 'x' }])), { tools: [asTool(line)] })
+    const root = router({ name: 'lead', run: (ctx) => (books(ctx, 'lead'), transferTo('outer')), workers: [outer] })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(1)
+    await run.cancel('enough')
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
+    expect(undone).toEqual(['w', 'lead'])
+    expect(await runtime.questions({ run: run.id })).toEqual([])
+  })
+})

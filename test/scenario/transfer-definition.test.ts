@@ -1,0 +1,294 @@
+/** Spec collaboration, section B: what a definition of a router refuses and allows, how long control may be handed on, where it stands in a trace. */
+import { describe, expect, test } from 'vitest'
+import { agent, transferTo, type Agent } from '../../src/agent/index.ts'
+import { parallel, router, sequential, type TransferEdge } from '../../src/flow/index.ts'
+import { hops, ways, worker, xfer } from './control.ts'
+import { eventsOf, runtimeOf, scripted, told } from './team.ts'
+
+const lead = () => scripted('final')
+/** What is wrong with what is defined here, one sentence each. */
+async function problemsOf(define: () => Agent): Promise<string[]> {
+  try {
+    await runtimeOf([define()])
+  } catch (thrown) {
+    expect(thrown).toMatchObject({ code: 'team.invalid' })
+    return (thrown as Error).message.split('\n')
+  }
+  throw new Error('it was accepted')
+}
+
+describe('names', () => {
+  const another = (name: string) => agent({ name, description: 'Another one.', model: scripted('x') })
+
+  test.each<[string, () => Agent]>([
+    ['two siblings', () => router({ name: 'P', model: lead(), workers: [worker('W'), another('W')] })],
+    [
+      'the same agent twice',
+      () => {
+        const w = worker('W')
+        return router({ name: 'P', model: lead(), workers: [w, w] })
+      },
+    ],
+    ['a worker and its router', () => router({ name: 'W', model: lead(), workers: [another('W')] })],
+    [
+      'a worker and one further down',
+      () => {
+        const mid = router({ name: 'Mid', description: 'Leads.', model: lead(), workers: [another('W')] })
+        return router({ name: 'P', model: lead(), workers: [worker('W'), mid] })
+      },
+    ],
+    [
+      'the router and one further down',
+      () => {
+        const mid = sequential({ name: 'Mid', description: 'In order.', agents: [parallel({ name: 'All', agents: [another('W')] })] })
+        return router({ name: 'W', model: lead(), workers: [mid] })
+      },
+    ],
+  ])('collaboration 24: one name for %s: nothing is started, and the error says which name', async (_what, define) => {
+    expect((await problemsOf(define)).join('\n')).toMatch(/"W" is named twice|two different agents are called "W"/)
+  })
+
+  test('collaboration 25: ours: one agent may work under several leaders; a team is fixed when it is defined', async () => {
+    const model = scripted('w answers')
+    const w = worker('W', model)
+    const [one, two] = ['One', 'Two'].map((name) =>
+      router({ name, description: 'Leads.', model: scripted(xfer('W'), `${name} final`), workers: [w] }),
+    )
+    const workers: Agent[] = [one!, two!]
+    const top = router({ name: 'Top', model: scripted(xfer('One'), xfer('Two'), 'final'), workers })
+    workers.pop() // it was read when Top was defined
+    const runtime = await runtimeOf([top])
+    const run = await runtime.start(top, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(ways(await run.view())).toEqual([
+      'Top',
+      'Top/One',
+      'Top/One/W',
+      'Top/One/W/One',
+      'Top/One/Top',
+      'Top/One/Top/Two',
+      'Top/One/Top/Two/W',
+      'Top/One/Top/Two/W/Two',
+      'Top/One/Top/Two/Top',
+    ])
+    expect(await runtime.run(w, 'alone, after all that')).toMatchObject({ output: 'w answers' })
+    expect(await (await runtimeOf([w])).run(w, 'and elsewhere')).toMatchObject({ output: 'w answers' })
+  })
+
+  test('collaboration 26: nobody to hand control to: accepted, and there is no such tool', async () => {
+    const model = lead()
+    const alone = router({ name: 'P', instructions: 'Answer.', model, workers: [] })
+    expect(await (await runtimeOf([alone])).run(alone, 'task')).toMatchObject({ output: 'final' })
+    expect(model.tools).toEqual([[]])
+    expect(model.prompts[0]![0]).toEqual({ role: 'system', content: 'Answer.' })
+  })
+
+  test('everything that is wrong is said at once', async () => {
+    const bare = agent({ name: 'Bare', model: lead() })
+    const wrong = {
+      returns: 'sometimes',
+      onFailure: 'panic',
+      context: 'everything',
+      shares: 'some',
+      transfers: 'loud',
+    } as unknown as TransferEdge
+    const options = {
+      name: 'P',
+      model: lead(),
+      workers: [worker('A'), worker('B'), bare],
+      transfer: {
+        followedBy: ['Ghost'],
+        agents: { A: { ...wrong, followedBy: ['B', 'B', 'P'], permissions: { deny: ['a b'] } }, Stranger: {} },
+      },
+      routes: { P: ['A', 'Nobody'], A: ['A'], Who: [] },
+    }
+    const problems = await problemsOf(() => router(options as unknown as Parameters<typeof router>[0]))
+    for (const says of [
+      /"Bare" has no description/,
+      /returns is "sometimes"/,
+      /onFailure is "panic"/,
+      /context is "everything"/,
+      /shares is "some"/,
+      /transfers is "loud"/,
+      /followedBy names somebody twice: B, B, P/,
+      /what follows every worker names "Ghost"/,
+      /what follows "A" names the router/,
+      /"a b" in permissions\.deny/,
+      /"Stranger" is named, who does not work here/,
+      /the routes of "P" names "Nobody"/,
+      /routes names "Who"/,
+      /the routes of "A" lead to itself/,
+      /nobody can hand control to "Bare"/,
+    ])
+      expect(problems).toContainEqual(expect.stringMatching(says))
+  })
+
+  test('a worker that only a rule or another worker leads to is not unreachable; one that nobody leads to is', async () => {
+    const workers = () => [worker('A'), worker('B'), worker('C')]
+    const fine = router({
+      name: 'P',
+      model: lead(),
+      workers: workers(),
+      transfer: { agents: { A: { followedBy: ['B'] } } },
+      routes: { P: ['A'], B: ['C'] },
+    })
+    await expect(runtimeOf([fine])).resolves.toBeDefined()
+    expect(await problemsOf(() => router({ name: 'P', model: lead(), workers: workers(), routes: { P: ['A'], B: ['C'] } }))).toEqual([
+      'router "P": nobody can hand control to "B"',
+      'router "P": nobody can hand control to "C"',
+    ])
+    const noRule = {
+      name: 'P',
+      model: lead(),
+      workers: workers(),
+      routes: { P: ['A', 'B'] },
+      transfer: { agents: { P: { followedBy: ['C'] } } },
+    } as const
+    expect(await problemsOf(() => router(noRule))).toEqual(['router "P": nobody can hand control to "C"']) // nothing follows the lead by rule
+  })
+
+  test('routers that lead to each other are refused, with the way', async () => {
+    const one: Agent = router({ name: 'One', description: 'Leads.', model: lead(), workers: () => [two] })
+    const two: Agent = router({ name: 'Two', description: 'Leads.', model: lead(), workers: () => [one] })
+    expect(await problemsOf(() => one)).toContainEqual(expect.stringMatching(/control would go round for ever: One > Two > One/))
+  })
+})
+
+describe('a worker by itself', () => {
+  test('collaboration 28: a mind has no such tool, and a call of it is content', async () => {
+    const model = scripted(xfer('P'), 'then I answer')
+    const w = worker('W', model)
+    const desk = router({ name: 'P', model: lead(), workers: [w], transfer: { returns: 'on-request' } })
+    expect(await (await runtimeOf([desk])).run(w, 'task')).toMatchObject({ output: 'then I answer' })
+    expect(model.tools[0]).toEqual([])
+    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/no tool "transfer_to_agent"/)])
+  })
+
+  test('collaboration 28: code that hands over is told to run the router', async () => {
+    const w = agent({ name: 'W', description: 'One.', run: () => transferTo('P') })
+    const desk = router({ name: 'P', model: lead(), workers: [w], transfer: { returns: 'on-request' } })
+    expect(await (await runtimeOf([desk])).run(w, 'task')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'transfer.refused', hint: expect.stringMatching(/Run the router/) as string },
+    })
+  })
+})
+
+describe('how long', () => {
+  /** Two that only hand control to each other. */
+  const bouncing = (limits?: { transfers: number }, text = '') =>
+    router({
+      name: 'P',
+      model: scripted({ text, ...xfer('C') }),
+      workers: [worker('C', scripted({ text, ...xfer('P') }))],
+      transfer: { returns: 'on-request' },
+      ...(limits === undefined ? {} : { limits }),
+    })
+
+  test('collaboration 29: control that only goes round ends with the round', async () => {
+    const desk = bouncing()
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({
+      status: 'failed',
+      failure: { code: 'transfer.loop', message: expect.stringContaining('P > C > P') as string },
+    })
+    expect((await run.view()).activations.length).toBeLessThan(10)
+  })
+
+  test('collaboration 29: a round of three is named as such', async () => {
+    const desk = router({
+      name: 'P',
+      model: scripted(xfer('A')),
+      workers: [worker('A', scripted(xfer('B'))), worker('B', scripted(xfer('P')))],
+      routes: { P: ['A'], A: ['B'], B: ['P'] },
+      transfer: { returns: 'on-request' },
+    })
+    expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({
+      failure: { code: 'transfer.loop', message: expect.stringContaining('P > A > B > P') as string },
+    })
+  })
+
+  test('collaboration 29: code that goes round is found as well', async () => {
+    const c = agent({ name: 'C', description: 'One.', run: () => transferTo('P') })
+    const desk = router({ name: 'P', run: () => transferTo('C'), workers: [c], transfer: { returns: 'on-request' } })
+    expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({ failure: { code: 'transfer.loop' } })
+  })
+
+  test('collaboration 29: another task each time is no round', async () => {
+    let n = 0
+    const desk = router({
+      name: 'P',
+      run: () => (++n <= 8 ? transferTo('C', { task: `part ${n}` }) : 'final'),
+      workers: [agent({ name: 'C', description: 'One.', run: () => transferTo('P') })],
+      transfer: { returns: 'on-request' },
+    })
+    expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({ output: 'final' })
+  })
+
+  test.each([
+    ['of the router', { transfers: 5 }, undefined],
+    ['of this run', undefined, { transfers: 5 }],
+    ['of both, the tighter', { transfers: 9 }, { transfers: 5 }],
+  ])('collaboration 29: the limit %s ends it with the way that control took', async (_what, own, given) => {
+    const desk = bouncing(own, 'Yours.') // they talk, so it is no empty round
+    const run = await (await runtimeOf([desk])).start(desk, 'task', given === undefined ? {} : { limits: given })
+    expect(await run.outcome()).toMatchObject({
+      status: 'limited',
+      limit: 'transfers',
+      message: expect.stringMatching(/^5 transfers are used up: … .*P > C > P > C$/) as string,
+    })
+    expect(await hops(run)).toHaveLength(5)
+  })
+
+  test('collaboration 29: there is a limit of 50 if nobody says one, and 0 is none at all', async () => {
+    const desk = bouncing(undefined, 'Yours.')
+    const runtime = await runtimeOf([desk])
+    const run = await runtime.start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ status: 'limited', message: expect.stringMatching(/^50 transfers/) as string })
+    expect(await runtime.run(desk, 'task', { limits: { transfers: 0 } })).toMatchObject({ status: 'limited', limit: 'transfers' })
+  })
+
+  test('collaboration 29: transfers further in count for the whole run', async () => {
+    const mid = router({ name: 'Mid', description: 'Leads.', model: scripted(xfer('W'), 'mid answers'), workers: [worker('W')] })
+    const top = router({ name: 'Top', model: scripted(xfer('Mid'), xfer('Mid', 't2'), 'final'), workers: [mid] })
+    const runtime = await runtimeOf([top])
+    expect(await runtime.run(top, 'task', { limits: { transfers: 2 } })).toMatchObject({ status: 'limited', limit: 'transfers' })
+  })
+
+  test('collaboration 29: a limit of a router further in counts its own transfers only, and is content for the one above', async () => {
+    const mid = router({
+      name: 'Mid',
+      description: 'Leads.',
+      model: scripted(xfer('W'), 'once', xfer('W'), 'twice', xfer('W'), xfer('W'), 'never'),
+      workers: [worker('W')],
+      limits: { transfers: 1 },
+    })
+    const above = scripted(xfer('Mid'), xfer('Mid'), xfer('Mid'), 'final')
+    const top = router({ name: 'Top', model: above, workers: [mid] })
+    expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
+    expect(JSON.stringify(above.prompts[2])).not.toContain('limit')
+    expect(above.prompts[3]!.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(/"Mid" stopped at its limit of transfers/) as string,
+    })
+  })
+})
+
+test('collaboration 30: an agent that is handed control begins below the run, and not below the model call of the one that chose it', async () => {
+  const desk = router({ name: 'Sup', model: scripted(xfer('W1'), xfer('W2'), 'final'), workers: [worker('W1'), worker('W2')] })
+  const run = await (await runtimeOf([desk])).start(desk, 'task')
+  await run.outcome()
+  const { activations } = await run.view()
+  const [root, ...others] = activations
+  expect(others.map(({ agent: name, parent }) => [name, parent])).toEqual(
+    ['W1', 'Sup', 'W2', 'Sup'].map((name) => [name, root!.activation]),
+  )
+  const events = await eventsOf(run)
+  const asked = events.flatMap((event) => (event.type === 'model.requested' ? [event.address] : []))
+  const started = events.flatMap((event) => (event.type === 'worker.started' ? [event] : []))
+  for (const { address, callId } of started) {
+    expect(callId).toBeUndefined()
+    expect(asked.some((step) => address.startsWith(step.slice(0, step.lastIndexOf('/'))))).toBe(false)
+  }
+  expect(started.map(({ agent: name }) => name)).toEqual(['W1', 'Sup', 'W2', 'Sup'])
+})

@@ -1,0 +1,393 @@
+/**
+ * Spec collaboration, section B: control is handed on by whoever has it. Who may choose whom, what a choice looks like, what is refused.
+ * What a definition refuses is in transfer-definition.test.ts.
+ */
+import { describe, expect, test } from 'vitest'
+import { agent, tool, transferTo } from '../../src/agent/index.ts'
+import type { Json } from '../../src/core/index.ts'
+import { exitTool, router, type TransferEdge } from '../../src/flow/index.ts'
+import type { Message, Model } from '../../src/model/index.ts'
+import { hops, lines, pay, ways, worker, xfer } from './control.ts'
+import { calls, eventsOf, pause, runtimeOf, scripted, told, waiting, type Scripted } from './team.ts'
+
+const systemOf = (prompt: readonly Message[] | undefined): string =>
+  (prompt ?? []).flatMap((message) => (message.role === 'system' ? [message.content] : [])).join('\n')
+const toolsOf = (model: Scripted, nth = 0): string[] => model.tools[nth]!.map(({ name }) => name)
+
+/** P leads C1 and C2, who give control back if they choose to. */
+function deskOf(lead: Scripted, c1: Scripted, c2: Scripted = scripted('c2 answers'), edge: TransferEdge = { returns: 'on-request' }) {
+  return router({ name: 'P', description: 'Routes.', model: lead, workers: [worker('C1', c1), worker('C2', c2)], transfer: edge })
+}
+
+describe('who is offered', () => {
+  test('collaboration 13: P is told of its workers, in their order; a worker that may return is told of P alone', async () => {
+    const [lead, c1] = [scripted(xfer('C1')), scripted('c1 answers')]
+    await (await runtimeOf([deskOf(lead, c1)])).run('P', 'task')
+    expect(lead.tools[0]).toMatchObject([
+      {
+        name: 'transfer_to_agent',
+        description: 'Transfer the question to another agent.',
+        parameters: { required: ['agent_name'], properties: { agent_name: { type: 'string', enum: ['C1', 'C2'] } } },
+      },
+    ])
+    expect(systemOf(lead.prompts[0])).toMatch(
+      /^Available other agents: \n- Agent name: C1\n {2}Agent description: Does what C1 does\.\n- Agent name: C2\n {2}Agent description: Does what C2 does\.\n/,
+    )
+    expect(systemOf(lead.prompts[0])).toMatch(
+      /call 'transfer_to_agent' with that agent's name\.\n\nWhen transferring: OUTPUT ONLY THE FUNCTION CALL$/,
+    )
+    expect(c1.tools[0]).toMatchObject([{ parameters: { properties: { agent_name: { enum: ['P'] } } } }])
+    expect(systemOf(c1.prompts[0]).match(/Agent name: .*/g)).toEqual(['Agent name: P'])
+    expect(systemOf(c1.prompts[0])).toContain('Agent description: Routes.')
+  })
+
+  test.each([
+    ['gives control back by rule', 'always'],
+    ['never gives it back', 'never'],
+  ] as const)('collaboration 14: a worker that %s is told of nobody and has no such tool', async (_what, returns) => {
+    const c1 = scripted('c1 answers')
+    const plain = agent({ name: 'C1', description: 'One.', instructions: 'Be brief.', model: c1 })
+    const lead = router({ name: 'P', model: scripted(xfer('C1'), 'final'), workers: [plain], transfer: { returns } })
+    await (await runtimeOf([lead])).run(lead, 'task')
+    expect(c1.prompts).toEqual([
+      [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'task' },
+      ],
+    ])
+    expect(c1.tools).toEqual([[]])
+  })
+
+  test('collaboration 14: nor is one that may not use the tool: no text, no tool, and a call of it is refused', async () => {
+    const lead = scripted(xfer('C1'), 'I do it myself')
+    const c1 = scripted('c1 answers')
+    const desk = deskOf(lead, c1)
+    const outcome = await (await runtimeOf([desk])).run(desk, 'task', { permissions: { deny: ['transfer_to_agent'] } })
+    expect(outcome).toMatchObject({ output: 'I do it myself' })
+    expect(lead.tools[0]).toEqual([])
+    expect(lead.prompts[0]).toEqual([{ role: 'user', content: 'task' }])
+    expect(told(lead.prompts[1])).toEqual([expect.stringContaining('transfer_to_agent')])
+    expect(c1.prompts).toEqual([])
+  })
+
+  test('collaboration 14: nor may code do what a model may not', async () => {
+    const candidates: number[] = []
+    const code = router({
+      name: 'P',
+      run: (_ctx, _brief, talk) => (candidates.push(talk.candidates.length), transferTo('C1')),
+      workers: [worker('C1')],
+      transfer: { agents: { P: { permissions: { deny: ['transfer_to_agent'] } } } },
+    })
+    expect(await (await runtimeOf([code])).run(code, 'task')).toMatchObject({ status: 'failed', failure: { code: 'transfer.refused' } })
+    expect(candidates).toEqual([0])
+  })
+
+  test('an approval of the tool holds before control moves; rejected, the model is told and goes on', async () => {
+    const lead = scripted(xfer('C1'), xfer('C2'), 'final')
+    const [c1, c2] = [scripted('c1 answers'), scripted('c2 answers')]
+    const desk = deskOf(lead, c1, c2, { returns: 'always' })
+    const runtime = await runtimeOf([desk])
+    const run = await runtime.start(desk, 'task', { permissions: { approval: ['transfer_to_agent'] } })
+    const [first] = (await waiting(run)).waiting
+    expect(first).toMatchObject({ tool: 'transfer_to_agent', input: { agent_name: 'C1' }, path: ['P'] })
+    await run.decide({ approvalId: first!.id, decision: 'reject', comment: 'not C1' })
+    await expect.poll(async () => (await runtime.approvals())[0]?.input).toEqual({ agent_name: 'C2' })
+    const [second] = (await waiting(run)).waiting
+    await run.decide({ approvalId: second!.id, decision: 'approve' })
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/rejected.*not C1/)])
+    expect([c1.prompts.length, c2.prompts.length]).toEqual([0, 1])
+  })
+})
+
+describe('handing over', () => {
+  test('collaboration 15, 16: call, result, then the other; it is shown what was asked and who called, and P is not asked again', async () => {
+    const lead = scripted(xfer('C', 'p1'))
+    const c = scripted('c answers')
+    const child = agent({ name: 'C', description: 'One.', instructions: 'You are C.', model: c })
+    const desk = router({ name: 'P', model: lead, workers: [child], transfer: { returns: 'never', transfers: 'shown' } })
+    const runtime = await runtimeOf([desk])
+    const run = await runtime.start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'c answers' })
+    expect(await lines(run)).toEqual([
+      'P P says: transfer_to_agent({"agent_name":"C"})',
+      'P P transfer_to_agent: "successfully transferred to agent [C]" > C',
+      'C P/C says: c answers',
+    ])
+    const ids: (string | undefined)[] = []
+    for await (const said of run.messages()) {
+      if (said.type === 'assistant') ids.push(...(said.calls ?? []).map(({ id }) => id))
+      if (said.type === 'tool') ids.push(said.callId)
+    }
+    expect(ids).toEqual(['p1', 'p1'])
+    expect(c.prompts).toEqual([
+      [
+        { role: 'system', content: 'You are C.' },
+        { role: 'user', content: 'task' },
+        { role: 'user', content: 'For context: [P] called tool: `transfer_to_agent` with arguments: {"agent_name":"C"}.' },
+        { role: 'user', content: 'For context: [P] `transfer_to_agent` tool returned result: successfully transferred to agent [C].' },
+      ],
+    ])
+    expect(lead.prompts).toHaveLength(1)
+  })
+
+  test('collaboration 15: nothing of it is shown by default, and a task reaches the one who is handed it', async () => {
+    const [lead, c1] = [scripted({ text: 'One moment.', ...xfer('C1', 'p1', 'count the beans') }, 'final'), scripted('12')]
+    const desk = deskOf(lead, c1, undefined, { returns: 'always' })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    await run.outcome()
+    expect(c1.prompts[0]).toEqual([
+      { role: 'user', content: 'task' },
+      { role: 'user', content: 'For context: [P] said: One moment..' },
+      { role: 'user', content: 'count the beans' },
+    ])
+    expect(lead.prompts[1]!.slice(1)).toEqual([
+      { role: 'user', content: 'task' },
+      { role: 'assistant', content: 'One moment.' },
+      { role: 'user', content: 'For context: [C1] said: 12.' },
+    ])
+    expect(await eventsOf(run)).toContainEqual(expect.objectContaining({ type: 'agent.transferred', to: 'C1', task: 'count the beans' }))
+  })
+
+  test('a task reaches whoever works inside the one who is handed it', async () => {
+    const [w, mid] = [scripted('w answers'), scripted(xfer('W'), 'mid answers')]
+    const inner = router({ name: 'Mid', description: 'Leads.', model: mid, workers: [worker('W', w)] })
+    const top = router({ name: 'Top', model: scripted(xfer('Mid', 't1', 'count the beans'), 'final'), workers: [inner] })
+    expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
+    for (const prompt of [mid.prompts[0]!.slice(1), w.prompts[0]!])
+      expect(prompt).toEqual([
+        { role: 'user', content: 'task' },
+        { role: 'user', content: 'count the beans' },
+      ])
+    expect(mid.prompts[1]!.at(-1)).toEqual({ role: 'user', content: 'For context: [W] said: w answers.' })
+  })
+
+  test('collaboration 16: it goes on from hand to hand where routes say so, and the last one answers', async () => {
+    const [c1, c2] = [scripted(xfer('C2')), scripted('c2 answers')]
+    const lead = scripted(xfer('C1'))
+    const desk = router({
+      name: 'P',
+      model: lead,
+      workers: [worker('C1', c1), worker('C2', c2)],
+      transfer: { returns: 'never' },
+      routes: { P: ['C1'], C1: ['C2'] },
+    })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'c2 answers' })
+    expect(ways(await run.view())).toEqual(['P', 'P/C1', 'P/C1/C2'])
+    expect(lead.tools[0]).toMatchObject([{ parameters: { properties: { agent_name: { enum: ['C1'] } } } }])
+    expect(toolsOf(c2)).toEqual([])
+  })
+
+  test('collaboration 17: a worker that hands control back is seen by P with all it said; the path is P, C, P', async () => {
+    const lead = scripted(xfer('C1', 'p1'), 'final')
+    const c1 = scripted({ text: 'I cannot.', ...xfer('P', 'c1') })
+    const desk = deskOf(lead, c1, undefined, { returns: 'on-request', transfers: 'shown' })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(lead.prompts[1]!.slice(1)).toEqual([
+      { role: 'user', content: 'task' },
+      { role: 'assistant', content: '', calls: [{ id: 'p1', name: 'transfer_to_agent', input: { agent_name: 'C1' } }] },
+      { role: 'tool', callId: 'p1', name: 'transfer_to_agent', content: 'successfully transferred to agent [C1]' },
+      {
+        role: 'user',
+        content: 'For context: [C1] said: I cannot.. [C1] called tool: `transfer_to_agent` with arguments: {"agent_name":"P"}.',
+      },
+      { role: 'user', content: 'For context: [C1] `transfer_to_agent` tool returned result: successfully transferred to agent [P].' },
+    ])
+    expect(ways(await run.view())).toEqual(['P', 'P/C1', 'P/C1/P'])
+    expect(await hops(run)).toEqual(['P > C1 by model', 'C1 > P by model'])
+  })
+
+  test('collaboration 17: one that answers instead is the end of it', async () => {
+    const lead = scripted(xfer('C1'))
+    const desk = deskOf(lead, scripted('c1 answers'))
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'c1 answers' })
+    expect(lead.prompts).toHaveLength(1)
+  })
+})
+
+describe('refused before anything is claimed', () => {
+  const refusals: readonly (readonly [what: string, input: Json, says: RegExp])[] = [
+    ['collaboration 18: an unknown name', { agent_name: 'Nobody' }, /no agent "Nobody".*Agents are: C1, C2\./],
+    ['collaboration 18: a name in other letters', { agent_name: 'c1' }, /no agent "c1".*Agents are: C1, C2\./],
+    ['collaboration 19: itself', { agent_name: 'P' }, /no agent "P".*Agents are: C1, C2\./],
+    ['collaboration 20: no name', {}, /"agent_name" is missing.*Agents are: C1, C2\./],
+    ['collaboration 20: an empty name', { agent_name: '' }, /"agent_name" is missing/],
+    ['collaboration 20: a name that is no text', { agent_name: 7 }, /"agent_name" is missing/],
+    ['collaboration 20: a list', ['C1'], /"agent_name" is missing/],
+    ['collaboration 20: a bare text', 'C1', /"agent_name" is missing/],
+    ['collaboration 20: a task that is no text', { agent_name: 'C1', task: { a: 1 } }, /"task" must be a text/],
+  ]
+  test.each(refusals)('%s: the model is told who there is, and may try again', async (_what, input, says) => {
+    const lead = scripted(calls(['transfer_to_agent', input, 'p1']), xfer('C2', 'p2'), 'final')
+    const [c1, c2] = [scripted('c1 answers'), scripted('c2 answers')]
+    const desk = deskOf(lead, c1, c2, { returns: 'always' })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(lead.prompts[1]!.at(-1)).toMatchObject({
+      role: 'tool',
+      callId: 'p1',
+      isError: true,
+      content: expect.stringMatching(says) as string,
+    })
+    expect([c1.prompts.length, c2.prompts.length]).toEqual([0, 1])
+    expect((await lines(run)).filter((each) => each.includes('successfully'))).toHaveLength(2)
+    expect((await eventsOf(run)).filter(({ type }) => type === 'tool.refused')).toMatchObject([{ failure: { code: 'transfer.refused' } }])
+  })
+
+  test('collaboration 20: arguments that are no JSON', async () => {
+    const asked: Message[][] = []
+    const model: Model = {
+      id: 'test/garbled',
+      call: ({ messages }) => {
+        asked.push([...messages])
+        const call = { id: 'p1', name: 'transfer_to_agent', input: null, invalid: '{"agent_name": "C1' }
+        return Promise.resolve({
+          text: asked.length === 1 ? '' : 'final',
+          calls: asked.length === 1 ? [call] : [],
+          finish: 'stop',
+          model: model.id,
+        })
+      },
+    }
+    const desk = router({ name: 'P', model, workers: [worker('C1')] })
+    expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({ output: 'final' })
+    expect(told(asked[1])).toEqual([expect.stringMatching(/not JSON/)])
+  })
+
+  test.each(['C2', 'Top', 'C1'])('collaboration 19: a worker cannot choose %s: a sibling, a grandparent, itself', async (to) => {
+    const c1 = scripted(xfer(to, 'c1'), 'c1 answers')
+    const mid = router({
+      name: 'Mid',
+      description: 'Leads.',
+      model: scripted(xfer('C1'), 'mid answers'),
+      workers: [worker('C1', c1), worker('C2')],
+      transfer: { returns: 'on-request' },
+    })
+    const top = router({ name: 'Top', model: scripted(xfer('Mid'), 'final'), workers: [mid] })
+    expect(await (await runtimeOf([top])).run(top, 'task')).toMatchObject({ output: 'final' })
+    expect(told(c1.prompts[1])).toEqual([expect.stringMatching(new RegExp(`no agent "${to}".*Agents are: Mid\\.`))])
+  })
+
+  test.each(['Nobody', 'P', 'Top'])(
+    'collaboration 18, 19: code that hands over to %s fails, and the failure says who did and where',
+    async (to) => {
+      const desk = router({ name: 'P', run: () => transferTo(to), workers: [worker('C1')] })
+      expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({
+        status: 'failed',
+        failure: {
+          code: 'transfer.refused',
+          message: expect.stringContaining(`"P" hands over to "${to}"`) as string,
+          details: { agent: 'P', path: ['P'] },
+        },
+      })
+    },
+  )
+
+  test('collaboration 18: a worker that is code and names nobody known is content for P', async () => {
+    const lead = scripted(xfer('C'), 'final')
+    const lost = agent({ name: 'C', description: 'Lost.', run: () => transferTo('Nobody') })
+    const desk = router({ name: 'P', model: lead, workers: [lost], transfer: { returns: 'on-request' } })
+    expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({ output: 'final' })
+    expect(lead.prompts[1]!.at(-1)).toMatchObject({
+      role: 'user',
+      content: expect.stringMatching(/worker "C" failed: "C" hands over to "Nobody"/) as string,
+    })
+  })
+})
+
+describe('with other calls in one turn', () => {
+  test('collaboration 22: control moves when the slow tool beside it has ended, and the next one sees its result', async () => {
+    const slow = tool({ name: 'slow', effect: 'read', execute: async () => (await pause(30), 'slow result') })
+    const c = scripted('c answers')
+    for (const turn of [
+      calls(['transfer_to_agent', { agent_name: 'C' }, 'p1'], ['slow', {}, 'p2']),
+      calls(['slow', {}, 'p2'], ['transfer_to_agent', { agent_name: 'C' }, 'p1']),
+    ]) {
+      const desk = router({ name: 'P', model: scripted(turn), tools: [slow], workers: [worker('C', c)], transfer: { returns: 'never' } })
+      const run = await (await runtimeOf([desk])).start(desk, 'task')
+      expect(await run.outcome()).toMatchObject({ output: 'c answers' })
+      expect((await lines(run)).slice(1)).toEqual([
+        'P P slow: "slow result"',
+        'P P transfer_to_agent: "successfully transferred to agent [C]" > C',
+        'C P/C says: c answers',
+      ])
+    }
+    for (const prompt of c.prompts) expect(JSON.stringify(prompt)).toContain('`slow` tool returned result: slow result.')
+  })
+
+  test('collaboration 22: it waits for a human beside it as well, and then takes effect', async () => {
+    const done: Json[] = []
+    const c = scripted('c answers')
+    const desk = router({
+      name: 'P',
+      model: scripted(calls(['transfer_to_agent', { agent_name: 'C' }], ['pay', { n: 1 }])),
+      tools: [pay(done)],
+      workers: [worker('C', c)],
+      transfer: { returns: 'never' },
+    })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    const [open] = (await waiting(run)).waiting
+    expect([done, c.prompts]).toEqual([[], []])
+    await run.decide({ approvalId: open!.id, decision: 'approve' })
+    expect(await run.outcome()).toMatchObject({ output: 'c answers' })
+    expect(done).toEqual([{ n: 1 }])
+  })
+
+  test.each([
+    [
+      'exit, then transfer',
+      [
+        ['exit', { final_result: 'bye' }],
+        ['transfer_to_agent', { agent_name: 'C' }],
+      ],
+      'c answers',
+      1,
+    ],
+    [
+      'transfer, then exit',
+      [
+        ['transfer_to_agent', { agent_name: 'C' }],
+        ['exit', { final_result: 'bye' }],
+      ],
+      'bye',
+      0,
+    ],
+  ] as const)('collaboration 23: %s: the later call decides', async (_what, turn, output, worked) => {
+    const c = scripted('c answers')
+    const lead = scripted(calls(...turn), 'never said')
+    const desk = router({ name: 'P', model: lead, tools: [exitTool], workers: [worker('C', c)], transfer: { returns: 'never' } })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ output })
+    expect(c.prompts).toHaveLength(worked)
+    expect(lead.prompts).toHaveLength(1)
+    expect(await hops(run)).toHaveLength(worked)
+  })
+
+  test.each(['C1', 'C2'])('collaboration 23: of two transfers the later one is taken, and the other claims nothing: %s', async (last) => {
+    const first = last === 'C1' ? 'C2' : 'C1'
+    const models = { C1: scripted('answers'), C2: scripted('answers') }
+    const lead = scripted(
+      calls(['transfer_to_agent', { agent_name: first }, 'p1'], ['transfer_to_agent', { agent_name: last }, 'p2']),
+      'final',
+    )
+    const desk = deskOf(lead, models.C1, models.C2, { transfers: 'shown' })
+    const run = await (await runtimeOf([desk])).start(desk, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect([models[first as 'C1'].prompts.length, models[last as 'C1'].prompts.length]).toEqual([0, 1])
+    expect(lead.prompts[1]!.filter(({ role }) => role === 'tool')).toMatchObject([
+      { callId: 'p1', isError: true, content: expect.stringMatching(/^\[not transferred/) as string },
+      { callId: 'p2', content: `successfully transferred to agent [${last}]` },
+    ])
+    expect(await hops(run)).toEqual([`P > ${last} by model`, `${last} > P by rule`])
+  })
+
+  test('collaboration 23: a refused transfer after a good one does not undo it', async () => {
+    const c1 = scripted('c1 answers')
+    const turn = calls(['transfer_to_agent', { agent_name: 'C1' }], ['transfer_to_agent', { agent_name: 'Nobody' }])
+    const desk = deskOf(scripted(turn, 'final'), c1, undefined, { returns: 'never' })
+    expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({ output: 'c1 answers' })
+  })
+})
