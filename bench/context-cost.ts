@@ -142,6 +142,7 @@ const ways: { readonly [name: string]: (play: Play) => Agent } = {
   asTool: tools,
   'transfer (hidden, the default)': transfer({}),
   "transfer, transfers 'shown'": transfer({ transfers: 'shown' }),
+  "transfer, context 'answers'": transfer({ context: 'answers' }),
   "transfer, shares 'answer'": transfer({ shares: 'answer' }),
   "transfer, shares 'answer', workers' context 'brief'": transfer({
     shares: 'answer',

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict'
 import { parseArgs } from 'node:util'
-import { agent, createRuntime, router, tool, type ModelFunction, type ModelRef, type Spoken } from 'reeve'
+import { agent, createRuntime, describeOutcome, router, tool, type ModelFunction, type ModelRef, type Spoken } from 'reeve'
 import { z } from 'zod'
 
 // #region rules
@@ -78,7 +78,7 @@ for await (const message of run.messages()) {
 }
 const outcome = await run.outcome()
 // #endregion
-assert.equal(outcome.status, 'completed')
+assert.equal(outcome.status, 'completed', describeOutcome(outcome))
 if (model === undefined)
   assert.deepEqual(order, [
     'supervisor assistant', // calls transfer_to_agent
@@ -108,6 +108,8 @@ function lineOf(message: Spoken): string {
     }
     case 'tool':
       return `${message.tool}: ${typeof message.content === 'string' ? message.content : JSON.stringify(message.content)}`
+    case 'error':
+      return `fails: ${message.failure.message}`
     default:
       return message.type
   }

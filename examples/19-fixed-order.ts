@@ -3,28 +3,30 @@
  * is next, so no model is paid for deciding it. Any of them may be a model; here a writer by rules works beside code.
  */
 import assert from 'node:assert/strict'
-import { agent, breakLoop, createRuntime, loop, parallel, sequential } from 'reeve'
+import { agent, breakLoop, createRuntime, loop, parallel, sequential, sessionValue } from 'reeve'
+import { z } from 'zod'
 
 // #region members
 const facts = agent({ name: 'facts', run: () => 'Ravens remember faces.' })
 const figures = agent({ name: 'figures', run: () => ({ years: 40 }) }) // outputs are text or any JSON
 const writer = agent({
   name: 'writer',
+  outputKey: 'draft', // its output is kept among the session values
   model: ({ messages }) => `Draft ${messages.filter(({ role }) => role === 'assistant').length + 1}`, // its own drafts are in what it is shown
 })
+const drafts = sessionValue('drafts', { schema: z.number(), initial: 0 }) // seen by everybody in the run, and by later runs of its session
 const critic = agent({
   name: 'critic',
-  run: async (ctx, _brief, talk) => {
-    const drafts = Number(await ctx.values.update('drafts', (value) => Number(value ?? 0) + 1)) // session values: seen by everybody in the run
-    const draft = talk.history.findLast((entry) => entry.agent === 'writer')?.message.content
-    return drafts < 3 ? 'Shorter, please.' : breakLoop(draft as string) // ends the loop with this output
+  run: async (ctx) => {
+    const count = await drafts.update(ctx, (value) => value + 1)
+    return count < 3 ? 'Shorter, please.' : breakLoop(await ctx.values.get('draft')) // ends the loop with this output
   },
 })
 const publisher = agent({
   name: 'publisher',
   run: async (ctx, _brief, talk) => {
     const said = talk.history.flatMap(({ agent: who }) => (who === undefined ? [] : [who]))
-    return { text: talk.history.at(-1)!.message.content as string, drafts: await ctx.values.get('drafts'), heard: [...new Set(said)] }
+    return { text: talk.history.at(-1)!.message.content as string, drafts: await drafts.get(ctx), heard: [...new Set(said)] }
   },
 })
 // #endregion

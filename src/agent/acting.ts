@@ -56,6 +56,7 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
     return refuse(ctx, call, what, `[${what.message}. The result was: ${textOf(told.content)}]`)
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
+  if (action !== 'exit' && action.exit !== 'supervisor') throw new TypeError(`${JSON.stringify(action)} is no action`)
   const scope = action === 'exit' ? 'run' : 'supervisor'
   ctx.emit({ type: 'exit.requested', scope, callId: call.id })
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }

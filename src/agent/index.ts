@@ -6,7 +6,7 @@ export { isAgent, isName, versionOf, type Agent, type InputOf, type NameOf, type
 export { Desk } from './desk.ts'
 export { dataOf, factProblems, mindProblems, schemaOf, toolProblems, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
-export { outputRepairs, think, type Mind } from './loop.ts'
+export { lastTurn, outputRepairs, think, type Mind } from './loop.ts'
 export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './middleware.ts'
 export { MindAgent, mindOf, type MindParts } from './mind.ts'
 export { fitting, jsonIn, outputOf } from './output.ts'

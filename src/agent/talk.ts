@@ -18,16 +18,14 @@ export interface Talk {
   say(text: string): void
 }
 
-declare const answers: unique symbol
-
 /** How a code agent ends if not by an output alone. Made by `transferTo`, `exit` and `breakLoop`. */
 export class End<out O = unknown> {
   readonly output: Json
   readonly action:
     { readonly type: 'transfer'; readonly to: string; readonly task?: string } | Extract<Action, { type: 'exit' }> | undefined
   readonly breaks: boolean
-  /** What is the answer of the agent; only for the compiler. */
-  readonly [answers]?: O
+  /** Only for the compiler: what is the answer of the agent. */
+  readonly answers?: O
 
   constructor(output: Json, action: End['action'], breaks = false) {
     this.output = output

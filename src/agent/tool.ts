@@ -224,10 +224,17 @@ export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSd
 /** Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's own tools. */
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
-  if (Array.isArray(given)) return given as readonly Tool[]
+  if (Array.isArray(given)) return (given as readonly Tool[]).map((each) => known(each, each.name))
   return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) =>
-    isTool(each) ? renamed(each, name) : adopted(name, each),
+    isTool(each) ? renamed(each, name) : adopted(name, known(each, name)),
   )
+}
+
+/** An agent is the most likely thing to be taken for a tool. */
+function known<T extends object>(given: T, name: string): T {
+  if ('kind' in given && given.kind === 'agent')
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, { hint: 'Make a tool of it: asTool(agent).' })
+  return given
 }
 
 const isTool = (given: object): given is Tool => 'kind' in given && given.kind === 'tool' && 'work' in given

@@ -66,10 +66,7 @@ function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView
   return !goesOn ? '' : agent === leader.agent ? '↩ ' : '→ '
 }
 
-function agentLine(
-  { activation, prefix, arrow }: Place,
-  { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions,
-): string {
+function agentLine({ activation, prefix, arrow }: Place, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
   const name = `${arrow}${activation.agent}${activation.recruited ? ' (recruited)' : ''}`

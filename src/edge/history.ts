@@ -1,11 +1,14 @@
 /**
  * History: what an agent is shown of what others said before it (spec collaboration 1.6).
  *
- * Owns: the conversation that an edge carries, its rewriting for one agent (the words are those of the spec, so traces compare), taking transfers out of it.
+ * Owns: the conversation that an edge carries, its rewriting for one agent (the words are those of the spec, so traces compare), taking transfers out of it, what messages must
+ * be that somebody else has made.
  * Does not own: which part of a conversation crosses (context.ts), how it is sent to a provider (model/prompt.ts).
  * All of it is pure. An agent's own messages stay as they are, so a model never takes the words of others for its own.
  */
 import {
+  isObject,
+  jsonProblem,
   transferred,
   transferTool,
   type AssistantMessage,
@@ -126,4 +129,22 @@ function plain(message: Exclude<Message, { role: 'user' }>): AssistantMessage {
   if (message.role === 'assistant' && message.files !== undefined)
     return { role: 'assistant', content: message.content, files: message.files }
   return { role: 'assistant', content: message.content === null ? '' : textOf(message.content) }
+}
+
+const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 'assistant', 'tool'])
+
+/** What is wrong with messages that somebody else has made, one sentence each. Pure. */
+export function messageProblems(given: unknown, where: string): readonly string[] {
+  if (!Array.isArray(given)) return [`${where} must be a list of messages`]
+  return given.flatMap((message: unknown, i) => messageProblem(message, `${where}[${i}]`) ?? [])
+}
+
+function messageProblem(message: unknown, where: string): string | undefined {
+  if (!isObject(message) || !roles.has(message['role'])) return `${where} has no role: system, user, assistant or tool`
+  const { role, content, callId, name } = message
+  if (content === undefined) return `${where} has no content`
+  if (role === 'tool' && (typeof callId !== 'string' || typeof name !== 'string'))
+    return `${where} does not say which call it is the result of: callId and name`
+  if (role !== 'tool' && typeof content !== 'string' && !(role === 'user' && Array.isArray(content))) return `${where}.content is no text`
+  return jsonProblem(message, where)
 }

@@ -17,7 +17,7 @@ export function workerTold(worker: string, outcome: Outcome): Told {
     case 'completed':
       return isEmpty(outcome.output) ? { content: `[worker "${worker}" finished without an answer]` } : { content: outcome.output }
     case 'failed':
-      return { content: `[worker "${worker}" failed: ${failureTold(outcome.failure)}]`, isError: true }
+      return { content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureTold(outcome.failure)}]`, isError: true }
     case 'limited':
       return {
         content: withPartial(`[worker "${worker}" stopped at its limit of ${outcome.limit}: ${outcome.message}]`, outcome.partial),
@@ -52,6 +52,12 @@ export function toolTold(tool: string, outcome: Outcome): Told {
 /** A failure's message; of a model's failure only that it was one, because providers put what they like into theirs. */
 const failureTold = (what: Failure): string =>
   what.code.startsWith('model.') ? 'its model could not answer' : what.message === '' ? what.code : what.message
+
+/** Who of those below a worker it was that failed, where that is known. */
+function placeTold(worker: string, { details }: Failure): string {
+  const agent = details?.['agent']
+  return typeof agent === 'string' && agent !== worker ? ` in "${agent}"` : ''
+}
 
 const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
 

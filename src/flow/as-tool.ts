@@ -5,7 +5,7 @@
  * An exit, a break or a transfer of it ends or moves only what is inside. Its session values are those of the run.
  */
 import { isObject, ReeveError, type HistoryEntry, type Json, type ToolCall } from '../core/index.ts'
-import { isAgent, tool, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
+import { isAgent, tool, versionOf, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
 import {
   answersOnly,
   limitProblems,
@@ -65,16 +65,18 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
     ...(options.approval === undefined ? undefined : { approval: options.approval as never }),
     ...(options.action === undefined ? undefined : { action: options.action as never }),
   })
+  const onFailure = options.onFailure ?? 'tell'
   const grant = {
     ...(options.permissions === undefined ? undefined : { permissions: options.permissions }),
     ...(options.limits === undefined ? undefined : { limits: options.limits }),
   }
   return {
     ...(made as Tool<Name>),
+    version: versionOf(undefined, { tool: made.version, agent: given.name, context, transfers, onFailure, grant: grant as Json }),
     work: {
       kind: 'agent',
       agent: given,
-      onFailure: options.onFailure ?? 'tell',
+      onFailure,
       crossing: (value, call, desk) => {
         const text = asked ? requestOf(value) : JSON.stringify(value)
         const brief = given.inputSchema === undefined ? { instructions: text } : { input: value }

@@ -4,7 +4,7 @@
  * Owns: the policies by which history crosses, in both directions. Does not own: how an agent is shown what it got (edge/history.ts), who is next.
  * Lives in memory only; replay makes it again from the ends of the members (K1). Parallel branches are given copies and are joined in the order of their declaration.
  */
-import { answersOnly, briefText, entriesOf, withoutTransfers, type Edge } from '../edge/index.ts'
+import { answersOnly, briefText, entriesOf, messageProblems, withoutTransfers, type Edge } from '../edge/index.ts'
 import { copy, type HistoryEntry, type Json, type Message, type Outcome } from '../core/index.ts'
 
 /** Makes the whole conversation that an agent is shown, of a copy. Pure. If it throws, the agent is not started and counts as failed. */
@@ -80,18 +80,23 @@ export class Conversation {
 
 function rewritten(rewrite: HistoryRewriter, entries: readonly HistoryEntry[], agent: string): readonly HistoryEntry[] {
   const made = rewrite(copy(entries as unknown as Json) as unknown as readonly HistoryEntry[], agent) as unknown
-  if (Array.isArray(made)) return (made as readonly Message[]).map((message) => ({ message }))
-  if (made instanceof Promise) made.catch(() => {}) // nobody waits for it
-  throw new TypeError('the rewriter returns no list of messages; it must be synchronous')
+  if (made instanceof Promise) {
+    made.catch(() => {}) // nobody waits for it
+    throw new TypeError('the rewriter is asynchronous')
+  }
+  const problems = messageProblems(made, 'what the rewriter returns')
+  if (problems.length > 0) throw new TypeError(problems.join('; '))
+  return (made as readonly Message[]).map((message) => ({ message }))
 }
 
 /** An agent that shares its answer only sees all of its own. */
 const shared = ({ by, said, answer }: Segment, reader: string | undefined): readonly HistoryEntry[] =>
   answer === undefined || by === reader ? said : answer
 
-/** What somebody answered, under its name: its output, or where that is nothing, its last words. */
+/** What somebody answered, under its name: its output, or where that is nothing, its last words. Of who did not complete, thinking aloud is no answer. */
 function answerOf(by: string, said: readonly HistoryEntry[], outcome: Outcome | undefined): readonly HistoryEntry[] {
-  const last = answersOnly(said).at(-1)?.message
+  const isDone = outcome === undefined || outcome.status === 'completed'
+  const last = answersOnly(said).findLast((entry) => isDone || entry.answer === true)?.message
   const output = outcome?.status === 'completed' ? outcome.output : null
   const text = typeof output === 'string' ? output : output === null ? '' : JSON.stringify(output)
   const message: Message | undefined = text === '' || last?.content === text ? last : { role: 'assistant', content: text }

@@ -20,7 +20,7 @@ import { dataOf, factProblems, versionOf, type Agent } from '../agent/index.ts'
 import type { Edge, Limits } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
-import { edgeOf, memberProblems, work, type EdgeOptions } from './member.ts'
+import { edgeOf, memberProblems, membersOf, work, type EdgeOptions } from './member.ts'
 
 /** What every fixed order is told. */
 export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
@@ -217,6 +217,7 @@ class Fixed implements Agent {
     this.#bound = bound
     this.#problems = problems
     if (typeof agents === 'function') return
+    if (!Array.isArray(agents)) throw new ReeveError('team.invalid', `${word} "${name}": agents is no list of agents`)
     const found = this.problems()
     if (found.length > 0) throw new ReeveError('team.invalid', found.join('\n'))
   }
@@ -227,16 +228,22 @@ class Fixed implements Agent {
     return (this.#agents ??= Object.freeze([...(typeof agents === 'function' ? agents() : agents)]))
   }
 
+  team(): readonly string[] {
+    return this.members().map(({ name }) => name)
+  }
+
   get version(): string {
     return (this.#version ??= versionOf(this.#given.version, {
-      ...(dataOf({ limits: this.limits, outputKey: this.outputKey, workers: this.members().map(({ name }) => name) }) as { readonly [name: string]: Json }),
+      ...(dataOf({ limits: this.limits, outputKey: this.outputKey, workers: this.members().map(({ name }) => name) }) as {
+        readonly [name: string]: Json
+      }),
       order: this.#word,
       ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
     }))
   }
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const run = new FixedRun(ctx, edge, this.members(), this.#given.edge ?? {})
+    const run = new FixedRun(ctx, edge, membersOf(edge, this.members()), this.#given.edge ?? {})
     const ended = run.end(await this.#order(run))
     return edge.flow === undefined ? withoutTrail(ended) : ended
   }

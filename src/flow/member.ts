@@ -35,6 +35,24 @@ export interface MemberEdge {
   readonly limits?: Limits
 }
 
+/**
+ * Who works in a flow: whoever did when it was given this work. A later change of its definition changes no run that has begun; for somebody who is gone since then the
+ * name stands, and the run waits until the agent is there again.
+ */
+export const membersOf = ({ team }: Edge, now: readonly Agent[]): readonly Agent[] =>
+  team === undefined ? now : team.map((name) => now.find((member) => member.name === name) ?? named(name))
+
+/** Somebody of whom only the name counts. */
+export const named = (name: string): Agent => ({
+  kind: 'agent',
+  name,
+  description: '',
+  version: '',
+  orchestrate: () => Promise.reject(new Error('never')),
+  related: () => [],
+  problems: () => [],
+})
+
 /** What crosses to all members, and exceptions by name. */
 export type EdgeOptions<Names extends string = string, Own extends MemberEdge = MemberEdge> = Own & {
   readonly agents?: { readonly [Name in Names]?: Own }

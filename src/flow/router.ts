@@ -8,7 +8,7 @@ import { ReeveError, withoutTrail, type Json, type Outcome } from '../core/index
 import { agent, dataOf, isAgent, versionOf, type Agent, type AgentFacts, type MindFacts, type Talk } from '../agent/index.ts'
 import type { Edge, Infer, Limits, Schema, SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { edgeOf, memberProblems, type EdgeOptions } from './member.ts'
+import { edgeOf, memberProblems, membersOf, named, type EdgeOptions } from './member.ts'
 import { Route, type Routing, type TransferEdge } from './routing.ts'
 
 /** How a router is defined, whatever leads it. */
@@ -101,6 +101,7 @@ class RouterAgent implements Agent {
     if (outputKey !== undefined) this.outputKey = outputKey
     this.defaults = { limits: { turns: defaultTurns, ...limits } }
     if (typeof workers === 'function') return
+    if (!Array.isArray(workers)) throw new ReeveError('team.invalid', `router "${name}": workers is no list of agents`)
     const found = this.problems()
     if (found.length > 0) throw new ReeveError('team.invalid', found.join('\n'))
   }
@@ -120,7 +121,7 @@ class RouterAgent implements Agent {
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     if (edge.flow?.lead === true) return this.#lead.orchestrate(ctx, edge)
-    const route = new Route(this.#routing, ctx, edge)
+    const route = new Route(this.#routing(edge), ctx, edge)
     const session = this.#options.sticky === true && edge.flow === undefined && ctx.place.caller.session !== undefined
     const before = session ? await ctx.values.get(activeKey(this.name)) : null
     const first = this.members().find(({ name }) => name === before)?.name ?? this.name
@@ -130,13 +131,17 @@ class RouterAgent implements Agent {
     return edge.flow === undefined ? withoutTrail(outcome) : outcome
   }
 
-  get #routing(): Routing {
+  team(): readonly string[] {
+    return this.members().map(({ name }) => name)
+  }
+
+  #routing(edge: Edge): Routing {
     const { transfer = {}, routes = {} } = this.#options
     return {
       name: this.name,
       description: this.description,
       lead: this.#lead,
-      workers: this.members(),
+      workers: membersOf(edge, this.members()),
       transfer,
       routes,
       output: this.outputSchema,
@@ -168,7 +173,7 @@ function routerProblems(name: string, workers: readonly Agent[], options: Pick<A
   const strangers = (list: readonly string[], what: string): string[] =>
     list.flatMap((each) => (known.has(each) ? [] : [`${where}: ${what} names "${each}", who does not work here`]))
   return [
-    ...memberProblems(where, [...workers, { ...leadOf, name }], transfer),
+    ...memberProblems(where, [...workers, named(name)], transfer),
     ...new Set(twice.map((each) => `${where}: "${each}" is named twice; a name belongs to one agent of a tree`)),
     ...agents.flatMap((worker) =>
       worker.description.trim() === ''
@@ -192,17 +197,6 @@ function routerProblems(name: string, workers: readonly Agent[], options: Pick<A
     ]),
     ...unreachable(name, names, options).map((each) => `${where}: nobody can hand control to "${each}"`),
   ]
-}
-
-/** Stands for the router among its own members, where only the name counts. */
-const leadOf: Agent = {
-  kind: 'agent',
-  name: '',
-  description: '',
-  version: '',
-  orchestrate: () => Promise.reject(new Error('never')),
-  related: () => [],
-  problems: () => [],
 }
 
 function transferProblems(where: string, { returns, onFailure, followedBy }: TransferEdge): string[] {

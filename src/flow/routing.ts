@@ -130,7 +130,8 @@ export class Route {
     if (action !== undefined) {
       const allowed = this.#to.some(({ name }) => name === action.to)
       if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said) : outcome
-      if (stop.name === this.#routing.name || !this.#returnsByRule(stop.name)) return this.#failed(stop, failed(refused(stop, action)))
+      if (stop.name === this.#routing.name || !this.#returnsByRule(stop.name))
+        return this.#failed(stop, failed(refused(stop, action, this.#to)))
     }
     return stop.name === this.#routing.name ? outcome : this.#byRule(stop, outcome, said)
   }
@@ -141,7 +142,7 @@ export class Route {
     const { to, task } = action
     // somebody further in may have chosen: it is from there that control goes on
     const from = action.path.at(-1) ?? stop.name
-    const limit = this.#counted({ from, to, did: hasDone(said), task })
+    const limit = this.#counted({ from, to, did: hasDone(said), task }, action.path)
     if (limit !== undefined) return limit
     this.#record({ from, path: action.path, to, by: action.callId === undefined ? 'code' : 'model', callId: action.callId, task })
     return { name: to, path: [...action.path, to], task }
@@ -158,7 +159,7 @@ export class Route {
     const [to, ...rest] = [...after, ...this.#queue]
     if (to !== undefined) {
       this.#queue = rest
-      return this.#counted({ from: name, to, did: true }) ?? { name: to, path: [...path, to] }
+      return this.#counted({ from: name, to, did: true }, path) ?? { name: to, path: [...path, to] }
     }
     if (returns !== 'always') return outcome
     return this.#back(stop)
@@ -213,7 +214,7 @@ export class Route {
   }
 
   /** Counts a transfer; an outcome if there may be no more. */
-  #counted(hop: Hop): Outcome | undefined {
+  #counted(hop: Hop, path: readonly string[]): Outcome | undefined {
     this.#hops.push(hop)
     const round = roundsOf(this.#hops)
     if (round !== undefined) {
@@ -222,8 +223,7 @@ export class Route {
     }
     const most = this.#edge.limits?.transfers ?? defaultTransfers
     if (++this.#count <= most) return undefined
-    const last = this.#hops.slice(-4).map(({ from }) => from)
-    return { status: 'limited', limit: 'transfers', message: `${most} transfers are used up: … ${[...last, hop.to].join(' > ')}` }
+    return { status: 'limited', limit: 'transfers', message: `${most} transfers are used up: … ${[...path.slice(-4), hop.to].join(' > ')}` }
   }
 
   #record(transfer: {
@@ -297,5 +297,10 @@ const described = ({ name, description }: Candidate): Candidate => ({
   description: description.trim() === '' ? `An agent called ${name}.` : description.trim(),
 })
 
-const refused = ({ name, path }: Stop, { to }: Extract<Action, { type: 'transfer' }>) =>
-  failure('transfer.refused', `"${name}" hands over to "${to}", and may not`, 'validation', { details: { agent: name, path: [...path] } })
+const refused = ({ name, path }: Stop, { to }: Extract<Action, { type: 'transfer' }>, may: readonly Candidate[]) =>
+  failure(
+    'transfer.refused',
+    `"${name}" hands over to "${to}", and may ${may.length === 0 ? 'not hand over at all' : `only to ${may.map((each) => each.name).join(', ')}`}`,
+    'validation',
+    { details: { agent: name, path: [...path] } },
+  )

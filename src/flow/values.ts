@@ -3,7 +3,7 @@
  *
  * Owns: the check on the way in and out, what is there before anybody has written. Does not own: keeping values (the engine: recorded reads, compare-and-set; K1, K10).
  */
-import { copy, failure, FailureError, isObject, jsonProblem, ReeveError, type Json } from '../core/index.ts'
+import { copy, isObject, jsonProblem, messageOf, ReeveError, type Json } from '../core/index.ts'
 import { compileSchema, isSchemaLike, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 
@@ -22,7 +22,7 @@ export interface SessionValue<T> {
   get(ctx: Pick<Context, 'values'>): Promise<T>
   /**
    * Changes it, so that nothing of what others write at the same time is lost. `change` is pure, gets a copy, and may be called again when another was faster. Resolves to the new
-   * value. Throws `input.invalid`, and writes nothing, if the value has not its form before or after.
+   * value. Throws `input.invalid`, and writes nothing, if the value has not its form before or after; `agent.failed` if `change` throws.
    */
   update(ctx: Pick<Context, 'values'>, change: (value: T) => T): Promise<T>
 }
@@ -40,28 +40,35 @@ export function sessionValue<const S extends SchemaLike>(key: string, options: S
   const checked = (value: Json, when: string): Infer<S> => {
     const fits = schema.check(value)
     if (fits.ok) return fits.value as Infer<S>
-    throw new FailureError(failure('input.invalid', `${where} does not have its form ${when}: ${fits.problem}`, 'validation'))
+    throw new ReeveError('input.invalid', `${where} does not have its form ${when}: ${fits.problem}`)
   }
   const written = (value: unknown, when: string): Json => {
-    const problem = jsonProblem(value, 'value') ?? (value === undefined ? 'value is undefined' : undefined)
-    if (problem !== undefined) throw new FailureError(failure('input.invalid', `${where} is not JSON ${when}: ${problem}`, 'validation'))
+    const problem = value === undefined ? 'it is undefined' : jsonProblem(value, 'it')
+    if (problem !== undefined) throw new ReeveError('input.invalid', `${where} is not JSON ${when}: ${problem}`)
     checked(value as Json, when)
     return copy(value as Json)
   }
   const initial = written(options.initial, 'at first')
   const read = (value: Json, when: string): Infer<S> => checked(copy(value ?? initial), when)
+  const changed = (value: Json, change: (value: Infer<S>) => Infer<S>): Json => {
+    const next = written(asked(where, change, read(value, 'before the change')), 'after the change')
+    if (next !== null || initial === null) return next
+    throw new ReeveError('input.invalid', `${where} cannot become null: that stands for a value nobody has written`)
+  }
   return {
     key,
     get: async (ctx) => read(await ctx.values.get(key), 'as it was written'),
-    update: async (ctx, change) => {
-      const changed = await ctx.values.update(key, (value) => {
-        const next = written(change(read(value, 'before the change')), 'after the change')
-        if (next !== null || initial === null) return next
-        throw new FailureError(
-          failure('input.invalid', `${where} cannot become null: that stands for a value nobody has written`, 'validation'),
-        )
-      })
-      return read(changed, 'after the change')
-    },
+    update: async (ctx, change) => read(await ctx.values.update(key, (value) => changed(value, change)), 'after the change'),
+  }
+}
+
+/** What a change makes of a value. One that throws is pure, so it is not tried again. */
+function asked<T>(where: string, change: (value: T) => T, value: T): T {
+  try {
+    return change(value)
+  } catch (thrown) {
+    throw ReeveError.is(thrown)
+      ? thrown
+      : new ReeveError('agent.failed', `${where} was not changed: ${messageOf(thrown)}`, { cause: thrown })
   }
 }

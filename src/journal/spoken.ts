@@ -294,9 +294,9 @@ function lastWords(work: Work, outcome: Outcome): Words | undefined {
   return isHeard ? undefined : said(work, text)
 }
 
-/** Whether this is the end of one of its workers, or made of their outputs and nothing else. */
+/** Whether this is the end of one of its workers, or made of their outputs and nothing else; of nobody's, if it is an empty list. */
 function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
-  if (ends.size === 0) return false
+  if (ends.size === 0) return outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.length === 0
   if (ends.has(digestOf(outcome))) return true
   if (outcome.status !== 'completed' || typeof outcome.output !== 'object' || outcome.output === null) return false
   const members = Object.values(outcome.output) as readonly Json[]

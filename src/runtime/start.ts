@@ -17,7 +17,16 @@ import {
   type Message,
   type SessionId,
 } from '../core/index.ts'
-import { accountLimits, briefOf, limitProblems, permissionProblems, rootEdge, type Limits, type Permissions } from '../edge/index.ts'
+import {
+  accountLimits,
+  briefOf,
+  limitProblems,
+  messageProblems,
+  permissionProblems,
+  rootEdge,
+  type Limits,
+  type Permissions,
+} from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { BusySession, RootExtras } from './session.ts'
@@ -126,19 +135,8 @@ function optionProblems(options: StartOptions): string[] {
     const problem = isObject(value) ? jsonProblem(value, name) : `${name} must be a plain object`
     if (problem !== undefined) problems.push(problem)
   }
-  problems.push(...messageProblems(options.messages ?? []))
+  if (options.messages !== undefined) problems.push(...messageProblems(options.messages, 'messages'))
   for (const key of Object.keys(values ?? {}))
     if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
   return [...problems, ...limitProblems(limits ?? {}, 'start'), ...permissionProblems(permissions ?? {}, 'start')]
-}
-
-const roles: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool'])
-
-function messageProblems(messages: readonly Message[]): string[] {
-  if (!Array.isArray(messages)) return ['messages must be a list']
-  return messages.flatMap((message: unknown, i) => {
-    if (!isObject(message) || !roles.has(message['role'])) return [`messages[${i}] has no role: system, user, assistant or tool`]
-    const problem = message['content'] === undefined ? `messages[${i}] has no content` : jsonProblem(message, `messages[${i}]`)
-    return problem === undefined ? [] : [problem]
-  })
 }

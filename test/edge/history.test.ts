@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { transferTool, type FilePart, type HistoryEntry, type Json, type Message, type ToolCall } from '../../src/core/index.ts'
-import { answersOnly, entriesOf, shownTo, transferPair, withoutTransfers } from '../../src/edge/index.ts'
+import { answersOnly, entriesOf, messageProblems, shownTo, transferPair, withoutTransfers } from '../../src/edge/index.ts'
 
 const user = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
 const says = (agent: string, content: string, calls: readonly ToolCall[] = []): HistoryEntry => ({
@@ -196,6 +196,38 @@ describe('collaboration 64: answers only', () => {
   test('a picture is an answer', () => {
     const made: HistoryEntry = { agent: 'A', message: { role: 'assistant', content: '', files: [picture] } }
     expect(answersOnly([made])).toEqual([made])
+  })
+})
+
+describe('messages that somebody else has made', () => {
+  test('are fine in every form that is one', () => {
+    const fine: readonly Message[] = [
+      { role: 'system', content: '' },
+      { role: 'user', content: [picture] },
+      { role: 'assistant', content: '', calls: [call('1', 'echo')] },
+      { role: 'tool', callId: '1', name: 'echo', content: null },
+    ]
+    expect(messageProblems(fine, 'messages')).toEqual([])
+  })
+
+  test('what is wrong is said of each, by its place', () => {
+    const wrong = [
+      'text',
+      { role: 'bot', content: 'x' },
+      { role: 'user' },
+      { role: 'assistant', content: 5 },
+      { role: 'tool', content: 'x' },
+      { role: 'user', content: 'x', at: Number.NaN },
+    ]
+    expect(messageProblems(wrong, 'messages')).toEqual([
+      'messages[0] has no role: system, user, assistant or tool',
+      'messages[1] has no role: system, user, assistant or tool',
+      'messages[2] has no content',
+      'messages[3].content is no text',
+      'messages[4] does not say which call it is the result of: callId and name',
+      'messages[5].at is NaN, which JSON cannot hold',
+    ])
+    expect(messageProblems('text', 'messages')).toEqual(['messages must be a list of messages'])
   })
 })
 

@@ -156,6 +156,22 @@ describe('the view of a run', () => {
     expect(view.activations.flatMap(({ open }) => open)).toEqual([])
   })
 
+  test('says by whose choice control came to an agent, in whichever order the logs are read', () => {
+    const begun: readonly [ActivationId, JournalEvent] = [
+      worker,
+      { ...started('researcher'), path: ['lead', 'researcher'] } as JournalEvent,
+    ]
+    const handed = { type: 'agent.transferred', op: 'fact', address: '!transfer', from: 'lead', path: ['lead'], to: 'researcher' } as const
+    const fact: readonly [ActivationId, JournalEvent] = [root, { ...handed, by: 'model', callId: 'c1' }]
+    for (const order of [
+      [fact, begun],
+      [begun, fact],
+    ]) {
+      const view = runView(journal([root, started('lead')], ...order))
+      expect(view.activations.map((each) => each.handed)).toEqual([undefined, 'model'])
+    }
+  })
+
   test('shows interrupts, messages, recruits, failed attempts', () => {
     const id = 'msg_1' as MessageId
     const view = runView(

@@ -3,7 +3,7 @@ import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
-import { scripted, teamScenario, type Scenario, type TeamScenario } from '../../src/testing/index.ts'
+import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenario } from '../../src/testing/index.ts'
 
 /** Answers with the question, says yes to approvals, and of what is in doubt that it did not happen. */
 async function person(runtime: Runtime): Promise<void> {
@@ -26,7 +26,7 @@ function scenario(name: string, root: Agent, more: Partial<TeamScenario> = {}): 
 
 const call = (name: string, input: object = {}, id?: string) => ({ name, input: input as never, ...(id === undefined ? {} : { id }) })
 const hands = (to: string, id?: string) => ({ calls: [call('transfer_to_agent', { agent_name: to }, id)] })
-const mind = (name: string, ...script: Parameters<typeof scripted>): Agent =>
+const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = (name: string): Agent =>
   agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${String(await interrupt(ctx, `${name}?`))}` })
@@ -188,6 +188,43 @@ const failing = scenario(
       talk.history.some(({ agent: who }) => who === 'good') ? 'final' : transferTo(talk.history.length > 1 ? 'good' : 'bad'),
     workers: [mind('bad', new Error('no')), mind('good', 'fine')],
   }),
+)
+
+/** Paused as soon as the worker asks, resumed when that is reached, and only then answered. */
+const paused = scenario(
+  'a router that is paused and resumed',
+  router({
+    name: 'Sup',
+    model: scripted(hands('W'), 'final'),
+    transfer: shown,
+    workers: [sequential({ name: 'W', description: 'W', agents: [asker('a'), mind('b', 'b')] })],
+  }),
+  {
+    outside: async (runtime) => {
+      const run = runtime.handle('simulated')
+      const { status, pause, activations } = await run.view()
+      if (status === 'paused') await run.resume().catch(() => undefined)
+      else if (pause === undefined && activations.length === 3 && !paused3.has(run)) await run.pause().catch(() => undefined)
+      await person(runtime)
+    },
+  },
+)
+
+/** Cancelled while two branches ask. */
+const cancelled = scenario(
+  'cancelled while branches under a router ask',
+  router({
+    name: 'Sup',
+    model: scripted(hands('both'), 'never'),
+    transfer: shown,
+    workers: [parallel({ name: 'both', description: 'Both.', agents: [asker('a'), asker('b')] })],
+  }),
+  {
+    outside: async (runtime) => {
+      const open = await runtime.questions()
+      if (open.length === 2) await runtime.handle('simulated').cancel('enough').catch(() => undefined)
+    },
+  },
 )
 
 export const flowScenarios: readonly Scenario[] = [

@@ -1,15 +1,13 @@
-/** Spec collaboration, section G: an agent among the tools of another. What crosses to it, what comes back, and that control never leaves it. */
+/** Spec collaboration, section G: an agent among the tools of another: what crosses to it, and what comes back. */
 import { describe, expect, test } from 'vitest'
-import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { asTool, exitTool, loop, parallel, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told, type Scripted } from './team.ts'
+import { mind } from './asking.ts'
+import { code } from './control.ts'
+import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told } from './team.ts'
 
-const mind = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
-  agent({ name, description: `Does what ${name} does.`, model, ...more })
-const code = (name: string, run: Parameters<typeof agent>[0]['run'] & {}): Agent =>
-  agent({ name, description: `Does what ${name} does.`, run })
 const asks = (name: string, request = 'x') => calls([name, { request }])
 const echo = tool({ name: 'echo', execute: () => 'echoed' })
 
@@ -283,145 +281,5 @@ describe('what comes back', () => {
     expect(end.outcome).toMatchObject({ output: 'final' })
     expect(told(model.prompts[1])).toEqual([result])
     expect([...end.paths].sort()).toEqual([...paths].sort())
-  })
-})
-
-describe('control stays inside', () => {
-  const outside = (inner: Agent) => {
-    const { outer, model } = outerOf(inner)
-    return { after: mind('after', scripted('after')), outer, model }
-  }
-  const inner: readonly [string, () => Agent, Json][] = [
-    ['an exit', () => code('inner', () => exit('out')), 'out'],
-    ['an exit of a supervisor', () => code('inner', () => exit('out', 'supervisor')), 'out'],
-    ['an exit by a tool', () => mind('inner', scripted(calls(['exit', { final_result: 'out' }])), { tools: [exitTool] }), 'out'],
-    ['a break', () => code('inner', () => breakLoop('enough')), 'enough'],
-    [
-      'a break by a tool',
-      () =>
-        mind('inner', scripted(calls(['stop', {}]), 'enough'), { tools: [tool({ name: 'stop', execute: () => 'ok', action: 'break' })] }),
-      'enough',
-    ],
-    [
-      'an exit deep in a flow',
-      () => sequential({ name: 'inner', description: 'S', agents: [code('a', () => exit('out')), mind('b')] }),
-      'out',
-    ],
-  ]
-  test.each(inner)('collaboration 7: %s inside a tool ends only what is inside: in a sequential', async (_what, make, result) => {
-    const { outer, after, model } = outside(make())
-    const { outcome } = await played(sequential({ name: 'line', agents: [outer, after] }))
-    expect(outcome).toMatchObject({ output: 'after' })
-    expect(told(model.prompts[1])).toEqual([result])
-  })
-  test.each(inner)('collaboration 7: %s inside a tool ends only what is inside: in a loop', async (_what, make) => {
-    const { outer, after } = outside(make())
-    const { outcome, events, paths } = await played(loop({ name: 'round', agents: [outer, after], maxIterations: 2 }))
-    expect(outcome).toMatchObject({ output: 'after' })
-    expect(events.filter(({ type }) => type === 'loop.broken')).toEqual([])
-    expect(paths.filter((path) => path.endsWith('/after'))).toHaveLength(2)
-  })
-
-  test('collaboration 7: a transfer inside moves only what is inside', async () => {
-    const lead = scripted(calls(['transfer_to_agent', { agent_name: 'outer' }]), 'the lead ends')
-    const room = router({
-      name: 'inner',
-      description: 'R',
-      run: () => transferTo('w'),
-      workers: [mind('w')],
-      transfer: { returns: 'never' },
-    })
-    const { outer, model } = outerOf(room)
-    const { outcome, events } = await played(router({ name: 'lead', model: lead, workers: [outer, mind('other')] }))
-    expect(outcome).toMatchObject({ output: 'the lead ends' })
-    expect(told(model.prompts[1])).toEqual(['w answers'])
-    const hops = events.flatMap((event) => (event.type === 'agent.transferred' ? [`${event.from}>${event.to}`] : []))
-    expect(hops).toEqual(['lead>outer', 'inner>w', 'outer>lead'])
-  })
-
-  test('collaboration 7, 20: an agent as a tool has nobody to hand over to: a transfer of it is its failure, told to the caller', async () => {
-    const { outer, model } = outerOf(code('inner', () => transferTo('other')))
-    const { outcome } = await played(
-      router({
-        name: 'lead',
-        run: (_ctx, _brief, talk) => (talk.history.length > 1 ? 'end' : transferTo('outer')),
-        workers: [outer, mind('other')],
-      }),
-    )
-    expect(outcome).toMatchObject({ output: 'end' })
-    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/nobody to hand over to/)])
-  })
-
-  test('collaboration 7: what the caller makes of the result is its own: an exit by the tool that the agent is', async () => {
-    const { outer } = outerOf(mind('inner'), { action: 'exit' })
-    const { outcome } = await played(sequential({ name: 'line', agents: [outer, mind('after')] }))
-    expect(outcome).toMatchObject({ output: 'inner answers' })
-  })
-})
-
-describe('what it may do', () => {
-  test('collaboration 86: limits of a call hold for each call', async () => {
-    const busy = scripted(calls(['echo', {}]))
-    const model = scripted(asks('inner'), asks('inner'), 'final')
-    await played(outerOf(mind('inner', busy, { tools: [echo] }), { limits: { turns: 2 } }, model).outer)
-    expect(busy.prompts).toHaveLength(4)
-    expect(told(model.prompts[2])).toEqual([expect.stringMatching(/limit of turns/)])
-  })
-
-  test('DESIGN §1.2: permissions of a call only narrow those of the caller', async () => {
-    const seen = scripted('inner answers')
-    const tools = ['read', 'write', 'erase'].map((name) => tool({ name, execute: () => name }))
-    const { outer } = outerOf(mind('inner', seen, { tools }), { permissions: { tools: ['read', 'write'] } })
-    const runtime = await runtimeOf([outer])
-    await runtime.run(outer, 'go', { permissions: { tools: ['inner', 'read', 'erase'] } })
-    expect(seen.tools[0]!.map(({ name }) => name)).toEqual(['read'])
-  })
-
-  test('collaboration 44: the call itself may need an approval; until then nothing of the agent happens', async () => {
-    const inner = scripted('inner answers')
-    const { outer, model } = outerOf(mind('inner', inner), { approval: true }, scripted(asks('inner'), asks('inner', 'y'), 'final'))
-    const runtime = await runtimeOf([outer])
-    const run = await runtime.start(outer, 'go')
-    await run.until('waiting')
-    const [first] = await runtime.approvals()
-    expect(first).toMatchObject({ tool: 'inner', input: { request: 'x' }, path: ['outer'] })
-    expect(inner.prompts).toEqual([])
-    await run.decide({ approvalId: first!.id, decision: 'reject', comment: 'not now' })
-    await expect.poll(async () => (await runtime.approvals())[0]?.input).toEqual({ request: 'y' })
-    expect(told(model.prompts[1])).toEqual([expect.stringMatching(/rejected.*not now/)])
-    const [second] = await runtime.approvals()
-    await run.decide({ approvalId: second!.id, decision: 'edit', input: { request: 'edited' } })
-    expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(inner.prompts).toEqual([[{ role: 'user', content: 'edited' }]])
-  })
-
-  test('DESIGN §6: agents as tools nest as deep as delegations, and what is too deep is refused to the caller', async () => {
-    const deepest = scripted('never')
-    const middle = scripted(asks('deepest'), 'from the middle')
-    const inner = mind('inner', middle, { tools: [asTool(mind('deepest', deepest))] })
-    const outer = mind('outer', scripted(asks('inner'), 'final'), { tools: [asTool(inner)], limits: { depth: 1 } })
-    const { outcome } = await played(outer)
-    expect(outcome).toMatchObject({ output: 'final' })
-    expect(deepest.prompts).toEqual([])
-    expect(told(middle.prompts[1])).toEqual([expect.stringMatching(/nest 1 deep.*outer > inner > deepest/)])
-  })
-
-  test('DESIGN §6: what makes no sense is refused when it is built', async () => {
-    const nameless = agent({ name: 'inner', model: scripted('x') })
-    const invalid = (what: RegExp) =>
-      expect.objectContaining({ code: 'tool.invalid', message: expect.stringMatching(what) as string }) as Error
-    expect(() => asTool(nameless)).toThrow(invalid(/"inner".*no description/))
-    expect(() => asTool({} as Agent)).toThrow(invalid(/is no agent/))
-    expect(asTool(nameless, { description: 'Of its own.' }).spec.description).toBe('Of its own.')
-    const bad: readonly [object, RegExp][] = [
-      [{ context: 'everything' }, /context is "everything"/],
-      [{ transfers: 'some' }, /transfers is "some"/],
-      [{ onFailure: 'retry' }, /onFailure is "retry"/],
-      [{ limits: { turns: -1 } }, /limits.turns is -1/],
-      [{ permissions: { tools: ['a*b'] } }, /"a\*b" in permissions.tools/],
-    ]
-    for (const [options, what] of bad) expect(() => asTool(mind('inner'), options as AsToolOptions)).toThrow(invalid(what))
-    const twice = mind('outer', scripted('x'), { tools: [asTool(mind('inner')), asTool(mind('other'), { name: 'inner' })] })
-    await expect(runtimeOf([twice])).rejects.toThrow(/two tools are called "inner"/)
   })
 })

@@ -1,7 +1,9 @@
-/** Values that agents of a run share: spec collaboration 77 to 82, through `ctx.values`. */
+/** Values that agents of a run share: spec collaboration 77 to 82, through `ctx.values`. Typed ones are in typed-values.test.ts. */
 import { expect, test } from 'vitest'
-import { agent, delegate, tool } from '../../src/agent/index.ts'
+import { agent, delegate, tool, transferTo } from '../../src/agent/index.ts'
 import type { Json, JsonObject } from '../../src/core/index.ts'
+import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, runtimeOf, scripted, store, told } from './team.ts'
 
@@ -101,4 +103,82 @@ test('collaboration 82: braces and dollars in instructions are only text, whatev
   const runtime = await runtimeOf([root])
   await runtime.run(root, 'go', { values: { a: 1, b: 2 } })
   expect(model.prompts[0]![0]).toEqual({ role: 'system', content: instructions })
+})
+
+test('collaboration 77: steps, a transferred agent, branches and an agent as a tool share them, both ways', async () => {
+  const seen: Record<string, Json> = {}
+  /** Notes what it finds under every key, and leaves something of its own. */
+  const note = (name: string) =>
+    agent({
+      name,
+      description: 'Takes notes.',
+      run: async (ctx) => {
+        const keys = ['given', 'A', 'W', 'B1', 'B2', 'inner']
+        const found = await ctx.values.getAll(keys)
+        seen[name] = keys.filter((_key, i) => found[i] !== null)
+        await ctx.values.update(name, () => name)
+        return null
+      },
+    })
+  const lead = router({
+    name: 'Sup',
+    run: async (ctx, _brief, { history }) => {
+      const left = (await ctx.values.get('W')) !== null
+      return left || history.length > 9 ? 'led' : transferTo('W')
+    },
+    workers: [note('W')],
+  })
+  const outer = agent({ name: 'outer', model: scripted(calls(['inner', { request: 'x' }]), 'done'), tools: [asTool(note('inner'))] })
+  const flow = sequential({
+    name: 'S',
+    agents: [note('A'), lead, parallel({ name: 'P', agents: [note('B1'), note('B2')] }), outer, note('last')],
+  })
+  const runtime = await runtimeOf([flow])
+  expect(await runtime.run(flow, 'go', { values: { given: 1 } })).toMatchObject({ status: 'completed' })
+  const before = ['given', 'A', 'W']
+  expect(seen).toMatchObject({ A: ['given'], W: ['given', 'A'], inner: [...before, 'B1', 'B2'], last: [...before, 'B1', 'B2', 'inner'] })
+  for (const name of ['B1', 'B2']) expect((seen[name] as string[]).slice(0, 3)).toEqual(before) // of the branch beside it, what was there by then
+})
+
+test('collaboration 79: the values of one run of a flow are not those of the next', async () => {
+  const flow = sequential({ name: 'S', agents: [parallel({ name: 'P', agents: [reader, reader] })] })
+  const runtime = await runtimeOf([flow])
+  const seen = (a: Json): Json => ({ a, b: null, k: null, k2: null })
+  expect(await runtime.run(flow, 'go', { values: { a: 1 } })).toMatchObject({ output: [seen(1), seen(1)] })
+  expect(await runtime.run(flow, 'go')).toMatchObject({ output: [seen(null), seen(null)] })
+})
+
+test('collaboration 80: values of a flow survive a question to the outside and a restart', async () => {
+  const writer = agent({ name: 'writer', run: async (ctx) => ctx.values.update('k', () => 'before') })
+  const asks = agent({
+    name: 'asks',
+    run: async (ctx) => {
+      await ctx.values.update('k2', () => 'while')
+      return interrupt(ctx, 'well?')
+    },
+  })
+  const flow = sequential({ name: 'S', agents: [writer, parallel({ name: 'P', agents: [asks, reader] }), reader] })
+  const before = await runtimeOf([flow], { store: store() })
+  const run = await before.start(flow, 'go', { runId: 'r1', values: { a: 1 } })
+  expect(await run.until('waiting')).toMatchObject({ status: 'waiting' })
+  await before.close()
+  const after = await runtimeOf([flow], { store: store() })
+  const [question] = await after.questions()
+  await after.handle('r1').answer({ interruptId: question!.id, value: 'yes' })
+  expect(await after.handle('r1').outcome()).toMatchObject({ output: { a: 1, b: null, k: 'before', k2: 'while' } })
+})
+
+test('collaboration 81: a hundred branches, each with a key of its own and one they share: nothing is lost', async () => {
+  const names = Array.from({ length: 100 }, (_, i) => `own${i}`)
+  const one = (name: string) =>
+    agent({
+      name,
+      run: async (ctx) => {
+        await ctx.values.update(name, () => name)
+        return ctx.values.update('shared', count)
+      },
+    })
+  const all = agent({ name: 'all', run: async (ctx) => ctx.values.getAll([...names, 'shared']) })
+  const flow = sequential({ name: 'S', agents: [parallel({ name: 'P', agents: names.map(one) }), all] })
+  expect(await (await runtimeOf([flow])).run(flow, 'go')).toMatchObject({ output: [...names, 100] })
 })

@@ -1,9 +1,9 @@
 /** What the cases of control are told with and read by: a turn that hands over, the way control took, what was said. */
 import type { Json } from '../../src/core/index.ts'
-import { agent, tool } from '../../src/agent/index.ts'
+import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import type { Recorded, RunView, Spoken } from '../../src/journal/index.ts'
-import type { ModelAnswerInput } from '../../src/model/index.ts'
-import { calls, scripted, type Scripted } from './team.ts'
+import type { Message, ModelAnswerInput } from '../../src/model/index.ts'
+import { calls, runtimeOf, scripted, type Scripted } from './team.ts'
 
 /** A turn that hands control to another agent. */
 export const xfer = (to: string, id?: string, task?: string): ModelAnswerInput =>
@@ -71,4 +71,21 @@ export async function hops(run: { events(): AsyncIterable<Recorded> }): Promise<
   for await (const { event } of run.events())
     if (event.type === 'agent.transferred') list.push(`${event.from} > ${event.to} by ${event.by}`)
   return list
+}
+
+/** What a model was shown besides its instructions. */
+export const withoutSystem = (prompt: readonly Message[] | undefined): Message[] => (prompt ?? []).filter(({ role }) => role !== 'system')
+/** A message from outside, or of another agent in the third person. */
+export const user = (content: string): Message => ({ role: 'user', content })
+/** A worker that is code. */
+export const code = (name: string, run: Parameters<typeof agent>[0]['run'] & {}): Agent =>
+  agent({ name, description: `Does what ${name} does.`, run })
+/** A lead that hands control to these, one after the other, and then answers. */
+export const leadTo = (...names: string[]): Scripted => scripted(...names.map((name) => xfer(name)), 'final')
+
+/** Runs it to its end and reads what there is to read. */
+export async function played(root: Agent, options: { limits?: { turns: number } } = {}) {
+  const run = await (await runtimeOf([root])).start(root, 'task', options)
+  const outcome = await run.outcome()
+  return { run, outcome, heard: await lines(run), paths: ways(await run.view()), moves: await hops(run) }
 }

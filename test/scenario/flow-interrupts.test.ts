@@ -1,36 +1,17 @@
 /**
- * Spec collaboration, section H, where control is handed on: an agent, a tool, a worker of a worker, a branch, an agent as a tool asks outside and waits. Ids are ours and
- * stay the same while a question is open; what has ended is not done again, also if the process that began it is gone.
+ * Spec collaboration, section H, where control is handed on: whoever asks outside, wherever it works, waits; it is answered in any process, and what has ended is not done again.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import type { Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
-import type { Question } from '../../src/engine/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import type { Recorded } from '../../src/journal/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
+import { answer, asker, askTool, mind, open, pathOf } from './asking.ts'
+import { code, xfer as hands } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
-
-const mind = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
-  agent({ name, description: `Does what ${name} does.`, model, ...more })
-const code = (name: string, run: Parameters<typeof agent>[0]['run'] & {}): Agent =>
-  agent({ name, description: `Does what ${name} does.`, run })
-/** Code that asks once and says what it was told. */
-const asker = (name: string): Agent => code(name, async (ctx) => `${name} heard ${String(await interrupt(ctx, `${name}?`))}`)
-const hands = (to: string) => calls(['transfer_to_agent', { agent_name: to }])
-const askTool = (name = 'ask') =>
-  tool({ name, run: async (ctx, input) => interrupt(ctx, { please: (input as { what?: Json }).what ?? name }) })
-
-/** Everything that is open, when so much is and nothing else goes on; by the question's text. */
-async function open(runtime: Runtime, run: { readonly id: string }, count: number): Promise<readonly Question[]> {
-  await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(count)
-  await runtime.handle(run.id).until('waiting')
-  const text = ({ body }: Question): string => JSON.stringify((body as { question?: Json }).question ?? body)
-  return (await runtime.questions({ run: run.id })).toSorted((a, b) => (text(a) < text(b) ? -1 : 1))
-}
-const pathOf = ({ body }: Question): Json => (body as unknown as { readonly path: readonly string[] }).path.join('/')
-const answer = (run: Run | Run<unknown>, { id }: Question, value: Json) => run.answer({ interruptId: id, value })
 
 describe('anywhere', () => {
   const outerOf = (inner: Agent) => mind('outer', scripted(calls([inner.name, { request: 'x' }]), 'final'), { tools: [asTool(inner)] })
@@ -221,7 +202,7 @@ describe('under a router', () => {
 /** What is recorded so far. */
 async function runtimeEvents(runtime: Runtime, run: string) {
   const { position } = await runtime.handle(run).view()
-  const list = []
+  const list: Recorded[] = []
   for await (const recorded of runtime.handle(run).events()) {
     list.push(recorded)
     if (recorded.position >= position) break
@@ -229,185 +210,48 @@ async function runtimeEvents(runtime: Runtime, run: string) {
   return list
 }
 
-describe('agents as tools', () => {
-  /** Uses a tool, then asks, then answers with what it was told. */
-  function thorough(name: string) {
-    const looked: Json[] = []
-    const look = tool({ name: 'look', execute: () => (looked.push(name), 'looked') })
-    const model = scripted(calls(['look', {}]), calls(['ask', {}]), ({ messages }) => `heard ${String(messages.at(-1)!.content)}`)
-    return { looked, model, inner: mind(name, model, { tools: [look, askTool()] }) }
-  }
-
-  test('collaboration 88: an agent inside goes on from where it was, and neither it nor the tool beside it does anything again', async () => {
-    const { looked, model, inner } = thorough('inner')
-    const beside: string[] = []
-    const echo = tool({ name: 'echo', execute: () => (beside.push('echo'), 'echoed') })
-    const lead = scripted(calls(['inner', { request: 'x' }], ['echo', {}]), 'final')
-    const outer = mind('outer', lead, { tools: [asTool(inner), echo] })
-    const dying = await runtimeOf([outer], { store: store() })
-    const [asked] = await open(dying, await dying.start(outer, 'go', { runId: 'r1' }), 1)
-    expect([looked.length, beside.length, model.prompts.length, lead.prompts.length]).toEqual([1, 1, 2, 1])
-    await dying.close()
-    const runtime = await runtimeOf([outer], { store: store() })
-    const run = runtime.handle('r1')
-    await answer(run, asked!, 'yes')
-    expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect([looked.length, beside.length, model.prompts.length, lead.prompts.length]).toEqual([1, 1, 3, 2])
-    expect(told(lead.prompts[1])).toEqual(['heard yes', 'echoed'])
-    expect(told(model.prompts[2])).toEqual(['yes'])
-  })
-
-  test.each([
-    ['the second first', [1, 0], 'one process'],
-    ['the first first', [0, 1], 'two processes'],
-  ] as const)('collaboration 89: two calls of one agent both ask; %s; the other stays open as it is: %s', async (_what, order, how) => {
-    const inner = code('inner', async (ctx, brief) => `${String(brief)}: ${String(await interrupt(ctx, brief as Json))}`)
-    const lead = scripted(calls(['inner', { request: 'a' }, ''], ['inner', { request: 'b' }, '']), 'final')
-    const outer = mind('outer', lead, { tools: [asTool(inner)] })
-    let runtime = await runtimeOf([outer], { store: store() })
-    let run: Run<unknown> = await runtime.start(outer, 'go', { runId: 'r1' })
-    const both = await open(runtime, run, 2)
-    expect(new Set(both.map(({ id }) => id)).size).toBe(2)
-    expect(new Set(both.map(({ activation }) => activation)).size).toBe(2) // collaboration 104: the model gave both calls no id
-    await answer(run, both[order[0]]!, order[0])
-    expect(await open(runtime, run, 1)).toEqual([both[order[1]]])
-    if (how === 'two processes') {
-      await runtime.close()
-      runtime = await runtimeOf([outer], { store: store() })
-      run = runtime.handle('r1')
-      expect(await open(runtime, run, 1)).toEqual([both[order[1]]])
-    }
-    await answer(run, both[order[1]]!, order[1])
-    expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual(['a: 0', 'b: 1'])
-    expect(lead.prompts).toHaveLength(2)
-  })
-
-  test('collaboration 102: a tool fails and an agent as a tool asks in one turn: the failure is kept as a result, the question is answered', async () => {
-    const broken = tool({ name: 'broken', effect: 'once', execute: () => Promise.reject(new Error('boom')) })
-    const lead = scripted(calls(['broken', {}], ['inner', { request: 'x' }]), 'final')
-    const outer = mind('outer', lead, { tools: [broken, asTool(asker('inner'))] })
-    const runtime = await runtimeOf([outer])
-    const run = await runtime.start(outer, 'go')
-    const [asked] = await open(runtime, run, 1)
-    await answer(run, asked!, 'yes')
-    expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual([expect.stringMatching(/boom/), 'inner heard yes'])
-  })
-
-  test('collaboration 120: one turn with a tool and two agents to be approved: each result when it is there, one model call when all are', async () => {
-    const ran: string[] = []
-    const echo = tool({ name: 'echo', execute: () => (ran.push('echo'), 'echoed') })
-    const lead = scripted(calls(['echo', {}, 'e1'], ['w1', { request: 'x' }, 'a1'], ['flow', { request: 'y' }, 'a2']), 'final')
-    const flow = sequential({ name: 'flow', description: 'F', agents: [mind('s1'), mind('s2')] })
-    const outer = mind('outer', lead, { tools: [echo, asTool(mind('w1'), { approval: true }), asTool(flow, { approval: true })] })
-    const runtime = await runtimeOf([outer])
-    const run = await runtime.start(outer, 'go')
-    const both = await open(runtime, run, 2)
-    expect(ran).toEqual(['echo'])
-    const byTool = (name: string) => both.find(({ body }) => (body as { tool?: Json }).tool === name)!
-    await run.decide({ approvalId: byTool('w1').id, decision: 'approve' })
-    expect(await open(runtime, run, 1)).toEqual([byTool('flow')])
-    expect((await run.view()).activations.map(({ agent: name, state }) => `${name} ${state}`)).toEqual(['outer waiting', 'w1 completed'])
-    expect(lead.prompts).toHaveLength(1)
-    await run.decide({ approvalId: byTool('flow').id, decision: 'approve' })
-    expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual(['echoed', 'w1 answers', 's2 answers'])
-    expect([lead.prompts.length, ran.length]).toEqual([2, 1])
-    const ends = (await eventsOf(run)).filter(({ type }) => type === 'activation.settled')
-    expect(ends).toHaveLength(5)
-  })
-})
-
-describe('several at once', () => {
-  /** a, b, c and d ask at once, at two depths; then somebody says who was heard. */
-  const asking = () => {
-    const after = scripted('final')
-    const inner = parallel({ name: 'inner', agents: [asker('b'), asker('c')] })
-    const first = scripted('done')
-    const outer = parallel({
-      name: 'outer',
-      agents: [asker('a'), sequential({ name: 'line', agents: [mind('first', first), inner] }), asker('d')],
-    })
-    return { after, first, root: sequential({ name: 'all', agents: [outer, mind('after', after)] }) }
-  }
-  test.each([
-    ['one by one', [0, 1, 2, 3]],
-    ['in reverse', [3, 2, 1, 0]],
-    ['from the middle', [1, 3, 0, 2]],
+describe('a team that has changed', () => {
+  test.each<[string, (name: string) => Agent]>([
+    ['a router', (name) => router({ name: 'root', model: scripted(hands(name), 'final'), workers: [asker(name)] })],
+    ['a sequential', (name) => sequential({ name: 'root', agents: [mind('first'), asker(name), mind('last', scripted('final'))] })],
+    [
+      'a parallel',
+      (name) =>
+        sequential({
+          name: 'root',
+          agents: [parallel({ name: 'both', agents: [asker(name), mind('b')] }), mind('last', scripted('final'))],
+        }),
+    ],
   ])(
-    'collaboration 95, 98: answered %s, half of them by another process: the others keep their ids, nothing is done again',
-    async (_what, order) => {
-      const { root, after, first } = asking()
-      let runtime = await runtimeOf([root], { store: store() })
-      let run: Run<unknown> = await runtime.start(root, 'go', { runId: 'r1' })
-      const all = await open(runtime, run, 4)
-      expect(all.map(pathOf)).toEqual(['all/outer/a', 'all/outer/line/first/inner/b', 'all/outer/line/first/inner/c', 'all/outer/d'])
-      const left = new Set(all.map(({ id }) => id))
-      for (const [n, which] of order.entries()) {
-        await answer(run, all[which]!, n)
-        left.delete(all[which]!.id)
-        if (n === 1) {
-          await runtime.close()
-          runtime = await runtimeOf([root], { store: store() })
-          run = runtime.handle('r1')
-        }
-        if (left.size > 0) expect(new Set((await open(runtime, run, left.size)).map(({ id }) => id))).toEqual(left)
-      }
-      expect(await run.outcome()).toMatchObject({ output: 'final' })
-      expect([first.prompts.length, after.prompts.length]).toEqual([1, 1])
-      const heard = after.prompts[0]!.flatMap(({ content }) => /said: (.*)\./.exec(String(content))?.[1] ?? [])
-      const of = (name: string, at: number) => `${name} heard ${order.indexOf(at)}`
-      expect(heard).toEqual([of('a', 0), 'done', of('b', 1), of('c', 2), of('d', 3)])
+    'collaboration 100: %s: somebody was renamed meanwhile: the run stops and says who is missing; brought back, it goes on',
+    async (_what, make) => {
+      const root = make('w')
+      const before = await runtimeOf([root], { store: store() })
+      const [asked] = await open(before, await before.start(root, 'go', { runId: 'r1' }), 1)
+      await before.close()
+      const renamed = await runtimeOf([make('other')], { store: store() })
+      await answer(renamed.handle('r1'), asked!, 'yes')
+      await expect.poll(async () => (await renamed.runs())[0]?.status, { timeout: 10_000 }).toBe('stuck')
+      expect(await renamed.handle('r1').until('waiting')).toMatchObject({
+        status: 'stuck',
+        reason: expect.stringMatching(/agent "w".*not registered/) as string,
+      })
+      await renamed.close()
+      const back = await runtimeOf([root], { store: store() })
+      expect(await back.handle('r1').outcome()).toMatchObject({ status: 'completed', output: 'final' })
+      expect((await back.handle('r1').view()).activations.some(({ agent: name }) => name === 'other')).toBe(false)
     },
   )
 
-  test('collaboration 95: who asks again asks under a new id; who has not been answered keeps its own', async () => {
-    const twice = code('twice', async (ctx) => [await interrupt(ctx, 'first?'), await interrupt(ctx, 'then?')])
-    const root = parallel({ name: 'all', agents: [twice, asker('waits')] })
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    const [first, waits] = await open(runtime, run, 2)
-    await answer(run, first!, 1)
-    await expect
-      .poll(async () => (await runtime.questions({ run: run.id })).some(({ body }) => JSON.stringify(body).includes('then?')))
-      .toBe(true)
-    const [again, still] = await open(runtime, run, 2)
-    expect(again!.id).not.toBe(first!.id)
-    expect(still).toEqual(waits)
-    await answer(run, again!, 2)
-    await answer(run, still!, 3)
-    expect(await run.outcome()).toMatchObject({ output: [[1, 2], 'waits heard 3'] })
-  })
-
-  test('collaboration 94: an unknown id is refused before any work, and so is one of another run', async () => {
-    const { root, first } = asking()
-    const runtime = await runtimeOf([root])
-    const [run, other] = [await runtime.start(root, 'go'), await runtime.start(root, 'go')]
-    const [asked] = await open(runtime, run, 4)
-    await open(runtime, other, 4)
-    const before = (await run.view()).position
-    for (const interruptId of ['int_unknown', '', asked!.address])
-      await expect(run.answer({ interruptId, value: 1 })).rejects.toMatchObject({ code: 'interrupt.unknown' })
-    await expect(other.answer({ interruptId: asked!.id, value: 1 })).rejects.toMatchObject({ code: 'interrupt.unknown' })
-    expect((await run.view()).position).toBe(before)
-    expect(await open(runtime, run, 4)).toContainEqual(asked)
-    expect(first.prompts).toHaveLength(2)
-  })
-
-  test('collaboration 44: answered while nobody works at it: the answer waits for the next process', async () => {
-    const root = router({
-      name: 'lead',
-      run: (_ctx, _brief, talk) => (talk.history.length > 1 ? 'final' : transferTo('w')),
-      workers: [asker('w')],
-    })
-    const dying = await runtimeOf([root], { store: store() })
-    const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1' }), 1)
-    await dying.close()
-    const clerk = await runtimeOf([root], { store: store(), drive: false })
-    await answer(clerk.handle('r1'), asked!, 'yes')
-    await clerk.close()
-    const runtime = await runtimeOf([root], { store: store() })
-    expect(await runtime.handle('r1').outcome()).toMatchObject({ output: 'final' })
+  test('collaboration 100: somebody was added meanwhile: a run that has begun goes on with those it began with', async () => {
+    const root = (...more: Agent[]) => sequential({ name: 'root', agents: [asker('w'), ...more, mind('last', scripted('final'))] })
+    const before = await runtimeOf([root()], { store: store() })
+    const [asked] = await open(before, await before.start('root', 'go', { runId: 'r1' }), 1)
+    await before.close()
+    const added = scripted('never')
+    const after = await runtimeOf([root(mind('added', added))], { store: store() })
+    await answer(after.handle('r1'), asked!, 'yes')
+    expect(await after.handle('r1').outcome()).toMatchObject({ output: 'final' })
+    expect(added.prompts).toHaveLength(0)
   })
 })

@@ -1,142 +1,16 @@
 /**
- * Spec collaboration, section J, where control is handed on: a pause reaches every depth and is invisible to the flow, so nothing is lost and nothing is done twice; a
- * cancel is final. A gate in the test's hand says when work in flight ends.
+ * Spec collaboration, section J, where control is handed on: a pause reaches every depth and is invisible to the flow, so nothing is lost and nothing is done twice.
  */
 import { describe, expect, test } from 'vitest'
-import { agent, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
-import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import { agent, tool, type Agent } from '../../src/agent/index.ts'
+import { parallel, router, sequential } from '../../src/flow/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import type { PauseOptions, Run } from '../../src/runtime/index.ts'
-import { calls, eventsOf, runtimeOf, scripted, store, told, type Scripted } from './team.ts'
-
-const mind = (name: string, model: Scripted = scripted(`${name} answers`), more: object = {}): Agent =>
-  agent({ name, description: `Does what ${name} does.`, model, ...more })
-const hands = (to: string) => calls(['transfer_to_agent', { agent_name: to }])
-
-/** Work that begins, hangs until the test lets it end or it is aborted, and says the second time at once what it would have said. */
-function hanging<T>(value: T) {
-  const begun = Promise.withResolvers<void>()
-  const end = Promise.withResolvers<void>()
-  const seen = { times: 0, aborts: 0 }
-  const work = (signal: AbortSignal): Promise<T> => {
-    if (++seen.times > 1) return Promise.resolve(value)
-    return new Promise((resolve, reject) => {
-      signal.addEventListener('abort', () => {
-        seen.aborts++
-        reject(signal.reason as Error)
-      })
-      void end.promise.then(() => resolve(value))
-      begun.resolve()
-    })
-  }
-  return { begun: begun.promise, end: end.resolve, seen, work }
-}
-type Hanging = ReturnType<typeof hanging<string>>
-
-/** A mind whose first model call hangs. */
-const slow = (name: string, { work }: Hanging): Agent =>
-  mind(
-    name,
-    scripted(({ signal }) => work(signal)),
-  )
-
-interface Scene {
-  readonly root: Agent
-  /** Whoever else is asked, each as often as it is without a pause. */
-  readonly others: readonly (readonly [Scripted, number])[]
-  readonly output: Json
-}
-const counted = (others: Scene['others']): readonly number[] => others.map(([{ prompts }]) => prompts.length)
-
-/** The five shapes, and shapes in each other, each with one member whose model hangs. */
-const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = [
-  ['an agent', (held) => ({ root: slow('held', held), others: [], output: 'held answers' })],
-  [
-    'a sequential',
-    (held) => {
-      const [a, c] = [scripted('a'), scripted('c')]
-      return {
-        root: sequential({ name: 'root', agents: [mind('a', a), slow('held', held), mind('c', c)] }),
-        others: [
-          [a, 1],
-          [c, 1],
-        ],
-        output: 'c',
-      }
-    },
-  ],
-  [
-    'a loop, the second time round',
-    (held) => {
-      const a = scripted('a')
-      let round = 0
-      const second = mind(
-        'held',
-        scripted(
-          (request) => (++round === 1 ? 'not yet' : held.work(request.signal)),
-          (request) => held.work(request.signal),
-        ),
-      )
-      return { root: loop({ name: 'root', agents: [mind('a', a), second], maxIterations: 2 }), others: [[a, 2]], output: 'held answers' }
-    },
-  ],
-  [
-    'a parallel',
-    (held) => {
-      const a = scripted('a')
-      return {
-        root: parallel({ name: 'root', agents: [mind('a', a), slow('held', held)] }),
-        others: [[a, 1]],
-        output: ['a', 'held answers'],
-      }
-    },
-  ],
-  [
-    'a router',
-    (held) => {
-      const lead = scripted(hands('held'), 'final')
-      return { root: router({ name: 'root', model: lead, workers: [slow('held', held)] }), others: [[lead, 2]], output: 'final' }
-    },
-  ],
-  [
-    'a router of routers of a sequential',
-    (held) => {
-      const [top, mid, a] = [scripted(hands('mid'), 'final'), scripted(hands('line'), 'mid ends'), scripted('a')]
-      const line = sequential({ name: 'line', description: 'L', agents: [mind('a', a), slow('held', held)] })
-      const inner = router({ name: 'mid', description: 'M', model: mid, workers: [line] })
-      return {
-        root: router({ name: 'root', model: top, workers: [inner] }),
-        others: [
-          [top, 2],
-          [mid, 2],
-          [a, 1],
-        ],
-        output: 'final',
-      }
-    },
-  ],
-  [
-    'an agent as a tool of an agent as a tool',
-    (held) => {
-      const [outer, inner] = [
-        scripted(calls(['inner', { request: 'x' }]), 'final'),
-        scripted(calls(['held', { request: 'y' }]), 'inner ends'),
-      ]
-      const middle = mind('inner', inner, { tools: [asTool(slow('held', held))] })
-      return {
-        root: mind('root', outer, { tools: [asTool(middle)] }),
-        others: [
-          [outer, 2],
-          [inner, 2],
-        ],
-        output: 'final',
-      }
-    },
-  ],
-]
+import { mind } from './asking.ts'
+import { xfer as hands } from './control.ts'
+import { counted, hanging, shapes, slow } from './held.ts'
+import { calls, eventsOf, runtimeOf, scripted, store, told } from './team.ts'
 
 const typesOf = (events: readonly JournalEvent[], ...wanted: readonly JournalEvent['type'][]): string[] =>
   events.map(({ type }) => type).filter((type) => wanted.includes(type))
@@ -372,56 +246,5 @@ describe('a question and a pause at the same moment', () => {
     expect(await run.outcome()).toMatchObject({ output: 'after' })
     expect(after.prompts).toHaveLength(1)
     await onceEach(run)
-  })
-})
-
-describe('a cancel', () => {
-  test.each(shapes)('collaboration 109: %s: it reaches whoever works, is final, and nobody else is asked', async (_what, make) => {
-    const held = hanging('held answers')
-    const { root, others } = make(held)
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    await held.begun
-    const before = counted(others)
-    await run.cancel('enough', 'ann')
-    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
-    expect(held.seen).toEqual({ times: 1, aborts: 1 })
-    expect(counted(others)).toEqual(before)
-    const { activations } = await run.view()
-    expect(activations.filter(({ outcome }) => outcome === undefined)).toEqual([])
-    expect(activations.findLast(({ agent: name }) => name === 'held')).toMatchObject({ state: 'cancelled' })
-    await expect(run.resume()).rejects.toMatchObject({ code: 'run.ended' })
-    expect(typesOf(await eventsOf(run), 'activation.settled')).toHaveLength(activations.length)
-  })
-
-  test.each(shapes)('collaboration 109: %s: paused, then cancelled: it ends at once and does no more', async (_what, make) => {
-    const held = hanging('held answers')
-    const { root, others } = make(held)
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    await held.begun
-    await run.pause({ at: 'now' })
-    await run.until('waiting')
-    const before = counted(others)
-    await run.cancel('enough')
-    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
-    expect([held.seen.times, ...counted(others)]).toEqual([1, ...before])
-  })
-
-  test('collaboration 109: what was done at any depth is undone, the innermost first', async () => {
-    const undone: string[] = []
-    const books = (ctx: Context, name: string): void =>
-      ctx.onCancel(name, async (undo) => void (await step(undo, 'undo', () => void undone.push(name))))
-    const w = agent({ name: 'w', run: (ctx) => (books(ctx, 'w'), interrupt(ctx, 'well?')) })
-    const line = sequential({ name: 'line', description: 'L', agents: [w] })
-    const outer = mind('outer', scripted(calls(['line', { request: 'x' }])), { tools: [asTool(line)] })
-    const root = router({ name: 'lead', run: (ctx) => (books(ctx, 'lead'), transferTo('outer')), workers: [outer] })
-    const runtime = await runtimeOf([root])
-    const run = await runtime.start(root, 'go')
-    await expect.poll(async () => (await runtime.questions({ run: run.id })).length).toBe(1)
-    await run.cancel('enough')
-    expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
-    expect(undone).toEqual(['w', 'lead'])
-    expect(await runtime.questions({ run: run.id })).toEqual([])
   })
 })

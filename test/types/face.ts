@@ -83,7 +83,7 @@ void (({ values }: Parameters<NonNullable<Middleware['after']>>[1]) => {
 })
 
 export const inferred = (): void => {
-  same<OutputOf<typeof ending>, string | { done: boolean } | number>(true)
+  same<OutputOf<typeof ending>, 'an answer' | { done: boolean } | number>(true)
   same<OutputOf<typeof handing>, never>(true)
   same<OutputOf<typeof typedEnding>, { words: number }>(true)
   same<OutputOf<typeof watched>, string>(true)

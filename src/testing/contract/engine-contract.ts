@@ -6,6 +6,7 @@ import { askingCases } from './asking.ts'
 import { budgetCases } from './budgets.ts'
 import { cancelCases } from './cancelling.ts'
 import { feedCases } from './feed.ts'
+import { handingOnCases } from './handing-on.ts'
 import { mailCases } from './mail.ts'
 import { pauseCases } from './pausing.ts'
 import { restartCases } from './restarting.ts'
@@ -38,6 +39,7 @@ const plays: readonly Play[] = [
   ...restartCases,
   ...versionCases,
   ...feedCases,
+  ...handingOnCases,
 ]
 
 /** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */

@@ -1,0 +1,129 @@
+/** Work that a test holds and lets go, in every shape in which agents work together. */
+import type { Agent } from '../../src/agent/index.ts'
+import type { Json } from '../../src/core/index.ts'
+import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import { mind } from './asking.ts'
+import { xfer as hands } from './control.ts'
+import { calls, scripted, type Scripted } from './team.ts'
+
+/** Work that begins, hangs until the test lets it end or it is aborted, and says the second time at once what it would have said. */
+export function hanging<T>(value: T) {
+  const begun = Promise.withResolvers<void>()
+  const end = Promise.withResolvers<void>()
+  const seen = { times: 0, aborts: 0 }
+  const work = (signal: AbortSignal): Promise<T> => {
+    if (++seen.times > 1) return Promise.resolve(value)
+    return new Promise((resolve, reject) => {
+      signal.addEventListener('abort', () => {
+        seen.aborts++
+        reject(signal.reason as Error)
+      })
+      void end.promise.then(() => resolve(value))
+      begun.resolve()
+    })
+  }
+  return { begun: begun.promise, end: end.resolve, seen, work }
+}
+export type Hanging = ReturnType<typeof hanging<string>>
+
+/** A mind whose first model call hangs. */
+export const slow = (name: string, { work }: Hanging): Agent =>
+  mind(
+    name,
+    scripted(({ signal }) => work(signal)),
+  )
+
+export interface Scene {
+  readonly root: Agent
+  /** Whoever else is asked, each as often as it is without a pause. */
+  readonly others: readonly (readonly [Scripted, number])[]
+  readonly output: Json
+}
+export const counted = (others: Scene['others']): readonly number[] => others.map(([{ prompts }]) => prompts.length)
+
+/** The five shapes, and shapes in each other, each with one member whose model hangs. */
+export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = [
+  ['an agent', (held) => ({ root: slow('held', held), others: [], output: 'held answers' })],
+  [
+    'a sequential',
+    (held) => {
+      const [a, c] = [scripted('a'), scripted('c')]
+      return {
+        root: sequential({ name: 'root', agents: [mind('a', a), slow('held', held), mind('c', c)] }),
+        others: [
+          [a, 1],
+          [c, 1],
+        ],
+        output: 'c',
+      }
+    },
+  ],
+  [
+    'a loop, the second time round',
+    (held) => {
+      const a = scripted('a')
+      let round = 0
+      const second = mind(
+        'held',
+        scripted(
+          (request) => (++round === 1 ? 'not yet' : held.work(request.signal)),
+          (request) => held.work(request.signal),
+        ),
+      )
+      return { root: loop({ name: 'root', agents: [mind('a', a), second], maxIterations: 2 }), others: [[a, 2]], output: 'held answers' }
+    },
+  ],
+  [
+    'a parallel',
+    (held) => {
+      const a = scripted('a')
+      return {
+        root: parallel({ name: 'root', agents: [mind('a', a), slow('held', held)] }),
+        others: [[a, 1]],
+        output: ['a', 'held answers'],
+      }
+    },
+  ],
+  [
+    'a router',
+    (held) => {
+      const lead = scripted(hands('held'), 'final')
+      return { root: router({ name: 'root', model: lead, workers: [slow('held', held)] }), others: [[lead, 2]], output: 'final' }
+    },
+  ],
+  [
+    'a router of routers of a sequential',
+    (held) => {
+      const [top, mid, a] = [scripted(hands('mid'), 'final'), scripted(hands('line'), 'mid ends'), scripted('a')]
+      const line = sequential({ name: 'line', description: 'L', agents: [mind('a', a), slow('held', held)] })
+      const inner = router({ name: 'mid', description: 'M', model: mid, workers: [line] })
+      return {
+        root: router({ name: 'root', model: top, workers: [inner] }),
+        others: [
+          [top, 2],
+          [mid, 2],
+          [a, 1],
+        ],
+        output: 'final',
+      }
+    },
+  ],
+  [
+    'an agent as a tool of an agent as a tool',
+    (held) => {
+      const [outer, inner] = [
+        scripted(calls(['inner', { request: 'x' }]), 'final'),
+        scripted(calls(['held', { request: 'y' }]), 'inner ends'),
+      ]
+      const middle = mind('inner', inner, { tools: [asTool(slow('held', held))] })
+      return {
+        root: mind('root', outer, { tools: [asTool(middle)] }),
+        others: [
+          [outer, 2],
+          [inner, 2],
+        ],
+        output: 'final',
+      }
+    },
+  ],
+]
