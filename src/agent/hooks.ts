@@ -74,7 +74,7 @@ export class Hooks {
     this.#list = list
     this.#activation = activation
     this.#brief = brief
-    this.wrapsTools = list.some(({ wrapTool }) => wrapTool !== undefined)
+    this.wrapsTools = list.some((each) => each.wrapTool !== undefined)
   }
 
   /** What the activation begins with. Tools can only be taken away. */

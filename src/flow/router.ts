@@ -21,8 +21,8 @@ interface RouterFacts<
   /** To whom control may go. Their names are unique in the whole tree. A function may name agents that are defined later; it is asked once. */
   readonly workers: Workers | (() => Workers)
   /**
-   * What crosses to the workers and back, and what becomes of control; exceptions by name. `agents.<router>` is for the lead itself: permissions, limits, and a context
-   * without what was answered hold for it only if they stand there.
+   * What crosses to the workers and back, and what becomes of control; exceptions by name. `agents.<router>` is for the lead itself: permissions, and a context without
+   * what was answered, hold for it only if they stand there; limits of its turns are those of the router.
    */
   readonly transfer?: EdgeOptions<Workers[number]['name'] | NoInfer<Name>, TransferEdge>
   /** To whom each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on request. */
@@ -181,6 +181,7 @@ function routerProblems(name: string, workers: readonly Agent[], options: Pick<A
         : [],
     ),
     ...[transfer, ...Object.values(transfer.agents ?? {})].flatMap((edge) => transferProblems(where, edge ?? {})),
+    ...leadProblems(where, transfer.agents?.[name] ?? {}),
     ...[
       ['every worker', transfer] as const,
       ...Object.entries(transfer.agents ?? {}).map(([from, edge]) => [`"${from}"`, edge] as const),
@@ -207,6 +208,13 @@ function transferProblems(where: string, { returns, onFailure, followedBy }: Tra
       ? []
       : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
   ]
+}
+
+/** What can only be said of workers. The lead ends as the router does, and its limits are those of the router. */
+function leadProblems(where: string, edge: TransferEdge): string[] {
+  return (['returns', 'followedBy', 'onFailure', 'limits'] as const).flatMap((option) =>
+    edge[option] === undefined ? [] : [`${where}: ${option} is said of the router itself, and means its workers`],
+  )
 }
 
 /** Workers to whom nobody can hand control, by choice or by rule. */

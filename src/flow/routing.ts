@@ -74,8 +74,9 @@ export class Route {
   readonly #ruled = new Set<string>()
   /** To whom the one that works may hand control. */
   #to: readonly Candidate[] = []
-  /** The last one that had control. */
+  /** The last one that had control, and where it was. */
   active: string
+  #at: readonly string[] = []
 
   constructor(routing: Routing, ctx: Context, edge: Edge) {
     this.#routing = routing
@@ -92,6 +93,7 @@ export class Route {
     let stop: Stop = { name: first, path: first === this.#routing.name ? path : [...path, first] }
     for (let isFirst = true; ; isFirst = false) {
       this.active = stop.name
+      this.#at = stop.path
       const outcome = await this.#work(stop, isFirst)
       const { said, breaks, hops = 0 } = trailOf(outcome)
       this.#conversation.add(stop.name, said, this.#policy(stop.name).shares, outcome)
@@ -210,7 +212,7 @@ export class Route {
     const fits = fitting(outcome.output, this.#routing.output)
     if (fits.ok) return completed(fits.value)
     const message = `the answer of "${this.active}" cannot be that of "${this.#routing.name}": ${fits.problem}`
-    return failed(failure('output.invalid', message, 'validation', { details: { agent: this.active } }))
+    return failed(failure('output.invalid', message, 'validation', { details: { agent: this.active, path: [...this.#at] } }))
   }
 
   /** Counts a transfer; an outcome if there may be no more. */

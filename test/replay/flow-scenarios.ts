@@ -1,5 +1,6 @@
 /** Runs in which control is handed on, each a scenario to die in: at every point the same end must come of it. Their models go by what they are shown, so they say the same after a crash. */
 import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import { completed, runId } from '../../src/core/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
@@ -190,25 +191,28 @@ const failing = scenario(
   }),
 )
 
-/** Paused as soon as the worker asks, resumed when that is reached, and only then answered. */
-const paused = scenario(
-  'a router that is paused and resumed',
-  router({
-    name: 'Sup',
-    model: scripted(hands('W'), 'final'),
-    transfer: shown,
-    workers: [sequential({ name: 'W', description: 'W', agents: [asker('a'), mind('b', 'b')] })],
-  }),
-  {
-    outside: async (runtime) => {
-      const run = runtime.handle('simulated')
-      const { status, pause, activations } = await run.view()
-      if (status === 'paused') await run.resume().catch(() => undefined)
-      else if (pause === undefined && activations.length === 3 && !paused3.has(run)) await run.pause().catch(() => undefined)
-      await person(runtime)
-    },
+/** Paused when the worker asks; answered meanwhile, then resumed. */
+const paused: Scenario = {
+  ...scenario(
+    'a router that is paused and resumed',
+    router({
+      name: 'Sup',
+      model: scripted(hands('W'), 'final'),
+      transfer: shown,
+      workers: [sequential({ name: 'W', description: 'W', agents: [asker('a'), mind('b', 'b')] })],
+    }),
+  ),
+  async outside(engine) {
+    const run = runId('simulated')
+    const status = (await engine.summary(run))?.status
+    const wasPaused = (await engine.read(run)).some(({ event }) => event.type === 'run.pausing')
+    if (!wasPaused && status === 'waiting') await engine.post({ type: 'pause', run, at: 'next' })
+    if (!wasPaused) return
+    for (const { activation, address } of await engine.questions({ run }))
+      await engine.post({ type: 'answer', activation, address, outcome: completed('yes') })
+    if (status === 'paused') await engine.post({ type: 'resume', run })
   },
-)
+}
 
 /** Cancelled while two branches ask. */
 const cancelled = scenario(
@@ -222,7 +226,11 @@ const cancelled = scenario(
   {
     outside: async (runtime) => {
       const open = await runtime.questions()
-      if (open.length === 2) await runtime.handle('simulated').cancel('enough').catch(() => undefined)
+      if (open.length === 2)
+        await runtime
+          .handle('simulated')
+          .cancel('enough')
+          .catch(() => undefined)
     },
   },
 )
@@ -237,6 +245,8 @@ export const flowScenarios: readonly Scenario[] = [
   handoff,
   exiting,
   failing,
+  paused,
+  cancelled,
 ]
 
 /** Those whose journals are kept. Never changed. */

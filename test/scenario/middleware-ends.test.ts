@@ -159,7 +159,7 @@ describe('what it keeps', () => {
     })
     const flow = parallel({ name: 'flow', agents: [A, agent({ name: 'B', model: scripted('b'), middleware: [counts, tells] })] })
     await (await runtimeOf([flow])).run(flow, 'go')
-    expect(seen.filter((each) => typeof each === 'number').toSorted()).toEqual([1, 2])
+    expect(seen.filter((each) => typeof each === 'number').toSorted((a, b) => a - b)).toEqual([1, 2])
     expect(seen.filter((each) => each === true)).toHaveLength(2)
     const keeps = (value: unknown): Middleware => ({ name: 'keeps', before: (_begins, { values }) => values.set('v', value as Json) })
     for (const value of [new Date(0), () => 1, Number.NaN, 1n, undefined]) {

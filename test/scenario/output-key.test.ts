@@ -22,7 +22,7 @@ async function left(root: ReturnType<typeof agent>, ...keys: string[]): Promise<
   await runtime.run(root, 'go', { session: 'ses_1' })
   const outcome = await runtime.run(reader, 'go', { session: 'ses_1' })
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
-  return outcome.output as Json
+  return outcome.output
 }
 
 describe('outputKey', () => {

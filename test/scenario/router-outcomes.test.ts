@@ -193,3 +193,29 @@ test('code leads as a model does, also over several workers, and its steps are i
   expect(outcome).toMatchObject({ output: 3 })
   expect(moves).toEqual(['Sup > W1 by code', 'W1 > Sup by rule', 'Sup > W2 by code', 'W2 > Sup by rule'])
 })
+
+test('a tool of the lead may hand over by its result; to nobody known, the model is told', async () => {
+  const go = (to: string) => tool({ name: 'go', effect: 'read', execute: () => 'went', action: { transfer: to, task: 'count' } })
+  const [lead, w] = [scripted(calls(['go', {}]), 'final'), scripted('12')]
+  const { moves, outcome } = await played(router({ name: 'Sup', model: lead, tools: [go('W')], workers: [worker('W', w)] }))
+  expect(outcome).toMatchObject({ output: 'final' })
+  expect(moves).toEqual(['Sup > W by model', 'W > Sup by rule'])
+  expect(w.prompts[0]!.slice(-2)).toEqual([user('For context: [Sup] `go` tool returned result: went.'), user('count')])
+
+  const lost = scripted(calls(['go', {}]), 'by myself')
+  expect((await played(router({ name: 'Sup', model: lost, tools: [go('Nobody')], workers: [worker('W')] }))).outcome).toMatchObject({
+    output: 'by myself',
+  })
+  expect(told(lost.prompts[1])).toEqual([expect.stringMatching(/not transferred.*"Nobody".*only W.*The result was: went/)])
+})
+
+test('what a worker answers in the place of the router must be what the router promises', async () => {
+  const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
+  const by = (answer: unknown) =>
+    router({ name: 'Sup', model: leadTo('W'), output, workers: [code('W', () => answer)], transfer: { returns: 'never' } })
+  expect((await played(by({ n: 1 }))).outcome).toMatchObject({ status: 'completed', output: { n: 1 } })
+  expect((await played(by('one'))).outcome).toMatchObject({
+    status: 'failed',
+    failure: { code: 'output.invalid', details: { agent: 'W', path: ['Sup', 'W'] } },
+  })
+})

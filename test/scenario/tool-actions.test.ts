@@ -210,7 +210,7 @@ describe('exit', () => {
       name: 'flow',
       agents: [
         router({ name: 'Sup', model: lead, workers: [W1] }),
-        agent({ name: 'last', run: (_ctx, _brief, { history }) => history.at(-1)!.message.content as Json }),
+        agent({ name: 'last', run: (_ctx, _brief, { history }) => history.at(-1)!.message.content }),
       ],
     })
     expect(await (await runtimeOf([flow])).run(flow, 'go')).toMatchObject({ output: 'w1 is out' })

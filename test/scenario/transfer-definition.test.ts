@@ -135,14 +135,14 @@ describe('names', () => {
       'router "P": nobody can hand control to "B"',
       'router "P": nobody can hand control to "C"',
     ])
-    const noRule = {
-      name: 'P',
-      model: lead(),
-      workers: workers(),
-      routes: { P: ['A', 'B'] },
-      transfer: { agents: { P: { followedBy: ['C'] } } },
-    } as const
-    expect(await problemsOf(() => router(noRule))).toEqual(['router "P": nobody can hand control to "C"']) // nothing follows the lead by rule
+    const led = { returns: 'never', followedBy: ['C'], onFailure: 'end', limits: { turns: 1 } } as const
+    const said = await problemsOf(() =>
+      router({ name: 'P', model: lead(), workers: workers(), routes: { P: ['A', 'B'] }, transfer: { agents: { P: led } } }),
+    )
+    expect(said).toEqual([
+      ...Object.keys(led).map((option) => `router "P": ${option} is said of the router itself, and means its workers`),
+      'router "P": nobody can hand control to "C"', // nothing follows the lead by rule
+    ])
   })
 
   test('routers that lead to each other are refused, with the way', async () => {
