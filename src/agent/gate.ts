@@ -13,7 +13,7 @@ import { approve, type Verdict } from '../oversight/index.ts'
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { acted } from './acting.ts'
-import { HookFailed, type Hooks } from './hooks.ts'
+import { failureOf, type Hooks } from './hooks.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
@@ -122,8 +122,8 @@ export class ToolBinding implements Binding {
       const given = ran.checked ?? input.check(asked.input)
       return given.ok ? acted(action, told, given.value, { ctx, call: asked, desk, answer: this.#answer }) : told
     } catch (thrown) {
-      if (!(thrown instanceof HookFailed)) throw thrown
-      return { content: `[${thrown.failure.message}]`, isError: true, finish: { outcome: failed(thrown.failure) } }
+      const what = failureOf(thrown)
+      return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
     }
   }
 

@@ -8,6 +8,7 @@
 import {
   copy,
   deepFreeze,
+  failed,
   failure,
   failureFrom,
   isObject,
@@ -51,7 +52,7 @@ export interface Heard {
   readonly again?: string
 }
 
-/** A hook has thrown: the agent fails with this. Caught by the loop only. */
+/** A hook has thrown: the agent fails with this. */
 export class HookFailed extends Error {
   readonly failure: Failure
 
@@ -60,6 +61,12 @@ export class HookFailed extends Error {
     this.name = 'HookFailed'
     this.failure = what
   }
+}
+
+/** The failure of a hook that has thrown; throws on what is none. */
+export function failureOf(thrown: unknown): Failure {
+  if (thrown instanceof HookFailed) return thrown.failure
+  throw thrown
 }
 
 export class Hooks {
@@ -179,19 +186,23 @@ export class Hooks {
     return result
   }
 
-  /** The end, as it holds. */
+  /** The end, as it holds. Of a hook that throws those further out are told. */
   async end(given: Outcome): Promise<Outcome> {
     let outcome = given
     for (const middleware of this.#list.toReversed()) {
       if (middleware.after === undefined) continue
-      const at = this.#at('after', middleware, this.#activation.ctx)
-      const before = outcome
-      const word = await asked('after', middleware, () => middleware.after!(before, at))
-      if (word === undefined || word === outcome) continue
-      outcome = sound('after', middleware, 'the outcome', word as unknown as Json) as unknown as Outcome
-      note(at, 'after', middleware, { outcome: outcome as unknown as Json })
+      outcome = await this.#ended(middleware, outcome).catch((thrown: unknown) => failed(failureOf(thrown)))
     }
     return outcome
+  }
+
+  async #ended(middleware: MiddlewareHooks, outcome: Outcome): Promise<Outcome> {
+    const at = this.#at('after', middleware, this.#activation.ctx)
+    const word = await asked('after', middleware, () => middleware.after!(outcome, at))
+    if (word === undefined || word === outcome) return outcome
+    sound('after', middleware, 'the outcome', word as unknown as Json)
+    note(at, 'after', middleware, { outcome: word as unknown as Json })
+    return word
   }
 
   #at(hook: Hook, { name }: MiddlewareHooks, ctx: Context): Moment {

@@ -11,7 +11,7 @@ import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
 import { fixedToolbox, Lessened, refuse, type CallResult, type Opening, type Toolbox } from './binding.ts'
 import { Desk } from './desk.ts'
-import { HookFailed, Hooks } from './hooks.ts'
+import { failureOf, Hooks } from './hooks.ts'
 import type { MiddlewareHooks } from './middleware.ts'
 import { correction, fitting, outputOf } from './output.ts'
 import { filled } from './templating.ts'
@@ -57,25 +57,23 @@ export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outco
 
 /** The work with its instructions filled in, and middlewares around it. */
 async function surrounded(mind: Mind, desk: Desk): Promise<Outcome> {
-  const { middleware, tools, outputSchema } = mind
   const own = mind.instructions
   const instructions = mind.templating && own !== undefined ? await filled(own, desk.ctx) : own
-  if (middleware.length === 0) return turns(mind, desk, instructions)
-  const hooks = new Hooks(middleware, desk, briefValue(desk.edge.brief))
+  if (mind.middleware.length === 0) return turns(mind, desk, instructions)
+  const hooks = new Hooks(mind.middleware, desk, briefValue(desk.edge.brief))
   desk.hooks = hooks
-  try {
-    const names = tools.map(({ name }) => name)
-    const begins = await hooks.begin({ instructions, tools: names })
-    const missing = names.filter((name) => !begins.tools.includes(name))
-    const ended = await turns(mind, desk, begins.instructions, missing)
-    const outcome = await hooks.end(ended)
-    const fits = outcome === ended || outcome.status !== 'completed' ? undefined : fitting(outcome.output, outputSchema)
-    if (fits?.ok === false) return unfinished(desk, failed(unfit(mind, `as a middleware left it: ${fits.problem}`)))
-    return outcome.status === 'completed' ? outcome : unfinished(desk, outcome)
-  } catch (thrown) {
-    if (thrown instanceof HookFailed) return unfinished(desk, failed(thrown.failure))
-    throw thrown
-  }
+  const ended = await begun(mind, desk, hooks, instructions).catch((thrown: unknown) => unfinished(desk, failed(failureOf(thrown))))
+  const left = await hooks.end(ended)
+  if (left.status !== 'completed') return unfinished(desk, left)
+  const fits = left === ended ? undefined : fitting(left.output, mind.outputSchema)
+  return fits?.ok === false ? unfinished(desk, failed(unfit(mind, `as a middleware left it: ${fits.problem}`))) : left
+}
+
+async function begun(mind: Mind, desk: Desk, hooks: Hooks, instructions: string | undefined): Promise<Outcome> {
+  const names = mind.tools.map(({ name }) => name)
+  const begins = await hooks.begin({ instructions, tools: names })
+  const missing = names.filter((name) => !begins.tools.includes(name))
+  return turns(mind, desk, begins.instructions, missing)
 }
 
 /** Whoever does not complete has given no answer and decides nothing. */

@@ -62,8 +62,8 @@ type Word<T> = T | undefined | void | Promise<T | undefined | void>
 
 /**
  * What stands around a mind. Of several the first is outermost: it is asked first on the way in (`before`, `beforeModel`, `wrapTool`) and last on the way out (`afterModel`, `after`).
- * A hook that returns nothing changes nothing. One that throws ends the agent: it fails with `middleware.failed`, or with exactly the failure of a FailureError, labelled with
- * `details.middleware` and `details.hook`; no further hook is asked, and calls under way settle first.
+ * A hook that returns nothing changes nothing. One that throws ends the agent, when calls under way have settled: it fails with `middleware.failed`, or with exactly the failure of
+ * a FailureError, labelled with `details.middleware` and `details.hook`. What was said before stays in the journal; of hooks only `after` is still asked.
  * Its name is part of the agent's version, its functions are not: raise `version` when they change their meaning.
  */
 export interface MiddlewareHooks {
@@ -78,9 +78,14 @@ export interface MiddlewareHooks {
    * they are said as a user, and the model is asked once more; that is another turn.
    */
   afterModel?(answer: ModelAnswer, at: Moment): Word<{ readonly text: string } | { readonly again: string }>
-  /** Around each call of a tool, an agent as a tool included; Reeve's own verbs are not wrapped. The tool's `action` follows from what is returned here. */
+  /**
+   * Around each call that is known and permitted, of a tool or an agent as a tool; Reeve's own verbs are not wrapped. Its approval is asked for inside. The tool's `action` follows from
+   * what is returned here.
+   */
   wrapTool?(call: ToolCall, run: RunTool, at: Moment): ToolResult | Promise<ToolResult>
-  /** When the agent has ended in whatever way, but for a cancel or a hook that threw. What was said stays said; another outcome is that of the agent. */
+  /**
+   * When the agent has ended in whatever way but by a cancel, also by a hook that threw. What was said stays said; another outcome is that of the agent, and what `outputKey` keeps.
+   */
   after?(outcome: Outcome, at: Moment): Word<Outcome>
 }
 

@@ -128,7 +128,9 @@ class RouterAgent implements Agent {
     const outcome = await route.follow(first)
     if (session && outcome.status === 'completed' && route.active !== (before ?? this.name))
       await ctx.values.update(activeKey(this.name), () => route.active)
-    return edge.flow === undefined ? withoutTrail(outcome) : outcome
+    if (edge.flow !== undefined) return outcome
+    const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
+    return isRemembered ? outcome : withoutTrail(outcome)
   }
 
   team(): readonly string[] {

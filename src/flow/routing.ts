@@ -16,7 +16,7 @@ import {
   type HistoryEntry,
   type Outcome,
 } from '../core/index.ts'
-import { fitting, type Agent } from '../agent/index.ts'
+import { fitting, outputOf, type Agent } from '../agent/index.ts'
 import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
@@ -164,7 +164,7 @@ export class Route {
       return this.#counted({ from: name, to, did: true }, path) ?? { name: to, path: [...path, to] }
     }
     if (returns !== 'always') return outcome
-    return this.#back(stop)
+    return this.#back(stop, hasDone(said))
   }
 
   /** Whoever had control has said nothing, or has failed: the others are told how it has ended. */
@@ -179,9 +179,11 @@ export class Route {
     this.#ruled.clear()
   }
 
-  #back({ name, path }: Stop): Stop {
+  /** Not counted, but part of the round that control makes. */
+  #back({ name, path }: Stop, did: boolean): Stop {
     this.#forget()
     const to = this.#routing.name
+    this.#hops.push({ from: name, to, did })
     this.#record({ from: name, path, to, by: 'rule' })
     return { name: to, path: [...path, to] }
   }
@@ -191,7 +193,7 @@ export class Route {
     const { returns = 'always', onFailure = 'tell' } = this.#policy(stop.name)
     if (stop.name === this.#routing.name || returns === 'never' || onFailure === 'end') return outcome
     this.#tell(stop.name, outcome)
-    return this.#back(stop)
+    return this.#back(stop, true)
   }
 
   #end(outcome: Outcome): Outcome {
@@ -209,7 +211,8 @@ export class Route {
   /** An answer that somebody else than the lead has given must be what the router promises, too. */
   #fitted(outcome: Outcome): Outcome {
     if (outcome.status !== 'completed' || this.active === this.#routing.name) return outcome
-    const fits = fitting(outcome.output, this.#routing.output)
+    const { output } = outcome
+    const fits = typeof output === 'string' ? outputOf(output, this.#routing.output) : fitting(output, this.#routing.output)
     if (fits.ok) return completed(fits.value)
     const message = `the answer of "${this.active}" cannot be that of "${this.#routing.name}": ${fits.problem}`
     return failed(failure('output.invalid', message, 'validation', { details: { agent: this.active, path: [...this.#at] } }))

@@ -11,7 +11,7 @@
  * the same (its code was gone, the store failed it) is taken out by whoever waits: they look when they join, and by and by.
  * S5: a turn is stored once; what grows with every run is one turn, not all of them.
  */
-import { failed, failure, isObject, rootActivation, type Json, type Outcome, type RunId } from '../core/index.ts'
+import { failed, failure, isObject, rootActivation, trailOf, withoutTrail, type Json, type Outcome, type RunId } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Arrival, Context } from '../engine/index.ts'
 
@@ -74,7 +74,7 @@ export async function orchestrateRoot(
   if (!('thrown' in outcome)) await addTurn(inSession, count, edge, outcome)
   await leave(inSession, ctx.place.run)
   if ('thrown' in outcome) throw outcome.thrown
-  return outcome
+  return withoutTrail(outcome)
 }
 
 /** A defect in an agent's code must not keep the session: it is thrown again when the session has been passed on. */
@@ -190,8 +190,11 @@ function historyOf(turns: readonly Turn[]): readonly EdgeMessage[] {
 /** Only a completed run is a turn: what failed has said nothing that a later run should take for an answer. Nobody else counts while this run has the session. */
 async function addTurn(ctx: Context, count: number, edge: Edge, outcome: Outcome): Promise<void> {
   if (outcome.status !== 'completed') return
-  const { run, agent } = ctx.place
+  const { run, agent: root } = ctx.place
   const answer = typeof outcome.output === 'string' ? outcome.output : JSON.stringify(outcome.output)
+  // somebody to whom control was handed may have answered: in a later run those are its own words
+  const last = trailOf(outcome).said.findLast((entry) => entry.answer === true)
+  const agent = last?.agent !== undefined && last.message.content === answer ? last.agent : root
   const turn: Turn = { run, agent, input: briefText(edge.brief), answer }
   await ctx.values.update(turnKey(count), () => turn as unknown as Json)
   await ctx.values.update(turnsKey, () => count + 1)

@@ -1,5 +1,5 @@
 /** Runs in which control is handed on, each a scenario to die in: at every point the same end must come of it. Their models go by what they are shown, so they say the same after a crash. */
-import { agent, breakLoop, exit, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import { agent, breakLoop, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import { completed, runId } from '../../src/core/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
@@ -30,7 +30,7 @@ const hands = (to: string, id?: string) => ({ calls: [call('transfer_to_agent', 
 const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
 const asker = (name: string): Agent =>
-  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${String(await interrupt(ctx, `${name}?`))}` })
+  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}` })
 const echo = tool({ name: 'echo', execute: () => 'echoed' })
 const shown = { transfers: 'shown' } as const
 
@@ -235,6 +235,44 @@ const cancelled = scenario(
   },
 )
 
+/** Paused when the worker asks, answered, and cancelled while its payment is held back: it is never made. */
+const heldBack: Scenario = {
+  ...scenario(
+    'cancelled while a pause holds a payment back',
+    router({
+      name: 'Sup',
+      model: scripted(hands('W'), 'never'),
+      transfer: shown,
+      workers: [
+        sequential({
+          name: 'W',
+          description: 'W',
+          agents: [
+            agent({
+              name: 'payer',
+              run: async (ctx) => {
+                await interrupt(ctx, 'pay?')
+                return step(ctx, 'pay', () => 'paid', { effect: 'once' })
+              },
+            }),
+          ],
+        }),
+      ],
+    }),
+  ),
+  async outside(engine) {
+    const run = runId('simulated')
+    const status = (await engine.summary(run))?.status
+    const log = (await engine.read(run)).map(({ event }) => event)
+    if (status === 'waiting' && !log.some(({ type }) => type === 'run.pausing')) await engine.post({ type: 'pause', run, at: 'next' })
+    if (status !== 'paused') return
+    for (const { activation, address } of await engine.questions({ run }))
+      await engine.post({ type: 'answer', activation, address, outcome: completed('yes') })
+    if (log.some((event) => event.type === 'step.begun' && event.address === 'pay'))
+      await engine.post({ type: 'cancel', run, reason: 'enough' })
+  },
+}
+
 export const flowScenarios: readonly Scenario[] = [
   appendixB,
   nestedRouters,
@@ -247,6 +285,7 @@ export const flowScenarios: readonly Scenario[] = [
   failing,
   paused,
   cancelled,
+  heldBack,
 ]
 
 /** Those whose journals are kept. Never changed. */

@@ -8,6 +8,7 @@ const ends: Readonly<Record<string, Outcome>> = {
   'an exit in a parallel in a parallel': completed('out'),
   'a handoff that stays over a session': completed('solved'),
   'cancelled while branches under a router ask': cancelled('enough'),
+  'cancelled while a pause holds a payment back': cancelled('enough'),
 }
 
 describe('a process that dies while control is handed on', () => {

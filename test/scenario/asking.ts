@@ -16,7 +16,7 @@ export const asker = (name: string): Agent =>
   agent({
     name,
     description: `Asks for ${name}.`,
-    run: async (ctx) => `${name} heard ${String(await interrupt(ctx, `${name}?`))}`,
+    run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}`,
   })
 
 /** A tool that asks, and whose result is the answer. */

@@ -44,7 +44,9 @@ describe('a cancel', () => {
   test('collaboration 109: what was done at any depth is undone, the innermost first', async () => {
     const undone: string[] = []
     const books = (ctx: Context, name: string): void =>
-      ctx.onCancel(name, async (undo) => void (await step(undo, 'undo', () => void undone.push(name))))
+      ctx.onCancel(name, async (undo) => {
+        await step(undo, 'undo', () => void undone.push(name))
+      })
     const w = agent({ name: 'w', run: (ctx) => (books(ctx, 'w'), interrupt(ctx, 'well?')) })
     const line = sequential({ name: 'line', description: 'L', agents: [w] })
     const outer = mind('outer', scripted(calls(['line', { request: 'x' }])), { tools: [asTool(line)] })

@@ -17,7 +17,7 @@ describe('agents as tools', () => {
   function thorough(name: string) {
     const looked: Json[] = []
     const look = tool({ name: 'look', execute: () => (looked.push(name), 'looked') })
-    const model = scripted(calls(['look', {}]), calls(['ask', {}]), ({ messages }) => `heard ${String(messages.at(-1)!.content)}`)
+    const model = scripted(calls(['look', {}]), calls(['ask', {}]), ({ messages }) => `heard ${messages.at(-1)!.content as string}`)
     return { looked, model, inner: mind(name, model, { tools: [look, askTool()] }) }
   }
 
@@ -44,7 +44,7 @@ describe('agents as tools', () => {
     ['the second first', [1, 0], 'one process'],
     ['the first first', [0, 1], 'two processes'],
   ] as const)('collaboration 89: two calls of one agent both ask; %s; the other stays open as it is: %s', async (_what, order, how) => {
-    const inner = code('inner', async (ctx, brief) => `${String(brief)}: ${String(await interrupt(ctx, brief as Json))}`)
+    const inner = code('inner', async (ctx, brief) => `${String(brief)}: ${(await interrupt(ctx, brief as Json)) as string}`)
     const lead = scripted(calls(['inner', { request: 'a' }, ''], ['inner', { request: 'b' }, '']), 'final')
     const outer = mind('outer', lead, { tools: [asTool(inner)] })
     let runtime = await runtimeOf([outer], { store: store() })
@@ -139,7 +139,7 @@ describe('several at once', () => {
       }
       expect(await run.outcome()).toMatchObject({ output: 'final' })
       expect([first.prompts.length, after.prompts.length]).toEqual([1, 1])
-      const heard = after.prompts[0]!.flatMap(({ content }) => /said: (.*)\./.exec(String(content))?.[1] ?? [])
+      const heard = after.prompts[0]!.flatMap(({ content }) => /said: (.*)\./.exec(content as string)?.[1] ?? [])
       const of = (name: string, at: number) => `${name} heard ${order.indexOf(at)}`
       expect(heard).toEqual([of('a', 0), 'done', of('b', 1), of('c', 2), of('d', 3)])
     },

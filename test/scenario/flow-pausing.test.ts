@@ -137,7 +137,7 @@ describe('at a boundary', () => {
       const run = await runtime.start(root, 'go')
       await held.begun
       await run.pause({ at: at! })
-      held.end()
+      if (at !== 'now') held.end() // what is called back may not end before the pause has come to it
       expect(await run.until('waiting')).toMatchObject({ status: 'paused' })
       expect(w.prompts).toHaveLength(0)
       await run.resume()
@@ -230,7 +230,7 @@ describe('a question and a pause at the same moment', () => {
 
   test('collaboration 114: paused while branches ask: the questions keep their ids, may be answered meanwhile, and nothing goes on before resume', async () => {
     const after = scripted('after')
-    const asker = (name: string): Agent => agent({ name, run: async (ctx) => String(await interrupt(ctx, `${name}?`)) })
+    const asker = (name: string): Agent => agent({ name, run: async (ctx) => interrupt(ctx, `${name}?`) })
     const root = sequential({ name: 'root', agents: [parallel({ name: 'both', agents: [asker('a'), asker('b')] }), mind('after', after)] })
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')

@@ -18,7 +18,7 @@ export function hanging<T>(value: T) {
         seen.aborts++
         reject(signal.reason as Error)
       })
-      void end.promise.then(() => resolve(value))
+      end.promise.then(() => resolve(value), reject)
       begun.resolve()
     })
   }

@@ -6,7 +6,7 @@ import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
 import { approve, interrupt } from '../../src/oversight/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { scripted as byConversation, simulate, teamScenario } from '../../src/testing/index.ts'
-import { calls, delegates, pause, runtimeOf, scripted, told } from './team.ts'
+import { calls, delegates, pause, runtimeOf, scripted, store, told, waiting } from './team.ts'
 import { note, watching } from './watching.ts'
 
 describe('a hook that throws', () => {
@@ -23,7 +23,7 @@ describe('a hook that throws', () => {
       tools: [note()],
       outputKey: 'k',
       middleware: [
-        { name: 'outer', after: () => void log.push('after') },
+        { name: 'outer', after: (outcome) => void log.push(outcome.status === 'failed' ? outcome.failure.code : outcome.status) },
         { name: 'bad', [hook]: hooks[hook] },
       ],
     })
@@ -37,7 +37,7 @@ describe('a hook that throws', () => {
         retryable: false,
       },
     })
-    expect(log).toEqual(hook === 'wrapTool' ? ['after'] : []) // a failed call ends the agent like any other
+    expect(log).toEqual(['middleware.failed']) // whoever is further out is told
   })
 
   test('a FailureError is the agent’s own failure: a middleware may refuse', async () => {
@@ -264,6 +264,30 @@ describe('wherever it works', () => {
     await run.outcome()
     expect(model.prompts[0]![0]).toEqual({ role: 'system', content: 'kindly' })
     expect(told(model.prompts[1])).toEqual(['no', 'noted'])
+  })
+
+  test('K10: a hook that waits goes on in another process, and nothing before it happens twice', async () => {
+    const ran: string[] = []
+    const asks: Middleware = {
+      name: 'asks',
+      before: async (_begins, { ctx, values }) => values.set('id', await step(ctx, 'id', () => (ran.push('id'), 'id-1'))),
+      after: async (outcome, { ctx, values }) => {
+        const word = await interrupt(ctx, 'fine?')
+        return outcome.status === 'completed' ? { status: 'completed', output: [outcome.output, word, values.get('id')!] } : undefined
+      },
+    }
+    const model = scripted(calls(['note', {}]), 'final')
+    const log: Json[] = []
+    const A = agent({ name: 'A', model, tools: [note(log)], middleware: [asks] })
+    const first = await runtimeOf([A], { store: store() })
+    const { id } = await first.start(A, 'go')
+    await waiting(await first.handle(id)).catch(() => undefined)
+    await first.close()
+    const second = await runtimeOf([A], { store: store() })
+    const run = await second.handle(id)
+    await run.answer({ interruptId: (await run.view()).interrupts[0]!.id, value: 'yes' })
+    expect(await run.outcome()).toMatchObject({ output: ['final', 'yes', 'id-1'] })
+    expect([ran, log.length, model.prompts.length]).toEqual([['id'], 1, 2])
   })
 
   test('K10, K5: steps and changes of hooks are recorded once, whenever the process dies', async () => {

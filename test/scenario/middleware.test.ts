@@ -1,11 +1,10 @@
 /** Middlewares: in which order they are asked, and what they may add and change (spec collaboration 1.17). How they end, keep and wait: middleware-ends.test.ts. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool, type Middleware } from '../../src/agent/index.ts'
+import { agent, checkAgents, tool, type Middleware } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { asTool, router, sequential } from '../../src/flow/index.ts'
 import type { ModelRequest } from '../../src/model/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
-import { createRuntime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told, waiting } from './team.ts'
 import { changes, note, watching } from './watching.ts'
@@ -95,7 +94,7 @@ describe('what it begins with', () => {
     expect(model.tools[0]!.map(({ name }) => name)).toEqual(['delegate', 'forward_message'])
   })
 
-  test('names that are taken, named twice, or no names are refused together', async () => {
+  test('names that are taken, named twice, or no names are refused together', () => {
     const A = agent({
       name: 'A',
       model: () => 'x',
@@ -103,10 +102,10 @@ describe('what it begins with', () => {
       outputKey: '$mine',
       middleware: [{ name: 'm', tools: [note()] }, { name: 'm' }, { name: 'a b' }],
     })
-    const built = createRuntime({ agents: [A] })
-    await expect(built).rejects.toMatchObject({ code: 'team.invalid' })
+    const build = (): void => checkAgents([A])
+    expect(build).toThrow(expect.objectContaining({ code: 'team.invalid' }))
     for (const problem of [/two tools are called "note"/, /two middlewares are called "m"/, /"a b", is not/, /outputKey is "\$mine"/])
-      await expect(built).rejects.toThrow(problem)
+      expect(build).toThrow(problem)
     const w = agent({ name: 'w', description: 'Works.', model: () => 'x' })
     const delegate = tool({ name: 'delegate', execute: () => 1 })
     const leads = { name: 'boss', model: () => 'x', workers: [w] } as const

@@ -169,7 +169,7 @@ describe('asked outside, and gone on in another process', () => {
     expect(done).toEqual([{ n: 1 }])
   })
 
-  test('collaboration 44: asked in the deepest tool, it goes on there, and control comes back to Mid and to Top', async () => {
+  test('asked in the deepest tool, it goes on there, and control comes back to Mid and to Top', async () => {
     const done: Json[] = []
     const [mid, top] = [scripted(xfer('W'), 'mid answers'), leadTo('Mid')]
     const inner = router({ name: 'Mid', description: 'Leads.', model: mid, workers: [payer(done)] })
@@ -182,7 +182,7 @@ describe('asked outside, and gone on in another process', () => {
   })
 
   test.each(['sequential', 'loop'] as const)(
-    'collaboration 45: a %s worker goes on in its second step, and nothing of the first is done again',
+    'a %s worker goes on in its second step, and nothing of the first is done again',
     async (kind) => {
       const [done, first]: [Json[], string[]] = [[], []]
       const a = code('A', (ctx) => step(ctx, 'first', () => (first.push('ran'), 'a did')))
@@ -278,7 +278,14 @@ describe('who stays active in a session', () => {
       ['lead answers', ['Desk', 'Desk/W', 'Desk/W/Desk']],
       ['lead again', ['Desk']],
     ])
-    expect(JSON.stringify(w.prompts[1])).toMatch(/one.*w answers.*two/)
+    expect(withoutSystem(w.prompts[1])).toEqual([user('one'), { role: 'assistant', content: 'w answers' }, user('two')])
+    expect(withoutSystem(lead.prompts[1])).toEqual([
+      user('one'),
+      user('For context: [W] said: w answers.'),
+      user('two'),
+      user('For context: [W] said: w again.'),
+      user('three'),
+    ])
     expect([lead.prompts.length, w.prompts.length]).toEqual([3, 3])
   })
 

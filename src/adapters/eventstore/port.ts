@@ -22,7 +22,8 @@ export interface NewRun {
 
 /** A pause of a run, kept on its row while it lasts. */
 export interface Control {
-  readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
+  /** `cancelled`: the run was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
+  readonly at: 'next' | 'now' | 'after-model' | 'after-tools' | 'cancelled'
   /** Nothing of the run is out any more. */
   readonly reached: boolean
 }

@@ -24,7 +24,7 @@ interface RunRow {
 const stuckReason = 'SELECT a.stuck FROM activation a WHERE a.run = r.id AND a.stuck IS NOT NULL AND a.settled = 0 ORDER BY a.num LIMIT 1'
 const moves = 'SELECT 1 FROM activation a WHERE a.run = r.id AND (a.working = 1 OR a.resting = 0)'
 const asks = "SELECT 1 FROM question q WHERE q.run = r.id AND q.kind <> 'timer'"
-const state = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN (${stuckReason}) IS NOT NULL THEN 'stuck' WHEN r.control IS NOT NULL
+const state = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN (${stuckReason}) IS NOT NULL THEN 'stuck' WHEN r.control <> 'cancelled'
   THEN CASE WHEN r.reached = 1 THEN 'paused' ELSE 'pausing' END WHEN NOT EXISTS (${moves}) AND EXISTS (${asks}) THEN 'waiting' ELSE 'running' END`
 const summaryRow = `SELECT r.num, r.id, r.agent, r.version, r.caller, r.created, r.ended,
   CASE WHEN r.ended IS NULL THEN (${stuckReason}) END AS stuck, ${state} AS state FROM run r`

@@ -6,7 +6,7 @@
  */
 import { completed } from '../../core/index.ts'
 import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
-import type { InboxRow } from '../eventstore/index.ts'
+import type { Control, InboxRow } from '../eventstore/index.ts'
 import type { Desk } from './desk.ts'
 
 type Of<T extends Mail['type']> = Extract<Mail, { readonly type: T }>
@@ -29,7 +29,7 @@ export function give(seat: Desk, { key, body }: InboxRow): void {
       use(seat, key)
       return settleDivergence(seat, key, mail)
     case 'cancel':
-      if (seat.control !== undefined && seat.isRoot) letGo(seat)
+      if (seat.control !== undefined && seat.isRoot) endPause(seat, { at: 'cancelled', reached: true })
       if (seat.activation.stuck !== undefined) seat.draft.stuck = null
       return seat.activation.arrive(arrivalOfMail(mail)!, undefined, key)
     default:
@@ -59,15 +59,15 @@ function pause(seat: Desk, mail: Of<'pause'>): void {
 }
 
 function resume(seat: Desk, mail: Of<'resume'>): void {
-  if (seat.control === undefined) return ignore(seat, mail)
+  if (seat.control === undefined || seat.control.at === 'cancelled') return ignore(seat, mail)
   seat.keeping.append(seat.activation, { type: 'run.resumed', ...by(mail) }, seat.keeping.now())
-  letGo(seat)
+  endPause(seat, undefined)
 }
 
-/** A paused run that is cancelled goes on to its end: what undoes it must be let out. */
-function letGo(seat: Desk): void {
+/** A paused run that is cancelled goes on to its end: whoever knows of it may undo; what is held back elsewhere stays so until the cancel has come there. */
+function endPause(seat: Desk, then: Control | undefined): void {
   seat.escalateAt = undefined
-  seat.setControl(undefined, true)
+  seat.setControl(then, true)
 }
 
 function settleDoubt(seat: Desk, key: string, mail: Of<'settle-doubt'>): void {

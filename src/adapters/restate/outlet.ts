@@ -34,7 +34,8 @@ export class Outlet implements Leaving {
 
   /** Whether this effect has to wait now. */
   #holds(op: Operation): boolean {
-    const { control } = this.#seat
+    const { control, activation } = this.#seat
+    if (control?.at === 'cancelled') return !activation.cancelKnown
     return control !== undefined && !(control.at === 'after-tools' && op.effect !== 'model')
   }
 

@@ -2,6 +2,7 @@
 import { completed, rootActivation, type OpId } from '../../core/index.ts'
 import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
 import type { Loaded, Site } from './site.ts'
+import type { StoredRun } from './store.ts'
 
 /** Gives an activation everything that is in its inbox and was not given to it yet. */
 export function pull(site: Site, loaded: Loaded): void {
@@ -21,16 +22,16 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
   switch (mail.type) {
     case 'cancel':
       loaded.box.stuck = undefined
-      letGo(site, loaded)
+      endPause(site, loaded, { at: 'cancelled', reached: true })
       return activation.arrive(arrivalOfMail(mail)!, undefined, key)
     case 'pause':
       use()
       return pause(site, loaded, mail)
     case 'resume':
       use()
-      if (site.store.runs.get(mail.run)?.pause === undefined) return ignore(site, loaded, mail)
+      if (!isPaused(site, mail)) return ignore(site, loaded, mail)
       site.append(activation, { type: 'run.resumed', ...by(mail) }, site.now())
-      return letGo(site, loaded)
+      return endPause(site, loaded, undefined)
     case 'settle-doubt':
       return settleDoubt(site, loaded, key, mail)
     case 'settle-divergence': {
@@ -50,6 +51,9 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
       return activation.arrive(arrivalOfMail(mail)!, undefined, key)
   }
 }
+
+const isPaused = (site: Site, { run }: Extract<Mail, { type: 'resume' }>): boolean =>
+  (site.store.runs.get(run)?.pause?.at ?? 'cancelled') !== 'cancelled'
 
 function ignore(site: Site, { activation }: Loaded, mail: Extract<Mail, { type: 'pause' | 'resume' }>): void {
   if (!activation.over) site.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, site.now())
@@ -78,11 +82,11 @@ function pause(site: Site, root: Loaded, mail: Extract<Mail, { type: 'pause' }>)
 }
 
 /** Only the root's word ends a pause: a worker that is stopped alone stays under it. */
-function letGo(site: Site, { activation }: Loaded): void {
+function endPause(site: Site, { activation }: Loaded, then: StoredRun['pause']): void {
   const run = [...site.store.runs.values()].find(({ id }) => rootActivation(id) === activation.id)
   if (run?.pause === undefined) return
-  run.pause = undefined
-  const mine = site.held.filter((op) => op.owner.id.startsWith(activation.id))
+  run.pause = then
+  const mine = site.held.filter((op) => op.owner.id.startsWith(activation.id) && !site.paused(op.owner.id, op))
   site.held = site.held.filter((op) => !mine.includes(op))
   for (const op of mine) if (!op.owner.discarded) site.letOut(op)
 }

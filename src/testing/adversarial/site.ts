@@ -110,6 +110,7 @@ export class Site implements Host, EffectsHost {
   }
   paused(activation: ActivationId, op: Operation): boolean {
     const pause = this.store.runs.get(runOf(activation))?.pause
+    if (pause?.at === 'cancelled') return this.loaded.get(activation)?.activation.cancelKnown !== true
     return pause !== undefined && !(pause.at === 'after-tools' && op.effect !== 'model')
   }
   accounts(run: RunId): Account[] {

@@ -72,7 +72,8 @@ export interface StoredRun {
   readonly caller: string
   readonly createdAt: number
   readonly order: number
-  pause: { at: 'next' | 'now' | 'after-model' | 'after-tools'; reached: boolean } | undefined
+  /** `cancelled`: it was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
+  pause: { at: 'next' | 'now' | 'after-model' | 'after-tools' | 'cancelled'; reached: boolean } | undefined
   ended: { readonly status: OutcomeStatus; readonly at: number } | undefined
 }
 

@@ -8,6 +8,7 @@ import { cancelCases } from './cancelling.ts'
 import { feedCases } from './feed.ts'
 import { handingOnCases } from './handing-on.ts'
 import { mailCases } from './mail.ts'
+import { pauseEndCases } from './pause-ends.ts'
 import { pauseCases } from './pausing.ts'
 import { restartCases } from './restarting.ts'
 import { Stage, type EngineSubject, type Play } from './stage.ts'
@@ -35,6 +36,7 @@ const plays: readonly Play[] = [
   ...valueCases,
   ...cancelCases,
   ...pauseCases,
+  ...pauseEndCases,
   ...budgetCases,
   ...restartCases,
   ...versionCases,

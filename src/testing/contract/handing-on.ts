@@ -183,9 +183,9 @@ const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
 const call = (name: string, input: Json = {}) => ({ calls: [{ name, input }] })
 const hands = (to: string) => call('transfer_to_agent', { agent_name: to })
 const asker = (name: string): Agent =>
-  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${String(await interrupt(ctx, `${name}?`))}` })
+  agent({ name, description: 'Asks.', run: async (ctx) => `${name} heard ${(await interrupt(ctx, `${name}?`)) as string}` })
 
-const wordsOf = ({ body }: Question): string => String(isObject(body) ? body['question'] : body)
+const wordsOf = ({ body }: Question): string => JSON.stringify(isObject(body) ? body['question'] : body)
 
 /** Waits for so many questions; in the order of their words. */
 async function asked(stage: Stage, run: RunId, count: number) {
@@ -288,7 +288,7 @@ const flows: readonly Play[] = [
     async play(stage) {
       const beside = tool({ name: 'beside', execute: stage.does('beside') as () => Json })
       const look = tool({ name: 'look', execute: stage.does('look') as () => Json })
-      const inner = scripted(call('look'), call('asker', { request: 'y' }), ({ messages }) => `told ${String(messages.at(-1)!.content)}`)
+      const inner = scripted(call('look'), call('asker', { request: 'y' }), ({ messages }) => `told ${messages.at(-1)!.content as string}`)
       const outer = scripted(
         {
           calls: [

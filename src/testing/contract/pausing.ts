@@ -120,28 +120,6 @@ const points: readonly Play[] = [
     },
   },
   {
-    invariant: 'K7',
-    name: 'a run whose last effect ends while it is to be paused has ended: nothing follows, and its outcome stays',
-    restarts: true,
-    async play(stage) {
-      const last = gate()
-      stage.agent('worker', async (ctx) => step(ctx, 'last', last.effect, { effect: 'model' }))
-      stage.agent('lead', async (ctx) => ended(ctx, ctx.start('worker', null)))
-      await stage.drive()
-      const run = await stage.start('lead')
-      await until('it is out', () => last.waiting === 1)
-      await pause(stage, run, 'after-model')
-      await stage.status(run, 'pausing')
-      last.open('done')
-      assert.deepEqual(await stage.outcome(run), completed('done'))
-      assert.equal((await stage.log(run)).at(-1)!.type, 'activation.settled')
-      assert.equal(await stage.has(run, 'run.paused'), false)
-      await stage.restart('close')
-      assert.deepEqual(await stage.outcome(run), completed('done'))
-      assert.equal(await stage.post({ type: 'resume', run }), 'closed')
-    },
-  },
-  {
     invariant: 'K8',
     name: 'a pause within a time calls back what has not ended by then',
     async play(stage) {
