@@ -31,9 +31,6 @@ interface Spec {
   readonly partly: { readonly [number: string]: string }
 }
 
-const transfer = 'transfer and handoff'
-const workflows = 'workflow agents'
-const asTool = 'agents as tools'
 const hooks = 'delegation hooks'
 const planned = 'planned teams'
 
@@ -65,33 +62,27 @@ const specs: readonly Spec[] = [
     about: 'transfer, history, workflow agents, interrupts',
     prefix: '',
     sections: [
-      { title: 'A. Events, paths, ordering', cases: '1-7 9-12', waits: { [workflows]: '3 4 9-11', [transfer]: '5', [asTool]: '7' } },
-      { title: 'B. Transfer and tree', cases: '13-20 22-26 28-30', waits: { [transfer]: '13-20 22 23 25 26 28 29', telemetry: '30' } },
+      { title: 'A. Events, paths, ordering', cases: '1-7 9-12' },
+      { title: 'B. Transfer and tree', cases: '13-20 22-26 28-30' },
       {
         title: 'C. Deterministic transfer and supervisor',
         cases: '31-43 46-51',
-        waits: { [transfer]: '31-36 38-42 51', [workflows]: '46 49' },
       },
-      { title: 'D. History', cases: '52-54 56-62 64 65', waits: { [transfer]: '52-54 56-59 62', [workflows]: '60 61' } },
-      { title: 'E. Workflows', cases: '66-70 72-76', waits: { [workflows]: '66-70 72-76' } },
+      { title: 'D. History', cases: '52-54 56-62 64 65' },
+      { title: 'E. Workflows', cases: '66-70 72-76' },
       { title: 'F. Session values', cases: '77-82' },
-      { title: 'G. Agents as tools', cases: '83-89', waits: { [asTool]: '83-87' } },
+      { title: 'G. Agents as tools', cases: '83-89' },
       { title: 'H. Interrupt and resume', cases: '90-96 99-104 120' },
       { title: 'I. Streaming and retry', cases: '105 107 108' },
       { title: 'J. Cancel that can be resumed (pause)', cases: '109 111-114' },
-      { title: 'K. One agent', cases: '115-119', waits: { 'tools that end the work': '116', [workflows]: '118', hooks: '119' } },
+      { title: 'K. One agent', cases: '115-119' },
     ],
     void: {
       37: 'every agent can be resumed: there is nothing without it',
       90: 'there is always a store, and an interrupt is never only an event',
       99: 'streaming is not a mode: whoever listens gets parts, on every process',
     },
-    partly: {
-      77: 'for workers and tools; transfer and parallel branches are not built',
-      88: 'for workers; agents as tools are not built',
-      89: 'for workers; agents as tools are not built',
-      111: 'for an agent by model, by code, and a supervisor; workflow agents are not built',
-    },
+    partly: {},
   },
   {
     name: 'team',

@@ -10,7 +10,7 @@ import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { refuse, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
-import { fitting } from './output.ts'
+import { fitting, outputOf } from './output.ts'
 import type { ActionRule, ToolAction } from './tool.ts'
 import { handedTo } from './transfer.ts'
 
@@ -46,7 +46,7 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
     return { ...told, breaks: true }
   }
   if (typeof action === 'object' && 'transfer' in action) return handedOver(action, told, at)
-  const fits = fitting(told.content, at.answer)
+  const fits = typeof told.content === 'string' ? outputOf(told.content, at.answer) : fitting(told.content, at.answer)
   if (!fits.ok) {
     const what = failure(
       'output.invalid',
@@ -58,7 +58,6 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
   if (action !== 'exit' && action.exit !== 'supervisor') throw new TypeError(`${JSON.stringify(action)} is no action`)
   const scope = action === 'exit' ? 'run' : 'supervisor'
-  ctx.emit({ type: 'exit.requested', scope, callId: call.id })
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }
 

@@ -149,6 +149,7 @@ async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: Model
   })
   const finish = results[last]?.finish
   desk.action = finish?.action
+  if (finish?.action?.type === 'exit') turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
   if (finish?.outcome.status === 'completed' && finish.action?.type !== 'transfer') desk.answer = desk.messages.at(last - results.length)
   return finish?.outcome
 }

@@ -161,7 +161,7 @@ describe('what it may do', () => {
     expect(seen.tools[0]!.map(({ name }) => name)).toEqual(['read'])
   })
 
-  test('collaboration 44: the call itself may need an approval; until then nothing of the agent happens', async () => {
+  test('the call itself may need an approval; until then nothing of the agent happens', async () => {
     const inner = scripted('inner answers')
     const { outer, model } = outerOf(mind('inner', inner), { approval: true }, scripted(asks('inner'), asks('inner', 'y'), 'final'))
     const runtime = await runtimeOf([outer])

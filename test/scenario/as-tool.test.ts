@@ -213,13 +213,11 @@ describe('what comes back', () => {
 
   test('collaboration 83: two calls of one agent in one turn are two activations, and the results are in the order of the calls', async () => {
     const first = Promise.withResolvers<void>()
-    const inner = scripted(
-      async () => {
-        await first.promise
-        return 'slow'
-      },
-      () => (first.resolve(), 'fast'),
-    )
+    const inner = scripted(async ({ messages }) => {
+      if (messages[0]!.content !== 'a') return (first.resolve(), 'fast')
+      await first.promise
+      return 'slow'
+    })
     const model = scripted(calls(['inner', { request: 'a' }, 'same'], ['inner', { request: 'b' }, 'same']), 'final')
     const { outcome, paths } = await played(outerOf(mind('inner', inner), {}, model).outer)
     expect(outcome).toMatchObject({ output: 'final' })

@@ -5,7 +5,7 @@ import type { Context } from '../../src/engine/index.ts'
 import { asTool, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import { mind } from './asking.ts'
-import { counted, hanging, shapes } from './held.ts'
+import { counted, hanging, heldAlone, shapes } from './held.ts'
 import { calls, eventsOf, runtimeOf, scripted } from './team.ts'
 
 describe('a cancel', () => {
@@ -14,7 +14,7 @@ describe('a cancel', () => {
     const { root, others } = make(held)
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
-    await held.begun
+    await heldAlone(run, held)
     const before = counted(others)
     await run.cancel('enough', 'ann')
     expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
@@ -32,7 +32,7 @@ describe('a cancel', () => {
     const { root, others } = make(held)
     const runtime = await runtimeOf([root])
     const run = await runtime.start(root, 'go')
-    await held.begun
+    await heldAlone(run, held)
     await run.pause({ at: 'now' })
     await run.until('waiting')
     const before = counted(others)

@@ -69,28 +69,25 @@ describe('anywhere', () => {
       'lead/boss/asker/asker.ask',
     ],
   ]
-  test.each(places)(
-    'collaboration 44, 45, 98: %s asks; answered by another process; what had ended is not done again',
-    async (_what, make, path) => {
-      const first = scripted('before is done')
-      const root = make(mind('before', first))
-      const dying = await runtimeOf([root], { store: store() })
-      const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1' }), 1)
-      expect(pathOf(asked!)).toBe(path)
-      await dying.close()
-      const runtime = await runtimeOf([root], { store: store() })
-      const run = runtime.handle('r1')
-      expect(await open(runtime, run, 1)).toEqual([asked])
-      await answer(run, asked!, 'yes')
-      expect(await run.outcome()).toMatchObject({ status: 'completed' })
-      expect(first.prompts).toHaveLength(1)
-      const events = await eventsOf(run)
-      expect(events.filter(({ type }) => type === 'interrupt.raised')).toHaveLength(1)
-      const activations = (await run.view()).activations
-      expect(new Set(activations.map(({ activation }) => activation)).size).toBe(activations.length)
-      expect(events.filter(({ type }) => type === 'activation.settled')).toHaveLength(activations.length)
-    },
-  )
+  test.each(places)('%s asks; answered by another process; what had ended is not done again', async (_what, make, path) => {
+    const first = scripted('before is done')
+    const root = make(mind('before', first))
+    const dying = await runtimeOf([root], { store: store() })
+    const [asked] = await open(dying, await dying.start(root, 'go', { runId: 'r1' }), 1)
+    expect(pathOf(asked!)).toBe(path)
+    await dying.close()
+    const runtime = await runtimeOf([root], { store: store() })
+    const run = runtime.handle('r1')
+    expect(await open(runtime, run, 1)).toEqual([asked])
+    await answer(run, asked!, 'yes')
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(first.prompts).toHaveLength(1)
+    const events = await eventsOf(run)
+    expect(events.filter(({ type }) => type === 'interrupt.raised')).toHaveLength(1)
+    const activations = (await run.view()).activations
+    expect(new Set(activations.map(({ activation }) => activation)).size).toBe(activations.length)
+    expect(events.filter(({ type }) => type === 'activation.settled')).toHaveLength(activations.length)
+  })
 })
 
 describe('under a router', () => {

@@ -1,7 +1,9 @@
 /** Work that a test holds and lets go, in every shape in which agents work together. */
+import { expect } from 'vitest'
 import type { Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../src/flow/index.ts'
+import type { PauseOptions, Run } from '../../src/runtime/index.ts'
 import { mind } from './asking.ts'
 import { xfer as hands } from './control.ts'
 import { calls, scripted, type Scripted } from './team.ts'
@@ -41,6 +43,19 @@ export interface Scene {
 }
 export const counted = (others: Scene['others']): readonly number[] => others.map(([{ prompts }]) => prompts.length)
 
+/** Waits until the work that is held is all that is under way. */
+export async function heldAlone(run: Run | Run<unknown>, { begun }: Hanging): Promise<void> {
+  await begun
+  const asked = async () => (await run.view()).activations.flatMap(({ open }) => open.filter(({ kind }) => kind === 'model'))
+  await expect.poll(async () => (await asked()).length, { timeout: 10_000 }).toBe(1)
+}
+
+/** Asks for a pause and waits until it holds: an operator's word travels like any other. */
+export async function pausing(run: Run | Run<unknown>, options: PauseOptions): Promise<void> {
+  await run.pause(options)
+  await expect.poll(async () => (await run.view()).status, { timeout: 10_000 }).toMatch(/^paus(ing|ed)$/)
+}
+
 /** The five shapes, and shapes in each other, each with one member whose model hangs. */
 export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = [
   ['an agent', (held) => ({ root: slow('held', held), others: [], output: 'held answers' })],
@@ -76,9 +91,14 @@ export const shapes: readonly (readonly [string, (held: Hanging) => Scene])[] = 
   [
     'a parallel',
     (held) => {
-      const a = scripted('a')
+      const asked = Promise.withResolvers<void>()
+      const a = scripted(() => (asked.resolve(), 'a'))
+      const after = scripted(async ({ signal }) => {
+        await asked.promise
+        return held.work(signal)
+      })
       return {
-        root: parallel({ name: 'root', agents: [mind('a', a), slow('held', held)] }),
+        root: parallel({ name: 'root', agents: [mind('a', a), mind('held', after)] }),
         others: [[a, 1]],
         output: ['a', 'held answers'],
       }

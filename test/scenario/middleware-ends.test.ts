@@ -6,7 +6,7 @@ import { asTool, parallel, router, sequential } from '../../src/flow/index.ts'
 import { approve, interrupt } from '../../src/oversight/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { scripted as byConversation, simulate, teamScenario } from '../../src/testing/index.ts'
-import { calls, delegates, pause, runtimeOf, scripted, store, told, waiting } from './team.ts'
+import { calls, delegates, pause, runtimeOf, scripted, store, told } from './team.ts'
 import { note, watching } from './watching.ts'
 
 describe('a hook that throws', () => {
@@ -281,10 +281,10 @@ describe('wherever it works', () => {
     const A = agent({ name: 'A', model, tools: [note(log)], middleware: [asks] })
     const first = await runtimeOf([A], { store: store() })
     const { id } = await first.start(A, 'go')
-    await waiting(await first.handle(id)).catch(() => undefined)
+    await first.handle(id).until('waiting')
     await first.close()
     const second = await runtimeOf([A], { store: store() })
-    const run = await second.handle(id)
+    const run = second.handle(id)
     await run.answer({ interruptId: (await run.view()).interrupts[0]!.id, value: 'yes' })
     expect(await run.outcome()).toMatchObject({ output: ['final', 'yes', 'id-1'] })
     expect([ran, log.length, model.prompts.length]).toEqual([['id'], 1, 2])

@@ -28,7 +28,7 @@ test('collaboration 29: asking again a worker that failed is no round', async ()
   })
   const desk = router({
     name: 'desk',
-    model: ({ messages }) => (String(messages.at(-1)?.content).includes('done') ? 'fine' : xfer('shaky')),
+    model: ({ messages }) => (JSON.stringify(messages.at(-1)).includes('done') ? 'fine' : xfer('shaky')),
     workers: [shaky],
   })
   const runtime = await runtimeOf([desk])
