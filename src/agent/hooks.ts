@@ -53,7 +53,7 @@ export interface Heard {
 }
 
 /** A hook has thrown: the agent fails with this. */
-export class HookFailed extends Error {
+class HookFailed extends Error {
   readonly failure: Failure
 
   constructor(what: Failure) {

@@ -13,7 +13,7 @@ import { think, type Mind } from './loop.ts'
 import { toolsOf, type Tool } from './tool.ts'
 
 /** Turns of one activation of a mind, if nobody says. */
-export const defaultTurns = 20
+const defaultTurns = 20
 
 /** What the options of every mind make of it, whatever else it can do. */
 export function mindOf(name: string, options: MindFacts, outputSchema: Schema | undefined, limits: Limits | undefined): Omit<Mind, 'open'> {

@@ -10,7 +10,7 @@ import type { Context } from '../engine/index.ts'
 const place = /\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g
 
 /** The keys that instructions name, each once. Pure. */
-export const keysIn = (instructions: string): readonly string[] => [...new Set([...instructions.matchAll(place)].map((found) => found[1]!))]
+const keysIn = (instructions: string): readonly string[] => [...new Set([...instructions.matchAll(place)].map((found) => found[1]!))]
 
 /**
  * The instructions with values in place of `{key}`: texts as they are, everything else as JSON. A key without a value stays as it stands, and so do all other braces;

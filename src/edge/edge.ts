@@ -139,7 +139,7 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
     depth,
     maxDepth: own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, depth + own.depth),
   }
-  const limits = tighter(above.limits, own)
+  const limits = tighter(leftOf(above), own)
   const permissions = narrow(above.permissions, grant?.permissions)
   if (limits !== undefined) edge.limits = limits
   if (permissions !== undefined) edge.permissions = permissions
@@ -160,14 +160,18 @@ export function memberEdge(
   flow: FlowEdge,
   grant?: Pick<Grant, 'limits' | 'permissions'>,
 ): Edge {
-  const { depth: _depth, maxDepth: _maxDepth, ...edge } = workerEdge(above, member, brief, grant)
+  const { depth: _depth, maxDepth: _maxDepth, limits: _limits, ...edge } = workerEdge(above, member, brief, grant)
   const own = tighter(grant?.limits, member.limits)
   const maxDepth = own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + own.depth)
-  const made = { ...edge, depth: above.depth, maxDepth, entries, flow }
-  if (own?.transfers === undefined) return made
   // transfers are counted from the beginning of the run, and its own begin here
-  const limits = tighter(above.limits, { ...own, transfers: flow.hops + own.transfers })
-  return { ...made, ...(limits === undefined ? undefined : { limits }) }
+  const limits = tighter(above.limits, own?.transfers === undefined ? own : { ...own, transfers: flow.hops + own.transfers })
+  return { ...edge, depth: above.depth, maxDepth, entries, flow, ...(limits === undefined ? undefined : { limits }) }
+}
+
+/** The limits for somebody below a call: it counts its transfers anew, so it has what is left of them. */
+function leftOf({ limits, flow }: Edge): Limits | undefined {
+  if (flow === undefined || limits?.transfers === undefined) return limits
+  return { ...limits, transfers: Math.max(0, limits.transfers - flow.hops) }
 }
 
 /** What is said when a leader at `path` is as deep as delegations may nest. */

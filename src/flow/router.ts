@@ -121,10 +121,11 @@ class RouterAgent implements Agent {
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     if (edge.flow?.lead === true) return this.#lead.orchestrate(ctx, edge)
-    const route = new Route(this.#routing(edge), ctx, edge)
+    const routing = this.#routing(edge)
+    const route = new Route(routing, ctx, edge)
     const session = this.#options.sticky === true && edge.flow === undefined && ctx.place.caller.session !== undefined
     const before = session ? await ctx.values.get(activeKey(this.name)) : null
-    const first = this.members().find(({ name }) => name === before)?.name ?? this.name
+    const first = routing.workers.find(({ name }) => name === before)?.name ?? this.name
     const outcome = await route.follow(first)
     if (session && outcome.status === 'completed' && route.active !== (before ?? this.name))
       await ctx.values.update(activeKey(this.name), () => route.active)

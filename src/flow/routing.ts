@@ -50,7 +50,7 @@ export interface Routing {
 }
 
 /** How often control may be handed on in a run, if nobody says. */
-export const defaultTransfers = 50
+const defaultTransfers = 50
 
 /** Whose turn it is. */
 interface Stop {
@@ -156,7 +156,8 @@ export class Route {
     const { followedBy = [], returns = 'always' } = this.#policy(name)
     if (!hasDone(said)) this.#tell(name, outcome)
     this.#ruled.add(name)
-    const after = followedBy.filter((each) => !this.#ruled.has(each) && !this.#queue.includes(each))
+    // a rule may have been changed since, and name somebody who is not on this team
+    const after = followedBy.filter((each) => this.#isMine(each) && !this.#ruled.has(each) && !this.#queue.includes(each))
     for (const to of after) this.#record({ from: name, path, to, by: 'rule' })
     const [to, ...rest] = [...after, ...this.#queue]
     if (to !== undefined) {
@@ -205,7 +206,8 @@ export class Route {
       ...(this.#breaks === undefined ? undefined : { breaks: this.#breaks }),
       ...(this.#count === this.#begunAt ? undefined : { hops: this.#count - this.#begunAt }),
     }
-    return withTrail(passed?.type === 'transfer' ? outcome : this.#fitted(outcome), trail)
+    // what leaves with an action is an answer of those further out, who see to it
+    return withTrail(passed !== undefined && this.#edge.flow !== undefined ? outcome : this.#fitted(outcome), trail)
   }
 
   /** An answer that somebody else than the lead has given must be what the router promises, too. */

@@ -1,7 +1,10 @@
 /** Who works for a leader, and in which version: spec team C38, C39, collaboration 24, delegation 88. */
 import { expect, test } from 'vitest'
 import { agent, tool } from '../../src/agent/index.ts'
+import { router } from '../../src/flow/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
+import { answer, asker, open as asked } from './asking.ts'
+import { leadTo, ways, xfer } from './control.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 const worker = (name: string, model = scripted(`${name} is done`)) => agent({ name, description: `Does what ${name} does.`, model })
@@ -62,4 +65,39 @@ test('delegation 88: a run that waits was begun with version 1 and goes on with 
   await after.decide({ approvalId: open!.id, decision: 'approve' })
   expect(await after.handle('r1').outcome()).toMatchObject({ output: 'from version 1' })
   expect((await eventsOf(after.handle('r1'))).some((event) => event.type === 'agent.moved')).toBe(false)
+})
+
+test('collaboration 100: a run of a session that waits in whoever was active goes on there, though the router has lost that worker since', async () => {
+  const staff = (...names: string[]) => [asker('Q'), worker('W')].filter(({ name }) => names.includes(name))
+  const desk = (...names: string[]) =>
+    router({ name: 'Desk', model: scripted(xfer('Q')), workers: staff(...names), transfer: { returns: 'never' }, sticky: true })
+  const before = await runtimeOf([desk('Q', 'W')], { store: store() })
+  const first = await before.start('Desk' as never, 'one', { session: 's' })
+  await answer(first, (await asked(before, first, 1))[0]!, 'yes')
+  await first.outcome()
+  const second = await before.start('Desk' as never, 'two', { session: 's', runId: 'two' })
+  const [question] = await asked(before, second, 1)
+  await before.close()
+  const after = await runtimeOf([desk('W'), asker('Q')], { store: store() })
+  const run = after.handle('two')
+  await answer(run, question!, 'still here')
+  expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'Q heard still here' })
+  expect(ways(await run.view())).toEqual(['Desk', 'Desk/Q'])
+})
+
+test('collaboration 100: a rule that names somebody who has joined since changes no run that has begun', async () => {
+  const before = await runtimeOf([router({ name: 'Sup', model: leadTo('Q', 'W'), workers: [asker('Q'), worker('W')] })], { store: store() })
+  const run = await before.start('Sup' as never, 'go', { runId: 'one' })
+  const [question] = await asked(before, run, 1)
+  await before.close()
+  const now = router({
+    name: 'Sup',
+    model: scripted(xfer('W'), 'final'),
+    workers: [asker('Q'), worker('W'), worker('New')],
+    transfer: { agents: { W: { followedBy: ['New'] } } },
+  })
+  const after = await runtimeOf([now], { store: store() })
+  await answer(after.handle('one'), question!, 'yes')
+  expect(await after.handle('one').outcome()).toMatchObject({ status: 'completed', output: 'final' })
+  expect(ways(await after.handle('one').view())).toEqual(['Sup', 'Sup/Q', 'Sup/Q/Sup', 'Sup/Q/Sup/W', 'Sup/Q/Sup/W/Sup'])
 })

@@ -1,6 +1,6 @@
 /** Spec collaboration, section C: what a router's lead learns of workers that fail, say nothing or are whole orders, and what each of them is shown and may do. */
 import { describe, expect, test } from 'vitest'
-import { agent, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import { agent, exit, step, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import { router, sequential, type TransferEdge } from '../../src/flow/index.ts'
 import { code, leadTo, played, user, withoutSystem, worker, xfer } from './control.ts'
 import { calls, fatal, scripted, told, type Scripted } from './team.ts'
@@ -218,4 +218,17 @@ test('what a worker answers in the place of the router must be what the router p
     status: 'failed',
     failure: { code: 'output.invalid', details: { agent: 'W', path: ['Sup', 'W'] } },
   })
+})
+
+test('collaboration 51: what an exit ends the run with is the answer of the run; what a router further in promises is not asked of it', async () => {
+  const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
+  const top = (scope: 'run' | 'supervisor', own?: typeof output) => {
+    const mid = router({ name: 'Mid', description: 'M', model: leadTo('W'), output, workers: [code('W', () => exit('enough', scope))] })
+    return router({ name: 'Top', model: leadTo('Mid'), workers: [mid], ...(own === undefined ? {} : { output: own }) })
+  }
+  expect((await played(top('run'))).outcome).toMatchObject({ status: 'completed', output: 'enough' })
+  const unfit = { status: 'failed', failure: { code: 'output.invalid', details: { agent: 'Mid', path: ['Top', 'Mid'] } } }
+  expect((await played(top('run', output))).outcome).toMatchObject(unfit)
+  // with a near exit it is Mid's answer, so Mid has failed and Top is told
+  expect((await played(top('supervisor'))).outcome).toMatchObject({ status: 'completed', output: 'final' })
 })

@@ -1,9 +1,9 @@
 /** Spec collaboration, section B: what a definition of a router refuses and allows, how long control may be handed on, where it stands in a trace. */
 import { describe, expect, test } from 'vitest'
 import { agent, transferTo, type Agent } from '../../src/agent/index.ts'
-import { parallel, router, sequential, type TransferEdge } from '../../src/flow/index.ts'
-import { hops, ways, worker, xfer } from './control.ts'
-import { eventsOf, runtimeOf, scripted, told } from './team.ts'
+import { asTool, parallel, router, sequential, type TransferEdge } from '../../src/flow/index.ts'
+import { hops, leadTo, ways, worker, xfer } from './control.ts'
+import { calls, eventsOf, runtimeOf, scripted, told } from './team.ts'
 
 const lead = () => scripted('final')
 /** What is wrong with what is defined here, one sentence each. */
@@ -271,6 +271,18 @@ describe('how long', () => {
       role: 'user',
       content: expect.stringMatching(/"Mid" stopped at its limit of transfers/) as string,
     })
+  })
+
+  test('collaboration 29: below a call there is what is left of the limit, however many transfers were made before it', async () => {
+    const inner = router({ name: 'Inner', description: 'Leads.', model: leadTo('I', 'I', 'I', 'I'), workers: [worker('I')] })
+    const caller = scripted(calls(['Inner', { request: 'x' }]), 'told')
+    const w = agent({ name: 'W', description: 'Calls.', model: caller, tools: [asTool(inner)] })
+    const edge = { agents: { W: { limits: { transfers: 2 } } } }
+    const top = router({ name: 'Top', model: leadTo('Z', 'Z', 'Z', 'W'), workers: [w, worker('Z')], transfer: edge })
+    const run = await (await runtimeOf([top])).start(top, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect((await hops(run)).filter((hop) => hop === 'Inner > I by model')).toHaveLength(2)
+    expect(told(caller.prompts[1])).toEqual([expect.stringMatching(/stopped at its limit of transfers: 2 transfers/)])
   })
 })
 
