@@ -5,7 +5,7 @@
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
 import { failed, failure, type Json } from '../core/index.ts'
-import { needsApproval, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
+import { labelled, needsApproval, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
@@ -158,8 +158,7 @@ export class ToolBinding implements Binding {
   }
 
   async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...above } = desk.edge
-    const edge = { ...above, brief: { input: call.input } }
+    const edge = toolEdge(desk.edge, call.input)
     const { outcome } = await ctx.next(ctx.start(this.#agent, edge as unknown as Json, { callId: call.id, name: this.#tool.name }))
     return toolTold(this.#tool.name, outcome)
   }
@@ -170,7 +169,7 @@ async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCa
   const { brief, ...grant } = work.crossing(call.input, call, desk)
   const started = startWorker(ctx, desk.edge, work.agent, brief, grant, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
-  const { outcome } = await ctx.next(started)
+  const outcome = labelled((await ctx.next(started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
   if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
   const told = toolTold(name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }

@@ -168,6 +168,13 @@ export function memberEdge(
   return { ...edge, depth: above.depth, maxDepth, entries, flow, ...(limits === undefined ? undefined : { limits }) }
 }
 
+/** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. Pure. */
+export function toolEdge(above: Edge, input: Json): Edge {
+  const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...edge } = above
+  const limits = leftOf(above)
+  return { ...edge, brief: { input }, ...(limits === undefined ? undefined : { limits }) }
+}
+
 /** The limits for somebody below a call: it counts its transfers anew, so it has what is left of them. */
 function leftOf({ limits, flow }: Edge): Limits | undefined {
   if (flow === undefined || limits?.transfers === undefined) return limits

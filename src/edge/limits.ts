@@ -16,7 +16,10 @@ export interface Limits {
   readonly usd?: number
   /** Tokens, input and output together. */
   readonly tokens?: number
-  /** How often control may be handed on, by whoever. Default 50. What is handed back by rule does not count. */
+  /**
+   * How often control may be handed on, by whoever. Default 50. What is handed back by rule does not count. Parallel branches, and agents that are called, each count from what was left
+   * when they began: what bounds the whole tree exactly is `turns`.
+   */
   readonly transfers?: number
   /** Minutes of working time: the clock stands while everything inside waits for a human. */
   readonly minutes?: number

@@ -63,3 +63,10 @@ const isEmpty = (output: Json): boolean => output === null || (typeof output ===
 
 const withPartial = (marker: string, partial: string | undefined): string =>
   partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`
+
+/** An outcome whose failure says where it happened. The innermost place counts. */
+export function labelled(outcome: Outcome, agent: string, path: readonly string[]): Outcome {
+  if (outcome.status !== 'failed' || outcome.failure.details?.['agent'] !== undefined) return outcome
+  const details = { ...outcome.failure.details, agent, path: [...path] }
+  return { ...outcome, failure: { ...outcome.failure, details } }
+}

@@ -78,7 +78,7 @@ export interface StartOptions {
   readonly limits?: AccountLimits
   /** Agents' names from the root to it, its own last. Default: this one's and its own. Another one only where control was handed on instead of down. */
   readonly path?: readonly string[]
-  /** Limits the worker to this time of work in milliseconds. */
+  /** Exactly this registered version. Default: the newest. */
   readonly version?: string
 }
 

@@ -112,6 +112,7 @@ class FixedRun {
   readonly #edge: Edge
   readonly #options: EdgeOptions
   readonly #conversation: Conversation
+  readonly #begunAt: number
   #path: readonly string[]
   #hops: number
 
@@ -122,7 +123,7 @@ class FixedRun {
     this.#options = options
     this.#conversation = Conversation.of(edge)
     this.#path = ctx.place.path
-    this.#hops = edge.flow?.hops ?? 0
+    this.#hops = this.#begunAt = edge.flow?.hops ?? 0
   }
 
   /** One after another. `pass`: a break is for somebody further out, and the rest still works. `stop`: nobody works after it. */
@@ -160,7 +161,7 @@ class FixedRun {
       said: this.#conversation.said,
       ...(action === undefined ? undefined : { action }),
       ...(breaks === undefined ? undefined : { breaks }),
-      ...(this.#hops === 0 ? undefined : { hops: this.#hops - (this.#edge.flow?.hops ?? 0) }),
+      ...(this.#hops === this.#begunAt ? undefined : { hops: this.#hops - this.#begunAt }),
     })
   }
 

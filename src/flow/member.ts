@@ -8,6 +8,7 @@ import { failed, failure, messageOf, type ActivationId, type Failure, type Outco
 import { isAgent, type Agent } from '../agent/index.ts'
 import {
   accountLimits,
+  labelled,
   limitProblems,
   memberEdge,
   permissionProblems,
@@ -37,7 +38,7 @@ export interface MemberEdge {
 
 /**
  * Who works in a flow: whoever did when it was given this work. A later change of its definition changes no run that has begun; for somebody who is gone since then the
- * name stands, and the run waits until the agent is there again.
+ * name stands: what it has begun waits until the agent is registered again, and a new turn of it fails, which is content for a router's lead.
  */
 export const membersOf = ({ team }: Edge, now: readonly Agent[]): readonly Agent[] =>
   team === undefined ? now : team.map((name) => now.find((member) => member.name === name) ?? named(name))
@@ -107,12 +108,19 @@ export function edgeFor(
   }
 }
 
-/** Starts a member. An agent that works here only as its own router's lead has no account of its own. */
-export function startMember(ctx: Context, member: Pick<Agent, 'name' | 'limits'>, edge: Edge, { path, policy }: Turn): ActivationId {
+/** Starts a member. An agent that works here only as its own router's lead has no account of its own, and goes on in the `version` that has led so far. */
+export function startMember(
+  ctx: Context,
+  member: Pick<Agent, 'name' | 'limits'>,
+  edge: Edge,
+  { path, policy }: Turn,
+  version?: string,
+): ActivationId {
   const limits = accountLimits(tighter(policy.limits, member.limits))
   return ctx.start(member.name, edge as unknown as Parameters<Context['start']>[1], {
     path,
     ...(limits === undefined ? undefined : { limits }),
+    ...(version === undefined ? undefined : { version }),
   })
 }
 
@@ -121,13 +129,6 @@ export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn)
   const edge = edgeFor(above, member, turn)
   if ('code' in edge) return failed(edge)
   return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
-}
-
-/** An outcome whose failure says where it happened. The innermost place counts. */
-export function labelled(outcome: Outcome, agent: string, path: readonly string[]): Outcome {
-  if (outcome.status !== 'failed' || outcome.failure.details?.['agent'] !== undefined) return outcome
-  const details = { ...outcome.failure.details, agent, path: [...path] }
-  return { ...outcome, failure: { ...outcome.failure, details } }
 }
 
 /** What is wrong with a member and with what crosses to it, one sentence each. */

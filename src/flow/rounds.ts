@@ -18,9 +18,10 @@ const enough = 3
 
 /** The round that control has made three times while nobody did anything else; the names from where it begins to where it comes back. Undefined if there is none. */
 export function roundsOf(hops: readonly Hop[]): readonly string[] | undefined {
-  for (let length = 1; length * enough <= hops.length; length++) {
+  const quiet = hops.length - 1 - hops.findLastIndex(({ did }) => did)
+  for (let length = 1; length * enough <= quiet; length++) {
     const last = hops.slice(-length * enough)
-    if (last.every((hop, i) => !hop.did && isSame(hop, last[i % length]!))) {
+    if (last.every((hop, i) => isSame(hop, last[i % length]!))) {
       const round = last.slice(0, length)
       if (round[0]!.from === round.at(-1)!.to) return [...round.map(({ from }) => from), round[0]!.from]
     }

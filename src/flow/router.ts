@@ -65,9 +65,12 @@ export function router<
   const Workers extends readonly Agent[],
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>): Agent<Name, Infer<In>, Infer<Out>> {
-  return new RouterAgent(options as unknown as AnyOptions) as unknown as Agent<Name, Infer<In>, Infer<Out>>
+>(options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>): Agent<Name, Infer<In>, Answer<Out>> {
+  return new RouterAgent(options as unknown as AnyOptions) as unknown as Agent<Name, Infer<In>, Answer<Out>>
 }
+
+/** What a router answers: what its schema says, else whatever the one answers who had control last. */
+type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
 
 type AnyOptions = RouterFacts<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined> &
   (MindFacts | { readonly run: CodeRouterOptions<string, readonly Agent[], undefined, undefined>['run'] })
@@ -146,7 +149,7 @@ class RouterAgent implements Agent {
       lead: this.#lead,
       workers: membersOf(edge, this.members()),
       transfer,
-      routes,
+      routes: routesOf(routes),
       output: this.outputSchema,
     }
   }
@@ -220,6 +223,9 @@ function leadProblems(where: string, edge: TransferEdge): string[] {
   )
 }
 
+/** An agent may be called like something that every object has. */
+const routesOf = (routes: NonNullable<AnyOptions['routes']>): Routing['routes'] => new Map(Object.entries(routes))
+
 /** Workers to whom nobody can hand control, by choice or by rule. */
 function unreachable(
   name: string,
@@ -227,8 +233,9 @@ function unreachable(
   { routes = {}, transfer = {} }: Pick<AnyOptions, 'transfer' | 'routes'>,
 ): string[] {
   const reached = new Set([name])
+  const chosen = routesOf(routes)
   for (const from of reached) {
-    const byChoice = routes[from] ?? (from === name ? names : [])
+    const byChoice = chosen.get(from) ?? (from === name ? names : [])
     const byRule = from === name ? [] : (edgeOf(transfer, from).followedBy ?? [])
     for (const to of [...byChoice, ...byRule]) reached.add(to)
   }

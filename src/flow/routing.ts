@@ -17,10 +17,10 @@ import {
   type Outcome,
 } from '../core/index.ts'
 import { fitting, outputOf, type Agent } from '../agent/index.ts'
-import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema } from '../edge/index.ts'
+import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema, labelled } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
-import { edgeFor, edgeOf, labelled, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
+import { edgeFor, edgeOf, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
 import { roundsOf, type Hop } from './rounds.ts'
 
 /** When a worker gives control back: by rule when it ends; if it chooses to; not at all. */
@@ -45,7 +45,7 @@ export interface Routing {
   readonly description: string
   readonly transfer: EdgeOptions<string, TransferEdge>
   /** To whom each may hand control, where it is not what `returns` says. */
-  readonly routes: { readonly [name: string]: readonly string[] | undefined }
+  readonly routes: ReadonlyMap<string, readonly string[] | undefined>
   readonly output: Schema | undefined
 }
 
@@ -121,7 +121,8 @@ export class Route {
     if ('code' in edge) return failed(edge)
     if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), edge), name, path)
     const ctx = this.#ctx.scope('hop')
-    return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, name, path)
+    const version = isLead ? ctx.place.version : undefined
+    return labelled((await ctx.next(startMember(ctx, member, edge, turn, version))).outcome, name, path)
   }
 
   /** Who has control after this turn; an outcome if the router ends. */
@@ -158,12 +159,12 @@ export class Route {
     this.#ruled.add(name)
     // a rule may have been changed since, and name somebody who is not on this team
     const after = followedBy.filter((each) => this.#isMine(each) && !this.#ruled.has(each) && !this.#queue.includes(each))
-    for (const to of after) this.#record({ from: name, path, to, by: 'rule' })
     const [to, ...rest] = [...after, ...this.#queue]
-    if (to !== undefined) {
-      this.#queue = rest
-      return this.#counted({ from: name, to, did: true }, path) ?? { name: to, path: [...path, to] }
-    }
+    const limit = to === undefined ? undefined : this.#counted({ from: name, to, did: true }, path)
+    if (limit !== undefined) return limit
+    for (const each of after) this.#record({ from: name, path, to: each, by: 'rule' })
+    this.#queue = rest
+    if (to !== undefined) return { name: to, path: [...path, to] }
     if (returns !== 'always') return outcome
     return this.#back(stop, hasDone(said))
   }
@@ -225,12 +226,22 @@ export class Route {
     this.#hops.push(hop)
     const round = roundsOf(this.#hops)
     if (round !== undefined) {
-      const message = `control goes round and nobody says or does anything: ${round.join(' > ')}`
-      return failed(failure('transfer.loop', message, 'policy', { hint: 'Tell these agents who answers what, or give them other routes.' }))
+      const message = `control goes round and nobody says anything: ${round.join(' > ')}`
+      return failed(
+        failure('transfer.loop', message, 'policy', {
+          hint: 'Tell these agents who answers what, let them say what they did, or give them other routes.',
+        }),
+      )
     }
     const most = this.#edge.limits?.transfers ?? defaultTransfers
-    if (++this.#count <= most) return undefined
-    return { status: 'limited', limit: 'transfers', message: `${most} transfers are used up: … ${[...path.slice(-4), hop.to].join(' > ')}` }
+    if (this.#count >= most)
+      return {
+        status: 'limited',
+        limit: 'transfers',
+        message: `${most} transfers are used up: … ${[...path.slice(-4), hop.to].join(' > ')}`,
+      }
+    this.#count++
+    return undefined
   }
 
   #record(transfer: {
@@ -271,7 +282,7 @@ export class Route {
   #candidates(name: string): readonly Candidate[] {
     const { name: router, workers, routes, description } = this.#routing
     const all = [...workers, { name: router, description }]
-    const named = routes[name]?.flatMap((to) => all.filter((each) => each.name === to))
+    const named = routes.get(name)?.flatMap((to) => all.filter((each) => each.name === to))
     if (name !== router) return listed(named ?? (this.#policy(name).returns === 'on-request' ? [{ name: router, description }] : []))
     return listed([...(named ?? workers), ...(this.#edge.flow?.to ?? [])])
   }

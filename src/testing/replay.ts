@@ -3,7 +3,7 @@
  *
  * Owns: a host that only listens. Does not own: what a journal must look like by itself (journal-check.ts).
  */
-import { canonical, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
+import { canonical, parentOf, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
 import { isCommand, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import { Activation, type Engine, type Host, type Operation, type Orchestration, type Owner, type Registry } from '../engine/index.ts'
 import type { RunId } from '../core/index.ts'
@@ -29,12 +29,24 @@ export async function verifyReplay(engine: Pick<Engine, 'read'>, registry: Regis
 export async function verifyJournal(events: readonly Recorded[], registry: Registry): Promise<ReplayReport> {
   const problems = checkJournal(events)
   const logs = Map.groupBy(events, ({ activation }) => activation)
+  const paths = pathsOf(events)
   const caller = events[0]?.event.type === 'activation.started' ? (events[0].event.caller ?? {}) : {}
   for (const [id, log] of logs) {
     for (const segment of segments(log))
-      problems.push(...(await replay(id, segment, registry, caller)).map((problem) => `${id}: ${problem}`))
+      problems.push(...(await replay(id, segment, paths.get(id) ?? [], registry, caller)).map((problem) => `${id}: ${problem}`))
   }
   return { activations: logs.size, events: events.length, problems }
+}
+
+/** Where each activation was; a leader begins before its workers. */
+function pathsOf(events: readonly Recorded[]): ReadonlyMap<ActivationId, readonly string[]> {
+  const paths = new Map<ActivationId, readonly string[]>()
+  for (const { activation, event } of events) {
+    if (event.type !== 'activation.started') continue
+    const leader = parentOf(activation)?.parent
+    paths.set(activation, event.path ?? [...((leader === undefined ? undefined : paths.get(leader)) ?? []), event.agent])
+  }
+  return paths
 }
 
 /** A log, cut before each restart: every segment is replayed with what the journal held when it ended. */
@@ -127,7 +139,13 @@ class ListeningHost implements Host {
 }
 
 /** Replays one segment: all of the log before it is folded, the rest is what it must do again. */
-async function replay(id: ActivationId, log: readonly Recorded[], registry: Registry, caller: Caller): Promise<string[]> {
+async function replay(
+  id: ActivationId,
+  log: readonly Recorded[],
+  path: readonly string[],
+  registry: Registry,
+  caller: Caller,
+): Promise<string[]> {
   const first = log[0]!.event
   if (first.type !== 'activation.started') return ['does not begin with its beginning']
   const last = log.at(-1)!.event
@@ -136,7 +154,7 @@ async function replay(id: ActivationId, log: readonly Recorded[], registry: Regi
   const host = new ListeningHost(watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, log.at(-1)!.at)
   host.open = openAddresses(past)
   const { agent, version, input } = first
-  const activation = new Activation(host, { id, agent, version, input, path: first.path ?? [agent], accounts: [], at: log[0]!.at })
+  const activation = new Activation(host, { id, agent, version, input, path, accounts: [], at: log[0]!.at })
   activation.seq = 1
   for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
   while (activation.advance()) {

@@ -101,3 +101,18 @@ test('collaboration 100: a rule that names somebody who has joined since changes
   expect(await after.handle('one').outcome()).toMatchObject({ status: 'completed', output: 'final' })
   expect(ways(await after.handle('one').view())).toEqual(['Sup', 'Sup/Q', 'Sup/Q/Sup', 'Sup/Q/Sup/W', 'Sup/Q/Sup/W/Sup'])
 })
+
+test('delegation 88, DESIGN 3.2: a router goes on leading in the version it was begun with, also in its later turns', async () => {
+  const version = (number: string) =>
+    router({ name: 'Sup', version: number, model: scripted(xfer('Q'), `from version ${number}`), workers: [asker('Q')] })
+  const [one, two] = [version('1'), version('2')]
+  const before = await runtimeOf([one], { store: store() })
+  const run = await before.start(one, 'go', { runId: 'r1' })
+  const [question] = await asked(before, run, 1)
+  await before.close()
+  const after = await runtimeOf([two], { store: store(), earlier: [one] })
+  await answer(after.handle('r1'), question!, 'yes')
+  expect(await after.handle('r1').until('waiting')).toMatchObject({ output: 'from version 1' })
+  const { activations } = await after.handle('r1').view()
+  expect(activations.filter(({ agent: name }) => name === 'Sup').map((each) => each.version)).toEqual([one.version, one.version])
+})

@@ -121,6 +121,18 @@ describe('names', () => {
       expect(problems).toContainEqual(expect.stringMatching(says))
   })
 
+  test.each(['constructor', 'toString', '__proto__'])('collaboration 13: an agent may be called %s', async (name) => {
+    const top = router({
+      name: 'Top',
+      model: leadTo('W'),
+      workers: [worker('W'), worker(name)],
+      transfer: { agents: { W: { followedBy: [name] } } },
+    })
+    const run = await (await runtimeOf([top])).start(top, 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(ways(await run.view())).toEqual(['Top', 'Top/W', `Top/W/${name}`, `Top/W/${name}/Top`])
+  })
+
   test('a worker that only a rule or another worker leads to is not unreachable; one that nobody leads to is', async () => {
     const workers = () => [worker('A'), worker('B'), worker('C')]
     const fine = router({
@@ -271,6 +283,26 @@ describe('how long', () => {
       role: 'user',
       content: expect.stringMatching(/"Mid" stopped at its limit of transfers/) as string,
     })
+  })
+
+  test('collaboration 29: a transfer that a limit further in has refused counts for nobody', async () => {
+    const mid = router({ name: 'Mid', description: 'M', model: leadTo('W', 'W'), workers: [worker('W')], limits: { transfers: 1 } })
+    const top = router({ name: 'Top', model: leadTo('Mid', 'Z'), workers: [mid, worker('Z')] })
+    const run = await (await runtimeOf([top])).start(top, 'task', { limits: { transfers: 3 } })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
+    expect((await hops(run)).filter((hop) => hop.endsWith('by model'))).toEqual([
+      'Top > Mid by model',
+      'Mid > W by model',
+      'Top > Z by model',
+    ])
+  })
+
+  test('collaboration 29, 35: a rule claims no success for whom the limit keeps from working', async () => {
+    const workers = [worker('A'), worker('B')]
+    const top = router({ name: 'Top', model: leadTo('A'), workers, transfer: { agents: { A: { followedBy: ['B'] } } } })
+    const run = await (await runtimeOf([top])).start(top, 'task', { limits: { transfers: 1 } })
+    expect(await run.outcome()).toMatchObject({ status: 'limited', limit: 'transfers' })
+    expect(await hops(run)).toEqual(['Top > A by model'])
   })
 
   test('collaboration 29: below a call there is what is left of the limit, however many transfers were made before it', async () => {
