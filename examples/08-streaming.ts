@@ -1,4 +1,4 @@
-/** Ways to watch a run: its text while it is written, parts by path, the journal, a picture of now; and a run that belongs to its reader. */
+/** Ways to watch a run: its text while it is written, that of one agent, the journal, a picture of now; and a run that belongs to its reader. */
 import assert from 'node:assert/strict'
 import { agent, createRuntime, supervisor } from 'reeve'
 
@@ -27,10 +27,10 @@ const run = await runtime.start(editor, 'A verse about ravens.')
 const seen = { text: '', poet: '', events: [] as string[] }
 await Promise.all([
   (async () => {
-    for await (const piece of run.text()) seen.text += piece // what the root agent says
+    for await (const piece of run.text()) seen.text += piece // what those say who hold the control of the run: here the editor
   })(),
   (async () => {
-    for await (const piece of run.text({ path: ['editor', 'poet'] })) seen.poet += piece // what one worker says
+    for await (const piece of run.text({ agent: 'poet' })) seen.poet += piece // what one agent says, wherever it works
   })(),
   (async () => {
     for await (const { event } of run.events({ from: 0 })) seen.events.push(event.type) // the journal: complete, in order, resumable

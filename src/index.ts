@@ -13,6 +13,7 @@ export type {
   ReadOptions,
   Run,
   RunOutcome,
+  RunPart,
   RunStream,
   RunWaiting,
   Runtime,

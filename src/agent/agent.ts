@@ -4,13 +4,25 @@
  * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works (mind.ts, loop.ts), leaders (../supervisor).
  * Definitions are immutable: nothing of a run is ever written to one.
  */
-import { completed, failed, failure, jsonProblem, ReeveError, withTrail, type Failure, type Json, type Outcome } from '../core/index.ts'
+import {
+  completed,
+  failed,
+  failure,
+  jsonProblem,
+  mustBeOptions,
+  ReeveError,
+  unknownNames,
+  withTrail,
+  type Failure,
+  type Json,
+  type NamesOf,
+  type Outcome,
+} from '../core/index.ts'
 import { briefValue, type Edge, type Infer, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
-import type { ModelRef } from '../model/index.ts'
+import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './binding.ts'
-import { isAgent, versionOf, type Agent } from './definition.ts'
-import { dataOf, factProblems, mindProblems, schemaOf, toolProblems, type AgentFacts, type MindFacts } from './facts.ts'
+import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
+import { dataOf, factNames, factProblems, mindNames, mindProblems, schemaOf, toolProblems, type AgentFacts, type MindFacts } from './facts.ts'
 import { ToolBinding } from './gate.ts'
 import { inputRefusal, MindAgent, mindOf } from './mind.ts'
 import { fitting } from './output.ts'
@@ -63,12 +75,31 @@ export function agent(
     | ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>
     | CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>,
 ): Agent {
-  if (typeof options.run === 'function') return new CodeAgent(options)
-  if ((options as { readonly model?: ModelRef }).model === undefined)
-    throw new ReeveError('agent.invalid', `agent "${String(options.name)}" has neither a model nor a run`, {
-      hint: 'Give model: an id, a model object or a function; or run: code.',
-    })
-  return modelAgent(options)
+  mustBeOptions(options, 'agent', 'agent.invalid')
+  mustHaveBrain(options, `agent "${options.name}"`, { ...modelNames, ...codeNames })
+  return typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options)
+}
+
+/** The options of an agent that thinks with a model. */
+const modelNames: NamesOf<Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>> = { ...factNames, ...mindNames }
+/** The options of an agent that is code. */
+const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = { ...factNames, run: true, workers: true }
+
+/** Throws `agent.invalid` unless there is one thing that it thinks with, `model` or `run`, and says with it which names are not among the `known`. */
+export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, true>>): void {
+  const { model, run } = options as { readonly model?: unknown; readonly run?: unknown }
+  const problem =
+    run !== undefined && typeof run !== 'function'
+      ? 'has a run that is no function'
+      : model === undefined && run === undefined
+        ? 'has neither a model nor a run'
+        : model !== undefined && run !== undefined
+          ? 'has both a model and a run'
+          : undefined
+  if (problem === undefined) return
+  throw new ReeveError('agent.invalid', [`${where} ${problem}`, ...unknownNames(options, known, where)].join('\n'), {
+    hint: 'Give model: an id, a model object or a function; or run: code.',
+  })
 }
 
 function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
@@ -89,7 +120,10 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     inputSchema,
     limits,
     outputKey,
-    problems: () => [...factProblems(options), ...mindProblems(options, `agent "${name}"`), ...toolProblems(name, tools)],
+    problems: () => [
+      ...unknownNames(options, modelNames, `agent "${name}"`),
+      ...factProblems(options),
+      ...mindProblems(options, `agent "${name}"`), ...toolProblems(name, tools)],
   })
 }
 
@@ -140,7 +174,14 @@ class CodeAgent implements Agent {
     if (refused !== undefined) return failed(refused)
     const checked = this.inputSchema?.check(briefValue(edge.brief))
     const talk = new OwnTalk(this.name, ctx, edge)
-    const returned = await this.#options.run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+    let returned: unknown
+    try {
+      returned = await this.#options.run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+    } catch (thrown) {
+      // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
+      if (edge.flow === undefined || isLeaving(thrown)) throw thrown
+      return withTrail(thrownOutcome(thrown), talk.trail(null, undefined))
+    }
     const end = returned instanceof End ? returned : undefined
     if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(nobodyToHandTo(this.name, end.action.to))
     const outcome = this.#outcome(end === undefined ? (returned ?? null) : end.output, end)
@@ -161,13 +202,17 @@ class CodeAgent implements Agent {
 
   related(): readonly Agent[] {
     const { workers } = this.#options
-    return typeof workers === 'function' ? workers() : (workers ?? [])
+    return listOf(typeof workers === 'function' ? workers() : workers)
   }
 
   problems(): readonly string[] {
+    const { workers } = this.#options
+    const given = typeof workers === 'function' ? workers() : workers
+    const where = `agent "${this.name}"`
     return [
+      ...unknownNames(this.#options, codeNames, where),
       ...factProblems(this.#options),
-      ...this.related().flatMap((worker) => (isAgent(worker) ? [] : [`agent "${this.name}": one of its workers is not an agent`])),
+      ...(given === undefined ? [] : listProblems(given, `${where}: workers`)),
     ]
   }
 }

@@ -4,19 +4,26 @@
  * Owns: what depends on more than one agent. Does not own: what is wrong with one by itself (`Agent.problems`).
  */
 import { ReeveError } from '../core/index.ts'
-import { isAgent, isName, isToolAgentName, type Agent } from './definition.ts'
+import { isAgent, isName, isToolAgentName, listProblems, type Agent } from './definition.ts'
 
 /**
  * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty` or `budget.no-price` if that is the only one.
  * Names, two different agents under one name, missing descriptions of workers, empty teams, tools that share a name, dollar limits without prices.
  */
 export function checkAgents(roots: readonly Agent[]): void {
-  const problems = agentProblems(roots)
+  refuseTeam(agentProblems(roots))
+}
+
+/** Throws what is wrong with a team or a flow, if anything is: all of it in one error. */
+export function refuseTeam(problems: readonly string[]): void {
   if (problems.length === 0) return
   const only = problems.length === 1 ? problems[0]! : undefined
   const code = only?.includes(noWorkers) === true ? 'team.empty' : only?.includes(noPrice) === true ? 'budget.no-price' : 'team.invalid'
   throw new ReeveError(code, problems.join('\n'), {
-    hint: problems.length === 1 ? 'Nothing was started.' : `These ${problems.length} problems were found at once. Nothing was started.`,
+    hint:
+      problems.length === 1
+        ? 'Mend it where it is defined. Nothing was started.'
+        : `Mend these ${problems.length} where they are defined; all were found at once. Nothing was started.`,
   })
 }
 
@@ -28,23 +35,25 @@ const noPrice = 'is not known'
 export function agentProblems(roots: readonly Agent[]): readonly string[] {
   const all = reachable(roots)
   const byName = new Map<string, Agent>()
-  const problems = new Set<string>()
+  const problems = new Set<string>(listProblems(roots, 'agents'))
   for (const agent of all) {
-    if (!isAgent(agent)) {
-      problems.add('one of the agents is not an agent')
-      continue
-    }
-    for (const problem of agent.problems()) problems.add(problem)
+    if (!isAgent(agent)) continue
+    const own = agent.problems()
+    for (const problem of own) problems.add(problem)
+    if (own.length === 0) for (const problem of listProblems(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
       problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
     const other = byName.get(agent.name)
     if (other !== undefined && other !== agent) problems.add(`two different agents are called "${agent.name}"`)
     byName.set(agent.name, agent)
   }
+  const rounds = new Set<string>()
   for (const agent of all) {
     for (const problem of priceProblems(agent)) problems.add(problem)
     const round = roundBelow(agent, [])
-    if (round !== undefined) problems.add(`control would go round for ever: ${round.join(' > ')}`)
+    if (round === undefined || rounds.has(sameRound(round))) continue
+    rounds.add(sameRound(round))
+    problems.add(`control would go round for ever: ${round.join(' > ')}`)
   }
   return [...problems]
 }
@@ -66,6 +75,12 @@ function priceProblems(agent: Agent): readonly string[] {
           `agent "${agent.name}": limits.usd cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`,
         ],
   )
+}
+
+/** One text for a round, wherever it is entered. */
+function sameRound(round: readonly string[]): string {
+  const names = round.slice(1)
+  return names.map((_, i) => [...names.slice(i), ...names.slice(0, i)].join(' > ')).sort()[0]!
 }
 
 /** The way from an agent back to itself, through those among whom control is handed on; undefined if there is none. */

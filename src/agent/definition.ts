@@ -4,7 +4,7 @@
  * Owns: the interface, the rule for names, how a version is made of its declared and its data part.
  * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (check.ts).
  */
-import { digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
+import { described, digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
 import type { Edge, Limits, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ModelPrice } from '../model/index.ts'
@@ -61,7 +61,7 @@ const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 const orchestrationTool = /^[A-Za-z_][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 /** True for names that agents and tools may have: a letter or `_`, then up to 63 letters, digits, `_` or `-` (what every provider takes). */
-export const isName = (text: string): boolean => identifier.test(text)
+export const isName = (text: unknown): text is string => typeof text === 'string' && identifier.test(text)
 
 /** True for the names of orchestration tools as agents, `<agent>.<tool>`. */
 export const isToolAgentName = (text: string): boolean => orchestrationTool.test(text)
@@ -78,3 +78,16 @@ export function isAgent(given: unknown): given is Agent {
     'orchestrate' in given
   )
 }
+
+/** What is wrong with a list of agents as such, one sentence each; `where` names the list. Empty if nothing. */
+export function listProblems(given: unknown, where: string): string[] {
+  if (!Array.isArray(given)) return [`${where} is no list of agents, but ${described(given)}`]
+  return (given as readonly unknown[]).flatMap((each, i) => {
+    if (isAgent(each)) return []
+    const instead = described(each)
+    return [`${where}[${i}] is not an agent, but ${instead}${instead.startsWith('the tool ') ? ', which belongs in tools' : ''}`]
+  })
+}
+
+/** The list of agents that was meant, or none; `listProblems` says what is wrong with it. */
+export const listOf = (given: readonly Agent[] | undefined): readonly Agent[] => (Array.isArray(given) ? given : [])

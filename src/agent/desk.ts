@@ -4,7 +4,7 @@
  * Owns: the growing list of messages, its running hash and size, the text so far. Everything here is incremental: a turn costs what it adds, never
  * what was there before.
  */
-import type { Action, HistoryEntry, LimitName, Outcome, Trail } from '../core/index.ts'
+import type { Action, HistoryEntry, Json, LimitName, Outcome, Trail } from '../core/index.ts'
 import { entriesOf, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
@@ -33,6 +33,8 @@ export class Desk {
   /** The last text the model wrote: the partial answer if a limit ends the work. */
   text = ''
   readonly #hash = new PromptHash()
+  /** What others are shown in the place of a message; the conversation itself stays as it was said. */
+  readonly #instead = new Map<Message, Message>()
   /** Where its own part begins. */
   #begun = 0
   readonly #counts: boolean
@@ -70,6 +72,27 @@ export class Desk {
     this.#begun = this.messages.length
   }
 
+  /** Others are shown this output as its answer, in the place of the message that was it; a call keeps a result. */
+  leave(output: Json): void {
+    const content = output === null ? '' : typeof output === 'string' ? output : JSON.stringify(output)
+    const words: Message = { role: 'assistant', content }
+    this.answer ??= this.#unaccepted()
+    if (this.answer !== undefined) this.passOn(this.answer, this.answer.role === 'tool' ? { ...this.answer, content: output } : words)
+    else if (content !== '') this.say((this.answer = words))
+  }
+
+  /** Others are shown `instead` where it said `message`. */
+  passOn(message: Message, instead: Message): void {
+    this.#instead.set(message, instead)
+  }
+
+  /** Last words that were meant as an answer and are none: those that did not have the required form. */
+  #unaccepted(): Message | undefined {
+    const last = this.messages.at(-1)
+    const isIt = this.messages.length > this.#begun && last?.role === 'assistant' && (last.calls ?? []).length === 0
+    return isIt ? last : undefined
+  }
+
   /** What it leaves to those who come after it. */
   trail(): Trail {
     return {
@@ -85,7 +108,9 @@ export class Desk {
     return messages.slice(this.#begun).flatMap((message, i, all) => {
       const corrected = message.role === 'assistant' && all[i + 1]?.role === 'user'
       if (message.role === 'user' || corrected) return []
-      return [message === this.answer ? { agent, message, answer: true } : { agent, message }]
+      const shown = this.#instead.get(message) ?? (all[i + 1]?.role === 'tool' ? message : withoutCalls(message))
+      if (shown === undefined) return []
+      return [message === this.answer ? { agent, message: shown, answer: true } : { agent, message: shown }]
     })
   }
 
@@ -111,4 +136,11 @@ export class Desk {
   limited(limit: LimitName, message: string): Outcome<never> {
     return { status: 'limited', limit, message, ...(this.text === '' ? undefined : { partial: this.text }) }
   }
+}
+
+/** An agent that failed in the middle of a turn has calls without results, and providers refuse those. Undefined if nothing else was said. */
+function withoutCalls(message: Message): Message | undefined {
+  if (message.role !== 'assistant' || message.calls === undefined) return message
+  const { calls: _calls, reasoning: _reasoning, ...said } = message
+  return said.content === '' && said.files === undefined ? undefined : said
 }

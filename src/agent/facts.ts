@@ -3,12 +3,13 @@
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
  */
-import { transferTool, type Json } from '../core/index.ts'
+import { transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import { compileSchema, limitProblems, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
 import { isName } from './definition.ts'
 import { middlewareProblems, type MiddlewareHooks } from './middleware.ts'
+import { retryProblems } from './retry.ts'
 import type { Tool, ToolsLike } from './tool.ts'
 
 /** What every kind of agent is told. */
@@ -99,6 +100,53 @@ export function dataOf(parts: {
   }
 }
 
+/** The options of every kind of agent. */
+export const factNames: NamesOf<AgentFacts<string, undefined, undefined>> = {
+  name: true,
+  description: true,
+  input: true,
+  output: true,
+  limits: true,
+  outputKey: true,
+  version: true,
+}
+
+/** The options of every mind. */
+export const mindNames: NamesOf<MindFacts> = {
+  model: true,
+  instructions: true,
+  tools: true,
+  settings: true,
+  prices: true,
+  retry: true,
+  middleware: true,
+  templating: true,
+  lastAnswer: true,
+}
+
+const settingNames: NamesOf<ModelSettings> = {
+  temperature: true,
+  topP: true,
+  topK: true,
+  maxOutputTokens: true,
+  stop: true,
+  seed: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  providerOptions: true,
+}
+
+const middlewareNames: NamesOf<Middleware> = {
+  name: true,
+  instructions: true,
+  tools: true,
+  before: true,
+  beforeModel: true,
+  afterModel: true,
+  wrapTool: true,
+  after: true,
+}
+
 /** What is wrong with the facts of one agent. */
 export function factProblems(options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'limits' | 'outputKey'>): string[] {
   const { name, limits, outputKey } = options
@@ -113,20 +161,11 @@ export function factProblems(options: Pick<AgentFacts<string, undefined, undefin
 }
 
 /** What is wrong with what a mind is told, apart from its tools. */
-export const mindProblems = ({ retry, middleware }: MindFacts, where: string): string[] => [
+export const mindProblems = ({ settings, retry, middleware }: MindFacts, where: string): string[] => [
+  ...(settings === undefined ? [] : unknownNames(settings, settingNames, `${where}: settings`)),
   ...retryProblems(retry, where),
-  ...middlewareProblems(middleware, where),
+  ...middlewareProblems(middleware, where, middlewareNames),
 ]
-
-function retryProblems(retry: RetryPolicy | undefined, where: string): string[] {
-  const { attempts = 1, backoffMs = 0, maxBackoffMs = 0 } = retry ?? {}
-  return [
-    ...(Number.isInteger(attempts) && attempts > 0
-      ? []
-      : [`${where}: retry.attempts is ${attempts}, expected a whole number of at least 1`]),
-    ...(backoffMs >= 0 && maxBackoffMs >= 0 ? [] : [`${where}: retry.backoffMs and retry.maxBackoffMs are milliseconds, not below 0`]),
-  ]
-}
 
 /** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */
 export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set()): string[] {

@@ -201,6 +201,7 @@ export class Hooks {
     const word = await asked('after', middleware, () => middleware.after!(outcome, at))
     if (word === undefined || word === outcome) return outcome
     sound('after', middleware, 'the outcome', word as unknown as Json)
+    if (word.status === 'completed') sound('after', middleware, 'the output', word.output)
     note(at, 'after', middleware, { outcome: word as unknown as Json })
     return word
   }

@@ -5,7 +5,19 @@
  * Owns: when there is another turn and how the work ends. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (desk.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
-import { completed, failed, failure, withTrail, type Failure, type LimitName, type Outcome } from '../core/index.ts'
+import {
+  canonical,
+  completed,
+  failed,
+  failure,
+  transferTool,
+  withTrail,
+  type Action,
+  type Failure,
+  type Json,
+  type LimitName,
+  type Outcome,
+} from '../core/index.ts'
 import { briefValue, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
@@ -65,8 +77,28 @@ async function surrounded(mind: Mind, desk: Desk): Promise<Outcome> {
   const ended = await begun(mind, desk, hooks, instructions).catch((thrown: unknown) => unfinished(desk, failed(failureOf(thrown))))
   const left = await hooks.end(ended)
   if (left.status !== 'completed') return unfinished(desk, left)
-  const fits = left === ended ? undefined : fitting(left.output, mind.outputSchema)
-  return fits?.ok === false ? unfinished(desk, failed(unfit(mind, `as a middleware left it: ${fits.problem}`))) : left
+  // a middleware that gives back what it was given, if only a copy, has decided nothing
+  if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
+  const fits = fitting(left.output, mind.outputSchema)
+  return fits.ok ? answered(desk, fits.value) : unfinished(desk, failed(unfit(mind, `as a middleware left it: ${fits.problem}`)))
+}
+
+/** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
+function answered(desk: Desk, output: Json): Outcome {
+  if (desk.action?.type === 'transfer') kept(desk, desk.action)
+  desk.leave(output)
+  return completed(output)
+}
+
+/** Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has none yet. */
+function kept(desk: Desk, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
+  desk.action = undefined
+  const given = desk.messages.findLast((message) => message.role === 'tool' && message.callId === id)
+  if (given?.role !== 'tool' || given.name !== transferTool) return
+  const what = failure('transfer.refused', `a middleware has left an answer, so "${to}" does not take over`, 'policy')
+  const call = { id: given.callId, name: transferTool, input: { agent_name: to } }
+  const { content } = refuse(desk.ctx, call, what, `[not transferred: ${what.message}]`)
+  desk.passOn(given, { ...given, content, isError: true })
 }
 
 async function begun(mind: Mind, desk: Desk, hooks: Hooks, instructions: string | undefined): Promise<Outcome> {
@@ -150,7 +182,12 @@ async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: Model
   const finish = results[last]?.finish
   desk.action = finish?.action
   if (finish?.action?.type === 'exit') turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
-  if (finish?.outcome.status === 'completed' && finish.action?.type !== 'transfer') desk.answer = desk.messages.at(last - results.length)
+  if (finish?.outcome.status === 'completed' && finish.action?.type !== 'transfer') {
+    const { output } = finish.outcome
+    desk.answer = desk.messages.at(last - results.length)
+    // the result of a call may only say where its answer is
+    if (output !== results[last]!.content) desk.leave(output)
+  }
   return finish?.outcome
 }
 

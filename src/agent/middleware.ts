@@ -4,7 +4,7 @@
  * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its word (hooks.ts).
  * Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it happens once, also across a crash and on replay (K10).
  */
-import { type Action, type Json, type Outcome } from '../core/index.ts'
+import { described, isObject, unknownNames, type Action, type Json, type Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../model/index.ts'
 import { isName } from './definition.ts'
@@ -84,18 +84,28 @@ export interface MiddlewareHooks {
    */
   wrapTool?(call: ToolCall, run: RunTool, at: Moment): ToolResult | Promise<ToolResult>
   /**
-   * When the agent has ended in whatever way but by a cancel, also by a hook that threw. What was said stays said; another outcome is that of the agent, and what `outputKey` keeps.
+   * When the agent has ended in whatever way but by a cancel, also by a hook that threw. Another outcome is that of the agent, and what `outputKey` keeps. If it completed with
+   * another output, checked against `output`, that is the answer: whoever comes after the agent is shown it in the place of the last words (files go with them) or of the result
+   * that ended the agent, and an agent that answers hands no control on: its transfer is refused. An exit stays one, with that output. An output equal to the one given changes
+   * nothing. The journal keeps what the model and the tools said, and what was said on the way to the answer is passed on as it is: `afterModel` and `wrapTool` see to that.
    */
   after?(outcome: Outcome, at: Moment): Word<Outcome>
 }
 
 /** What is wrong with the middlewares of one agent, one sentence each. */
-export function middlewareProblems(list: readonly MiddlewareHooks[] | undefined, where: string): string[] {
-  const names = (list ?? []).map(({ name }) => name)
+export function middlewareProblems(given: unknown, where: string, known: Readonly<Record<string, true>>): string[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) return [`${where}: middleware is ${described(given)}, expected a list`]
+  const list = given as readonly unknown[]
+  const names = list.map((each) => (each as MiddlewareHooks | null | undefined)?.name)
   return names.flatMap((name, i) => [
+    // an instance of a class may keep whatever it likes
+    ...(typeof list[i] === 'object' && list[i] !== null && !isObject(list[i]) && !Array.isArray(list[i])
+      ? []
+      : unknownNames(list[i], known, `${where}: middleware[${i}]`)),
     ...(isName(name)
       ? []
-      : [`${where}: the name of a middleware, "${name}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
-    ...(names.indexOf(name) === i ? [] : [`${where}: two middlewares are called "${name}"`]),
+      : [`${where}: the name of a middleware, "${String(name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
+    ...(names.indexOf(name) === i ? [] : [`${where}: two middlewares are called "${String(name)}"`]),
   ])
 }

@@ -3,12 +3,12 @@
  *
  * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (loop.ts), the public constructors (agent.ts, ../supervisor).
  */
-import { failed, failure, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { failed, failure, hasNames, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { briefValue, type Edge, type Limits, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import type { Agent } from './definition.ts'
-import type { MindFacts } from './facts.ts'
+import type { Middleware, MindFacts } from './facts.ts'
 import { think, type Mind } from './loop.ts'
 import { toolsOf, type Tool } from './tool.ts'
 
@@ -17,7 +17,9 @@ const defaultTurns = 20
 
 /** What the options of every mind make of it, whatever else it can do. */
 export function mindOf(name: string, options: MindFacts, outputSchema: Schema | undefined, limits: Limits | undefined): Omit<Mind, 'open'> {
-  const { settings, retry, middleware = [], templating = false, lastAnswer = false } = options
+  const { settings, retry, templating = false, lastAnswer = false } = options
+  // what is wrong with it is said with everything else that is wrong
+  const middleware = Array.isArray(options.middleware) ? (options.middleware as readonly Middleware[]).filter(hasNames) : []
   const added = middleware.flatMap(({ instructions = '' }) => (instructions === '' ? [] : [instructions]))
   const own = options.instructions
   return {

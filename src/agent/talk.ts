@@ -4,7 +4,7 @@
  * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is next (flow), how a mind does the same (transfer.ts).
  * Ends are values that are returned, so nothing can follow one.
  */
-import { copy, type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
+import { copy, described, ReeveError, unknownNames, type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
 import { entriesOf, type Candidate, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 
@@ -14,7 +14,7 @@ export interface Talk {
   readonly history: readonly HistoryEntry[]
   /** To whom control may be handed from here. */
   readonly candidates: readonly Candidate[]
-  /** Says something before the answer: whoever comes next is shown it. Recorded once. */
+  /** Says something before the answer: whoever comes next is shown it, also if the code fails then. Recorded once. */
   say(text: string): void
 }
 
@@ -34,9 +34,21 @@ export class End<out O = unknown> {
   }
 }
 
-/** Hands control to another agent of the same router. `task`: what it is asked to do. An output is said before. */
-export const transferTo = (agent: string, options: { readonly task?: string; readonly output?: Json } = {}): End<never> =>
-  new End(options.output ?? null, { type: 'transfer', to: agent, ...(options.task === undefined ? undefined : { task: options.task }) })
+/**
+ * Hands control to another agent of the same router, who is given by name or as the agent itself. `task`: what it is asked to do. An output is said before. Throws `input.invalid`
+ * for somebody without a name.
+ */
+export function transferTo(
+  agent: string | { readonly kind: 'agent'; readonly name: string },
+  options: { readonly task?: string; readonly output?: Json } = {},
+): End<never> {
+  const to: unknown = typeof agent === 'object' && agent !== null && agent.kind === 'agent' ? agent.name : agent
+  if (typeof to !== 'string' || to === '') throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
+  const problems = unknownNames(options, { task: true, output: true }, 'transferTo')
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  const { task, output = null } = options
+  return new End(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
+}
 
 /** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router. Never leaves an agent that is called as a tool or by delegation. */
 export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> => new End(output as Json, { type: 'exit', scope })

@@ -5,7 +5,7 @@
  * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and running a call (gate.ts).
  * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
  */
-import { isObject, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
+import { described, hasNames, isObject, messageOf, mustBeOptions, ReeveError, unknownNames, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
 import {
   compileSchema,
   type AiSdkSchema,
@@ -23,6 +23,7 @@ import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { approvalProblems, type ApprovalTimeout, type Risk } from '../oversight/index.ts'
 import { isName, versionOf, type Agent } from './definition.ts'
 import type { Desk } from './desk.ts'
+import { retryProblems } from './retry.ts'
 
 /** What `execute` gets besides the input. */
 export interface ToolIO extends StepIO {
@@ -137,6 +138,20 @@ export interface OrchestrationToolOptions<Name extends string, S extends SchemaL
   readonly run: (ctx: Context, input: ToolInput<S>) => Promise<unknown>
 }
 
+const commonNames: NamesOf<ToolOptions<string, undefined>> = {
+  name: true,
+  description: true,
+  input: true,
+  parameters: true,
+  sensitive: true,
+  approval: true,
+  action: true,
+  version: true,
+}
+const effectNames: NamesOf<EffectToolOptions<string, undefined>> = { ...commonNames, effect: true, timeoutMs: true, retry: true, execute: true }
+const orchestrationNames: NamesOf<OrchestrationToolOptions<string, undefined>> = { ...commonNames, run: true }
+const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true }
+
 /** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
   options: EffectToolOptions<Name, S>,
@@ -145,16 +160,22 @@ export function tool<const Name extends string, S extends SchemaLike | undefined
   options: OrchestrationToolOptions<Name, S>,
 ): Tool<Name>
 export function tool(given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>): Tool {
+  mustBeOptions(given, 'tool', 'tool.invalid')
   const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
   const { name, description = '', sensitive = false } = options
   const where = `tool "${name}"`
-  const problems: string[] = []
+  const both = options.execute !== undefined && options.run !== undefined // then every name is known, and the problem is another one
+  const names = both ? { ...effectNames, ...orchestrationNames } : options.run === undefined ? effectNames : orchestrationNames
+  const problems = unknownNames(options, names, where)
   if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
   if ((typeof options.execute === 'function') === (typeof options.run === 'function')) problems.push(`${where}: give either execute or run`)
   if (options.effect !== undefined && !['read', 'idempotent', 'once'].includes(options.effect))
     problems.push(`${where}: effect is "${options.effect}", expected "read", "idempotent" or "once"`)
   if (options.timeoutMs !== undefined && !(options.timeoutMs > 0))
     problems.push(`${where}: timeoutMs is ${String(options.timeoutMs)}, expected more than 0`)
+  problems.push(...retryProblems(options.retry, where), ...actionProblems(options.action, where))
+  if (options.approval !== undefined && !['boolean', 'function'].includes(typeof options.approval))
+    problems.push(...unknownNames(options.approval, approvalNames, `${where}: approval`))
   const approval = approvalRule(options.approval, sensitive)
   if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)
@@ -180,6 +201,24 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
     }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }
+}
+
+/** What is wrong with an action that stands fixed; what a function makes of a result is seen when it is called. */
+export function actionProblems(rule: unknown, where: string): string[] {
+  if (rule === undefined || typeof rule === 'function') return []
+  return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
+    isAction(action)
+      ? []
+      : [`${where}: action is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`],
+  )
+}
+
+function isAction(given: unknown): boolean {
+  if (!isObject(given)) return given === 'return' || given === 'exit' || given === 'break'
+  const { exit, transfer, task, ...others } = given
+  const isTransfer = typeof transfer === 'string' && transfer !== '' && exit === undefined && (task === undefined || typeof task === 'string')
+  const isExit = exit === 'supervisor' && transfer === undefined && task === undefined
+  return Object.keys(others).length === 0 && (isTransfer || isExit)
 }
 
 function schemaOf(given: SchemaLike | undefined, parameters: JsonSchema | undefined, where: string, problems: string[]): Schema {
@@ -224,14 +263,25 @@ export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSd
 /** Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's own tools. */
 export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
-  if (Array.isArray(given)) return (given as readonly Tool[]).map((each) => known(each, each.name))
+  if (Array.isArray(given)) return (given as readonly unknown[]).map(listed)
+  if (!hasNames(given) || isTool(given))
+    throw new ReeveError('tool.invalid', `tools is ${described(given)}, expected a list, or a record by name`, { hint: 'Give a list: tools: [search].' })
   return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) =>
-    isTool(each) ? renamed(each, name) : adopted(name, known(each, name)),
+    hasNames(each) && isTool(each) ? renamed(each, name) : adopted(name, known(each, name)),
   )
 }
 
+/** Tools of the AI SDK have no names of their own. */
+function listed(given: unknown, i: number): Tool {
+  if (hasNames(given) && isTool(known(given, 'name' in given ? String(given.name) : ''))) return given as Tool
+  throw new ReeveError('tool.invalid', `tools[${i}] is not a tool, but ${described(given)}`, {
+    hint: 'Make one with tool() or asTool(); tools of the AI SDK go into a record by name: tools: { search }.',
+  })
+}
+
 /** An agent is the most likely thing to be taken for a tool. */
-function known<T extends object>(given: T, name: string): T {
+function known<T>(given: T, name: string): T {
+  if (!hasNames(given)) throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, { hint: 'Make one with tool() or asTool().' })
   if ('kind' in given && given.kind === 'agent')
     throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, { hint: 'Make a tool of it: asTool(agent).' })
   return given

@@ -3,22 +3,36 @@
  *
  * Owns: which events are worth a line and what it says. Does not own: the NDJSON form, which is the event itself.
  */
-import { describeOutcome, trailOf } from '../core/index.ts'
+import { describeOutcome, trailOf, type Outcome } from '../core/index.ts'
 import type { Recorded } from '../runtime/index.ts'
+import { answeredText, argumentsLine, shortly } from './asking.ts'
 import { oneLine } from './tree.ts'
 
-/** The line for an event of an agent; undefined for events that only matter to the engine. */
-export function eventLine({ at, event }: Recorded, agent: string): string | undefined {
-  const text = whatHappened(event, agent)
-  return text === undefined ? undefined : `${clock(at)}  ${text}`
+/** The lines of a run, for its events from the first on: a function that remembers who is who. Undefined for events that only matter to the engine. */
+export function eventLines(): (recorded: Recorded) => string | undefined {
+  const agents = new Map<string, string>()
+  const asked = new Map<string, string>()
+  return ({ activation, at, event }) => {
+    if (event.type === 'activation.started') agents.set(activation, event.agent)
+    if (event.type === 'interrupt.raised') asked.set(`${activation} ${event.address}`, event.id)
+    const text =
+      event.type === 'ask.settled'
+        ? interruptEnded(asked.get(`${activation} ${event.address}`), event.outcome)
+        : whatHappened(event, agents.get(activation) ?? '?')
+    return text === undefined ? undefined : `${clock(at)}  ${text}`
+  }
 }
+
+/** How approvals came out is an event of its own, and timers are nobody's business. */
+const interruptEnded = (id: string | undefined, outcome: Outcome): string | undefined =>
+  id === undefined ? undefined : `interrupt ${id} ${answeredText(outcome)}`
 
 const clock = (at: number): string => new Date(at).toISOString().slice(11, 19)
 
 function whatHappened(event: Recorded['event'], agent: string): string | undefined {
   switch (event.type) {
     case 'activation.started':
-      return `${agent} started`
+      return isBack(event) ? `${agent} goes on` : `${agent} started`
     case 'activation.settled':
       // to whom it handed control is the next line, and says more
       return trailOf(event.outcome).action?.type === 'transfer' ? undefined : `${agent} ${describeOutcome(event.outcome)}`
@@ -41,11 +55,11 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'tool.refused':
       return `${agent} was refused ${event.tool}: ${event.failure.message}`
     case 'approval.requested':
-      return `${agent} asks for approval of ${event.tool} (${event.id}): ${event.reason}`
+      return `${agent} asks for approval of ${event.tool} (${event.id}): ${event.reason}; with ${argumentsLine(event.input)}`
     case 'approval.resolved':
       return `approval ${event.id} ${event.resolution}${event.approver === undefined ? '' : ` by ${event.approver}`}`
     case 'interrupt.raised':
-      return `${agent} asks (${event.id}): ${JSON.stringify(event.question)}`
+      return `${agent} asks (${event.id}): ${shortly(event.question)}`
     case 'step.attempt-failed':
       return `${agent}: try ${event.attempt} of ${event.address} failed: ${event.failure.message}`
     case 'effect.in-doubt':
@@ -62,6 +76,10 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
       return undefined
   }
 }
+
+/** A path is recorded where control was handed on; one that is on it already works again, and is shown what it said before. */
+const isBack = ({ agent, path }: Extract<Recorded['event'], { type: 'activation.started' }>): boolean =>
+  path?.slice(0, -1).includes(agent) === true
 
 /** The one whose event it is leads; what comes back to it by rule nobody chose. */
 function handedOver({ from, to, by, task }: Extract<Recorded['event'], { type: 'agent.transferred' }>, leader: string): string {

@@ -5,6 +5,7 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf, ReeveError } from '../core/index.ts'
+import { answer } from './command/answer.ts'
 import { approve, reject } from './command/decide.ts'
 import { cancel, pause } from './command/control.ts'
 import { events } from './command/events.ts'
@@ -54,6 +55,7 @@ Exit codes: 0 done · 1 failed · 2 wrong usage, nothing changed · 3 waits for 
 Examples:
   $ reeve demo .                          survey this folder with a team of rules, no model and no key needed
   $ reeve approve apr_8k2…                say yes to what a run asks for
+  $ reeve answer int_3vn… '"Riga"'        give the value that a run asks for
   $ reeve resume run_5fz…                 go on with a run that was left, killed, or waited
   $ reeve work                            drive the runs of your agents (reeve.config.ts) until Ctrl-C
   $ reeve events run_5fz… --json | jq .   everything that happened, as NDJSON`
@@ -172,6 +174,17 @@ function addDeciding(program: Command, carry: Carry): void {
     .option('--approver <name>', 'who decides (default: the user of this process)')
     .addHelpText('after', examples('reeve reject apr_8k2… --reason "not on a Friday"'))
     .action((id: string, options: Parameters<typeof reject>[2]) => carry((context) => reject(context, id, options)))
+  program
+    .command('answer')
+    .description('give an interrupt the value it waits for; the first answer counts')
+    .argument('<interrupt>', 'the id of the interrupt')
+    .argument('<value>', 'JSON; what does not read as JSON is taken as a text')
+    .option('--text', 'take it as a text even if it reads as JSON')
+    .addHelpText(
+      'after',
+      examples('reeve answer int_3vn… 120', 'reeve answer int_3vn… "as soon as you can"', 'reeve answer int_3vn… --text 120'),
+    )
+    .action((id: string, value: string, options: Parameters<typeof answer>[3]) => carry((context) => answer(context, id, value, options)))
   program
     .command('pause')
     .description('let a run stop before its next effect; resume lets it go on')

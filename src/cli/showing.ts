@@ -6,7 +6,7 @@
  */
 import { stopwatch } from '../core/index.ts'
 import type { Run } from '../runtime/index.ts'
-import { eventLine } from './lines.ts'
+import { eventLines } from './lines.ts'
 import type { Terminal } from './terminal.ts'
 import { Painter, treeLines } from './tree.ts'
 
@@ -35,14 +35,13 @@ export function showRun(run: Run, options: ShowingOptions): Showing {
 
 function asLines(run: Run, { terminal, json, from = 0, interrupted }: ShowingOptions): Showing {
   const stopped = new AbortController()
-  const agents = new Map<string, string>()
+  const lineOf = eventLines()
   let shown = 0
   let last = Infinity
   const show = async (): Promise<void> => {
     for await (const recorded of run.events({ signal: AbortSignal.any([stopped.signal, interrupted]) })) {
-      const { activation, event, position } = recorded
-      if (event.type === 'activation.started') agents.set(activation, event.agent)
-      const line = json ? JSON.stringify(recorded) : eventLine(recorded, agents.get(activation) ?? '?')
+      const { position } = recorded
+      const line = json ? JSON.stringify(recorded) : lineOf(recorded)
       if (line !== undefined && position > from) terminal.line(line)
       shown = position
       if (shown >= last) return

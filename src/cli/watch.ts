@@ -4,8 +4,9 @@
  * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile (showing.ts), nor the run:
  * leaving it parks it, and what is printed says how to go on.
  */
-import { describeOutcome, isObject, messageOf, ReeveError, type Json } from '../core/index.ts'
+import { describeOutcome, messageOf, ReeveError } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
+import { approvalLines, questionLines } from './asking.ts'
 import { aborted, thisUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { pause, showRun, type Showing, type ShowingOptions } from './showing.ts'
@@ -112,52 +113,6 @@ async function askFor(approval: Approval, { terminal, interrupted: signal }: Wat
   }
 }
 
-/** What is asked, for people: each argument on a line, a text of several lines as its beginning, long ones cut and measured. */
-function approvalLines({ tool, path, reason, risk, input, id }: Approval): readonly string[] {
-  const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
-  return [
-    `${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`,
-    ...fields.flatMap(([name, value]) =>
-      typeof value === 'string' && value.includes('\n') ? [`  ${name}:`, ...beginning(value)] : [`  ${name}: ${shortly(value)}`],
-    ),
-    `  ${id}`,
-  ]
-}
-
-const shownCharacters = 120
-const shownLines = 14
-
-/** The first lines of a text. Control characters are shown as what they are: a text may not redraw the terminal that asks about it. */
-function beginning(text: string): readonly string[] {
-  const lines = text.split('\n')
-  const shown = lines.slice(0, shownLines).map((line) => `    │ ${line.replace(/\p{Cc}/gu, '�').slice(0, shownCharacters)}`)
-  return lines.length <= shownLines
-    ? shown
-    : [...shown, `    … ${lines.length} lines, ${text.length} characters; reeve show --json has them all`]
-}
-
-function shortly(value: Json): string {
-  const text = JSON.stringify(value)
-  return text.length <= shownCharacters
-    ? text
-    : `${text.slice(0, shownCharacters)}… (${text.length} characters; reeve show --json has them all)`
-}
-
-/** A question that only a program can answer for now: what it is, and where it is answered. */
-function questionLines({ kind, id, body }: RunWaiting['questions'][number], run: string): readonly string[] {
-  const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
-  const answer = {
-    interrupt: `answer({ interruptId: '${id}', value })`,
-    approval: `decide({ approvalId: '${id}', decision })`,
-    'in-doubt': 'settleDoubt({ … }): say whether it happened',
-    diverged: 'settleDivergence({ … }): say what became of it',
-  }[kind]
-  return [
-    `The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked)}`}`,
-    `  Answer it from code: runtime.handle('${run}').${answer}`,
-  ]
-}
-
 /** Stuck, and there is nothing to say to it: an approval that is still listed may have its answer, which nobody can read. */
 const lacksCode = ({ status, questions }: RunWaiting): boolean => status === 'stuck' && questions.every(({ kind }) => kind !== 'diverged')
 
@@ -172,12 +127,17 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
         ? `No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has it: reeve work${where}`
         : `The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`,
     )
-  else if (state.waiting.length > 0) {
-    say(`The run waits for approval; it is safe to close this terminal.`)
-    for (const approval of state.waiting) for (const line of approvalLines(approval)) say(`  ${line}`)
-    say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
-    for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
-    if (!elsewhere) say(`  reeve resume ${run.id}${where}`)
-  } else for (const question of state.questions) for (const line of questionLines(question, run.id)) say(line)
+  else {
+    const others = state.questions.filter(({ kind }) => kind !== 'approval')
+    if (state.waiting.length > 0) {
+      say(`The run waits for approval; it is safe to close this terminal.`)
+      for (const approval of state.waiting) for (const line of approvalLines(approval)) say(`  ${line}`)
+      say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
+      for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
+    }
+    for (const question of others) for (const line of questionLines(question, run.id, where)) say(line)
+    if (!elsewhere && state.questions.length > 0)
+      say(`${state.waiting.length > 0 ? '' : 'Then let it go on:\n'}  reeve resume ${run.id}${where}`)
+  }
   return exits.waiting
 }

@@ -18,6 +18,7 @@ export {
   type Outcome,
   type OutcomeStatus,
 } from './outcome.ts'
+export { described, hasNames, mustBeOptions, unknownNames, type NamesOf } from './names.ts'
 export { transferred, transferTool } from './message.ts'
 export type {
   Action,

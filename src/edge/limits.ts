@@ -4,6 +4,7 @@
  * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts; depth is checked where
  * a worker is started; a mind counts its own turns).
  */
+import { hasNames, unknownNames, type NamesOf } from '../core/index.ts'
 import type { AccountLimits } from '../engine/index.ts'
 
 /** Limits of a whole tree: an agent and everything that works below it. All hard; each absent one is no limit. */
@@ -25,12 +26,14 @@ export interface Limits {
   readonly minutes?: number
 }
 
-const names = ['turns', 'depth', 'usd', 'tokens', 'minutes', 'transfers'] as const
+const known: NamesOf<Limits> = { turns: true, depth: true, usd: true, tokens: true, minutes: true, transfers: true }
+const names = Object.keys(known) as readonly (keyof Limits)[]
 const counted: ReadonlySet<string> = new Set(['turns', 'depth', 'tokens', 'transfers'])
 
 /** What is wrong with given limits, one sentence each; empty if nothing. */
 export function limitProblems(limits: Limits, where: string): string[] {
-  const problems: string[] = []
+  const problems = unknownNames(limits, known, `${where}: limits`)
+  if (!hasNames(limits)) return problems
   for (const name of names) {
     const value = limits[name]
     if (value === undefined) continue

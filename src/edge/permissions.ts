@@ -3,6 +3,7 @@
  *
  * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks (agent/gate.ts).
  */
+import { described, hasNames, unknownNames, type NamesOf } from '../core/index.ts'
 
 /**
  * Permissions by tool name. A pattern is a name, or the beginning of one followed by `*` (`'*'` is every tool): nothing more, so that two
@@ -17,20 +18,26 @@ export interface Permissions {
   readonly approval?: 'all' | readonly string[]
 }
 
+const known: NamesOf<Permissions> = { tools: true, deny: true, approval: true }
 const pattern = /^(?:[A-Za-z0-9_.:-]*\*|[A-Za-z0-9_.:-]+)$/
 
 /** What is wrong with given permissions, one sentence each; empty if nothing. */
 export function permissionProblems(permissions: Permissions, where: string): string[] {
-  const lists = {
+  const unknown = unknownNames(permissions, known, `${where}: permissions`)
+  if (!hasNames(permissions)) return unknown
+  const lists: { readonly [name: string]: unknown } = {
     tools: permissions.tools,
     deny: permissions.deny,
     approval: permissions.approval === 'all' ? undefined : permissions.approval,
   }
-  return Object.entries(lists).flatMap(([name, list]) =>
-    (list ?? [])
-      .filter((entry) => !pattern.test(entry))
-      .map((entry) => `${where}: "${entry}" in permissions.${name} is not a tool name or a beginning followed by "*"`),
-  )
+  const problems = Object.entries(lists).flatMap(([name, list]) => {
+    if (list === undefined) return []
+    if (!Array.isArray(list)) return [`${where}: permissions.${name} is ${described(list)}, expected a list of tool names`]
+    return (list as readonly unknown[])
+      .filter((entry) => typeof entry !== 'string' || !pattern.test(entry))
+      .map((entry) => `${where}: "${String(entry)}" in permissions.${name} is not a tool name or a beginning followed by "*"`)
+  })
+  return [...unknown, ...problems]
 }
 
 const fits = (entry: string, name: string): boolean => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name)

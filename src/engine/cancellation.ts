@@ -8,7 +8,7 @@ import type { CancelReceived } from '../journal/index.ts'
 import { Cancelled, type Context } from './context.ts'
 import type { Operation } from './operation.ts'
 import type { RecordedLog } from './recorded.ts'
-import { Scope, type Undoing, type Verbs } from './scope.ts'
+import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import type { Waits } from './waits.ts'
 
 /** How long one compensation may work if nobody says otherwise. Milliseconds. */
@@ -118,6 +118,9 @@ async function outOfTime(activation: Undoable, log: RecordedLog, work: Promise<v
     if (!asks && activation.host.now() - activation.since >= withinMs) return true
   }
 }
+
+/** Whether the engine makes the code leave by this: it was cancelled, or begins anew. Then it is no failure of the code, and not to be held up. */
+export const isLeaving = (thrown: unknown): boolean => thrown instanceof Cancelled || thrown instanceof RestartRequested
 
 /** How code that threw has ended. It is not tried again: the same code would throw the same. */
 export function thrownOutcome(thrown: unknown): Outcome {

@@ -2,13 +2,14 @@
  * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
  *
  * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for one reader. Does not own: storage, what a
- * view makes of it, which events are somebody's words (journal/spoken.ts).
+ * view makes of it, which events are somebody's words (journal/spoken.ts), whose a part is (placing.ts).
  * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
  */
-import { parentOf, rootActivation, type ActivationId, type RunId } from '../core/index.ts'
+import { rootActivation, type RunId } from '../core/index.ts'
 import { unknownRun, type Engine, type LivePart, type RunStatus } from '../engine/index.ts'
 import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../journal/index.ts'
 import { droppedPart, isDelta, LiveQueue, mergeParts, partBytes } from './parts.ts'
+import { Placing, type RunPart, type Wanted } from './placing.ts'
 
 /** Where to begin reading, and when to stop. */
 export interface ReadOptions {
@@ -23,10 +24,12 @@ export interface MessagesOptions extends ReadOptions {
   readonly inner?: boolean
 }
 
-/** Which parts are wanted. */
+/** Which parts are wanted. If several are given, all of them must hold; if nobody in the run is meant, nothing comes until its end. */
 export interface PartsOptions {
-  /** Agents' names from the root: only parts of that agent's work, and of whoever works below it. Default: everybody's. */
+  /** Agents' names from the root: only parts of those who work at exactly this path, and of whoever works below them. Who comes after an agent in a flow is not below it. */
   readonly path?: readonly string[]
+  /** An agent's name: only parts of its turns and their tools, wherever it works. */
+  readonly agent?: string
   readonly signal?: AbortSignal
 }
 
@@ -107,8 +110,17 @@ const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =
 
 const partsBound = 1024 * 1024
 
-/** The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. */
-export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<LivePart, undefined> {
+/**
+ * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. Listens at once; that there is such a run
+ * is asked for when it has `begun`.
+ */
+export function liveParts(
+  engine: Engine,
+  run: RunId,
+  options: PartsOptions & Wanted = {},
+  begun: Promise<unknown> = Promise.resolve(),
+): AsyncIterableIterator<RunPart, undefined> {
+  const { signal } = options
   const queue = new LiveQueue<LivePart>({
     bound: partsBound,
     bytes: partBytes,
@@ -121,23 +133,23 @@ export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}
     stop()
     left.abort()
     queue.leave()
-    options.signal?.removeEventListener('abort', leave)
+    signal?.removeEventListener('abort', leave)
   }
-  options.signal?.addEventListener('abort', leave)
-  if (options.signal?.aborted === true) leave()
-  untilEnded(engine, run, left.signal)
+  signal?.addEventListener('abort', leave)
+  if (signal?.aborted === true) leave()
+  begun
+    .then(() => untilEnded(engine, run, left.signal))
     .then(
       () => queue.end(),
       (failure: unknown) => queue.end(failure),
     )
     .finally(stop)
-  const wanted = options.path === undefined ? undefined : new Below(engine, run, options.path)
-  const next = wanted === undefined ? () => queue.take() : () => takeWanted(queue, wanted)
+  const placing = new Placing(engine, run, options)
   return {
     [Symbol.asyncIterator]() {
       return this
     },
-    next,
+    next: () => takeWanted(queue, placing, left.signal),
     return() {
       leave()
       return Promise.resolve({ value: undefined, done: true })
@@ -155,17 +167,23 @@ async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Prom
   }
 }
 
-async function takeWanted(queue: LiveQueue<LivePart>, wanted: Below): Promise<IteratorResult<LivePart, undefined>> {
+async function takeWanted(queue: LiveQueue<LivePart>, placing: Placing, left: AbortSignal): Promise<IteratorResult<RunPart, undefined>> {
   for (;;) {
     const result = await queue.take()
-    if (result.done === true || result.value.address === '' || (await wanted.has(result.value.activation))) return result
+    if (result.done === true) return result
+    if (!placing.knows(result.value)) await placing.readOn()
+    if (left.aborted) return { value: undefined, done: true }
+    const value = placing.place(result.value)
+    if (value !== undefined) return { value, done: false }
   }
 }
 
-/** The text that the root agent says while it says it. A text that was begun and failed is followed by the text of its next attempt. */
+/**
+ * What is said while it is said, by those who hold the control of the run or by whoever is asked for. A text that was begun and failed is followed by the text
+ * of its next attempt.
+ */
 export function liveText(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<string, undefined> {
-  const parts = liveParts(engine, run, options)
-  const root = rootActivation(run)
+  const parts = liveParts(engine, run, { ...options, control: options.path === undefined && options.agent === undefined })
   return {
     [Symbol.asyncIterator]() {
       return this
@@ -174,45 +192,13 @@ export function liveText(engine: Engine, run: RunId, options: PartsOptions = {})
       for (;;) {
         const result = await parts.next()
         if (result.done === true) return result
-        const { activation, part } = result.value
-        if ((options.path !== undefined || activation === root) && isDelta(part) && part.type === 'text.delta')
-          return { value: part.text, done: false }
+        const { part } = result.value
+        if (isDelta(part) && part.type === 'text.delta') return { value: part.text, done: false }
       }
     },
     async return() {
       await parts.return?.()
       return { value: undefined, done: true }
     },
-  }
-}
-
-/** Which activations belong to the agent at a path and to whoever works below it. Reads the journal once for each activation it has not met. */
-class Below {
-  readonly #engine: Engine
-  readonly #run: RunId
-  readonly #path: readonly string[]
-  readonly #known = new Map<ActivationId, readonly string[]>()
-  #position = 0
-
-  constructor(engine: Engine, run: RunId, path: readonly string[]) {
-    this.#engine = engine
-    this.#run = run
-    this.#path = path
-  }
-
-  async has(activation: ActivationId): Promise<boolean> {
-    if (!this.#known.has(activation)) await this.#readOn()
-    const names = this.#known.get(activation) ?? []
-    return this.#path.every((name, i) => names[i] === name)
-  }
-
-  async #readOn(): Promise<void> {
-    for (const { position, activation, event } of await this.#engine.read(this.#run, this.#position)) {
-      this.#position = position
-      if (event.type !== 'activation.started') continue
-      const parent = parentOf(activation)?.parent
-      const above = (parent === undefined ? undefined : this.#known.get(parent)) ?? []
-      this.#known.set(activation, event.path ?? [...above, event.agent])
-    }
   }
 }

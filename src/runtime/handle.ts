@@ -15,7 +15,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import { unknownRun, type Engine, type LivePart, type Post, type PostResult, type Question } from '../engine/index.ts'
+import { unknownRun, type Engine, type Post, type PostResult, type Question } from '../engine/index.ts'
 import { foldRun, newRunFold, viewOf, type Recorded, type RunView, type Spoken } from '../journal/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
@@ -29,6 +29,7 @@ import {
   type DoubtSettlement,
 } from './decide.ts'
 import { follow, followMessages, hasEnded, liveParts, liveText, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
+import type { RunPart } from './placing.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -60,9 +61,16 @@ export interface Run<O = Json> {
   events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>
   /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
   messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
-  /** Live pieces of work in this process, until the run has ended. */
-  parts(options?: PartsOptions): AsyncIterableIterator<LivePart, undefined>
-  /** The root agent's text while it is written; with a path, that of the agents there. */
+  /**
+   * Live pieces of work, each with its agent and path, until the run has ended. Live only: what was shown before this is called is gone, and so is what is shown
+   * in another process, unless the engine passes it on. `runtime.stream` listens from the start and misses nothing.
+   */
+  parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
+  /**
+   * Text while it is written, live only, as with `parts`. Without options: of whoever holds the control of the run, which is its root and, in flows, whoever it is
+   * handed on to. Who works for a call (a delegation, an agent as a tool) or for code that delegates is left out; name them by `agent` or `path`. Branches of a
+   * `parallel` come as they speak: `parts` tells them apart.
+   */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /** Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. */
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>

@@ -8,6 +8,7 @@ export type { BusySession } from './session.ts'
 export type { Approval } from './approval.ts'
 export type { Answer, Decision, DivergenceSettlement, DoubtSettlement } from './decide.ts'
 export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
+export type { RunPart } from './placing.ts'
 export { isDelta, type PartsDropped } from './parts.ts'
 export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
 export type {

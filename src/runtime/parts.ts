@@ -163,7 +163,7 @@ export function isDelta(part: Json): part is JsonObject & { readonly type: strin
 }
 
 /** Joins two adjacent deltas of the same kind, block, place and attempt; undefined if they are not. */
-export function mergeParts(last: LivePart, next: LivePart): LivePart | undefined {
+export function mergeParts<P extends LivePart>(last: P, next: P): P | undefined {
   if (last.activation !== next.activation || last.address !== next.address) return undefined
   if (last.epoch !== next.epoch || last.attempt !== next.attempt) return undefined
   const [a, b] = [last.part, next.part]

@@ -5,7 +5,7 @@
  * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
-import { ReeveError, systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
+import { newId, ReeveError, systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
@@ -19,6 +19,7 @@ import {
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
+import { liveParts } from './feed.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
 import { registerAgents } from './registry.ts'
 import { startRequest, type StartOptions } from './start.ts'
@@ -132,7 +133,9 @@ class EngineRuntime implements Runtime {
   }
 
   stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {
-    return ownedRun(this.start<O>(agent, input, options), this.#clock)
+    const id = options?.runId ?? newId('run')
+    const run = Promise.resolve().then(() => this.start<O>(agent, input, { ...options, runId: id })) // not before its parts are listened to
+    return ownedRun(run, (signal) => liveParts(this.#engine, id as RunId, { signal }, run), this.#clock)
   }
 
   handle<O>(id: string): Run<O> {

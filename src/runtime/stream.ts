@@ -4,14 +4,14 @@
  * Owns: the one exception to K9: whoever iterates here owns the run, and `return()` (a `break`) cancels it. Does not own: readers of a run that
  * somebody else owns (feed.ts).
  */
-import { isObject, type Clock, type Json } from '../core/index.ts'
-import type { LivePart } from '../engine/index.ts'
+import { isObject, type ActivationId, type Clock, type Json } from '../core/index.ts'
 import type { Recorded } from '../journal/index.ts'
 import { droppedPart, LiveQueue, mergeParts, partBytes } from './parts.ts'
 import type { Run, RunOutcome } from './handle.ts'
+import type { RunPart } from './placing.ts'
 
-/** What an owned run shows: recorded events and live parts, as they come. */
-export type StreamItem = { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: LivePart }
+/** What an owned run shows: recorded events and live parts, as they come. It listens from the start: no part is missed but those that a slow reader is told of. */
+export type StreamItem = { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
 
 /** An owned run. Leaving the iteration before its end cancels it. */
 export interface RunStream<O = Json> extends AsyncIterableIterator<StreamItem, undefined> {
@@ -25,20 +25,20 @@ const bound = 1024 * 1024
 /** How long `return()` waits for the end of a run whose effects do not listen to their signal. */
 const patience = 5_000
 
-/** Watches a run that is being started. `listen` is called with the handle as soon as there is one. */
-export function ownedRun<O>(run: Promise<Run<O>>, clock: Clock): RunStream<O> {
+/** Watches a run that is being started. Its parts are listened to before it begins. */
+export function ownedRun<O>(run: Promise<Run<O>>, partsUntil: (left: AbortSignal) => AsyncIterable<RunPart>, clock: Clock): RunStream<O> {
   const queue = new LiveQueue<StreamItem>({
     bound,
     bytes: (item) => (item.type === 'part' ? partBytes(item.part) : 512),
     merge: mergeItems,
     droppable: (item) => item.type === 'part',
-    dropped: (count) => ({ type: 'part', part: droppedPart('act_' as LivePart['activation'], count) }),
+    dropped: (count) => ({ type: 'part', part: { ...droppedPart('act_' as ActivationId, count), agent: '', path: [] } }),
   })
   const left = new AbortController()
   let isOver = false
   const pump = async (): Promise<void> => {
+    const parts = pumpParts(partsUntil(left.signal), queue).catch(() => undefined) // parts are never needed (K9); the events tell what failed
     const handle = await run
-    const parts = pumpParts(handle, queue, left.signal).catch(() => undefined) // parts are never needed (K9); the events tell what failed
     for await (const event of handle.events({ signal: left.signal })) {
       queue.push({ type: 'event', event })
       await queue.room()
@@ -70,8 +70,8 @@ export function ownedRun<O>(run: Promise<Run<O>>, clock: Clock): RunStream<O> {
   }
 }
 
-async function pumpParts<O>(handle: Run<O>, queue: LiveQueue<StreamItem>, signal: AbortSignal): Promise<void> {
-  for await (const part of handle.parts({ signal })) queue.push({ type: 'part', part })
+async function pumpParts(parts: AsyncIterable<RunPart>, queue: LiveQueue<StreamItem>): Promise<void> {
+  for await (const part of parts) queue.push({ type: 'part', part })
 }
 
 function mergeItems(last: StreamItem, next: StreamItem): StreamItem | undefined {

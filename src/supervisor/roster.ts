@@ -7,40 +7,43 @@
  * mistake. The edge is the recorded input of the leader's activation, so putting the names there costs no step and no commit, and neither `add`, `remove` nor a
  * `workers: () => …` that answers differently after a restart changes a run that has begun.
  */
-import { failure, ReeveError, type Failure } from '../core/index.ts'
-import { isAgent, isName, noWorkers, type Agent } from '../agent/index.ts'
+import { failure, type Failure } from '../core/index.ts'
+import { isAgent, isName, listOf, listProblems, noWorkers, refuseTeam, type Agent } from '../agent/index.ts'
 
 /** The workers of one leader's definition. */
 export class Roster {
   readonly #leader: string
-  readonly #given: readonly Agent[] | (() => readonly Agent[])
+  readonly #given: () => readonly Agent[]
   readonly #specialists: readonly Agent[]
+  /** The lists as they were given, for what is wrong with them. */
+  readonly #lists: () => { readonly workers: unknown; readonly specialists: unknown }
   readonly #added = new Map<string, Agent>()
   /** Of those given with the definition. */
   readonly #removed = new Set<string>()
 
   constructor(leader: string, given: readonly Agent[] | (() => readonly Agent[]), specialists: readonly Agent[]) {
     this.#leader = leader
-    this.#given = given
-    this.#specialists = specialists
+    const fixed = typeof given === 'function' ? [] : listOf(given).filter(isAgent)
+    this.#given = () => (typeof given === 'function' ? listOf(given()).filter(isAgent) : fixed)
+    this.#specialists = listOf(specialists).filter(isAgent)
+    this.#lists = () => ({ workers: typeof given === 'function' ? given() : given, specialists })
   }
 
   /** The workers as they are now, in the order in which they joined. */
   workers(): readonly Agent[] {
-    const given = typeof this.#given === 'function' ? this.#given() : this.#given
+    const given = this.#given()
     if (this.#added.size === 0 && this.#removed.size === 0) return given
     return [...given.filter((worker) => !this.#removed.has(worker.name)), ...this.#added.values()]
   }
 
   /** Everybody who may ever work for this leader, also those who must be recruited first and those who were removed: runs that began before may still need them. */
   everybody(): readonly Agent[] {
-    const given = typeof this.#given === 'function' ? this.#given() : this.#given
+    const given = this.#given()
     return [...new Set([...given.filter((worker) => !this.#added.has(worker.name)), ...this.#added.values(), ...this.#specialists])]
   }
 
   find(name: string): Agent | undefined {
-    const given = typeof this.#given === 'function' ? this.#given() : this.#given
-    return this.#added.get(name) ?? given.find((worker) => worker.name === name) ?? this.#specialists.find((worker) => worker.name === name)
+    return this.#added.get(name) ?? this.#given().find((worker) => worker.name === name) ?? this.#specialists.find((worker) => worker.name === name)
   }
 
   get specialists(): readonly Agent[] {
@@ -49,10 +52,11 @@ export class Roster {
 
   /** Adds a worker for runs that begin later. Throws `team.invalid`. */
   add(worker: Agent): void {
+    refuseTeam(isAgent(worker) ? [] : listProblems([worker], `${leaderNamed(this.#leader)}: add`))
     const problems = workerProblems(this.#leader, [worker])
     if (this.workers().some((other) => other.name === worker.name))
       problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
-    if (problems.length > 0) throw new ReeveError('team.invalid', problems.join('\n'))
+    refuseTeam(problems)
     this.#added.set(worker.name, worker)
   }
 
@@ -68,8 +72,10 @@ export class Roster {
   /** What is wrong with the roster as it is now, one sentence each. */
   problems(): readonly string[] {
     const workers = this.workers()
+    const wrong = Object.entries(this.#lists()).flatMap(([name, list]) => listProblems(list, `${leaderNamed(this.#leader)}: ${name}`))
     return [
-      ...(workers.length === 0 && this.#specialists.length === 0 ? [emptyTeam(this.#leader)] : []),
+      ...wrong,
+      ...(workers.length === 0 && this.#specialists.length === 0 && wrong.length === 0 ? [emptyTeam(this.#leader)] : []),
       ...workerProblems(this.#leader, [...workers, ...this.#specialists]),
     ]
   }
@@ -84,16 +90,12 @@ export const emptyRefusal = (leader: string): Failure =>
 const emptyTeam = (leader: string): string => `${leaderNamed(leader)} ${noWorkers}`
 const leaderNamed = (leader: string): string => `supervisor "${leader}"`
 
-/** What is wrong with workers as such: not agents, bad names, the same name twice, no description to choose by. */
+/** What is wrong with workers as such: bad names, the same name twice, no description to choose by. */
 function workerProblems(leader: string, workers: readonly Agent[]): string[] {
   const where = leaderNamed(leader)
   const problems: string[] = []
   const seen = new Set<string>()
   for (const worker of workers) {
-    if (!isAgent(worker)) {
-      problems.push(`${where}: one of its workers is not an agent`)
-      continue
-    }
     if (!isName(worker.name))
       problems.push(`${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`)
     if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)

@@ -4,13 +4,17 @@
  * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the model.
  * Does not own: the verbs (verbs.ts), one delegation (delegation.ts), the loop (../agent).
  */
-import { ReeveError } from '../core/index.ts'
+import { described, hasNames, mustBeOptions, unknownNames, type NamesOf } from '../core/index.ts'
 import {
   dataOf,
+  factNames,
   factProblems,
   MindAgent,
+  mindNames,
   mindOf,
   mindProblems,
+  mustHaveBrain,
+  refuseTeam,
   schemaOf,
   ToolBinding,
   toolProblems,
@@ -74,11 +78,26 @@ export function supervisor<
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
 >(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>> {
+  mustBeOptions(options, 'supervisor', 'team.invalid')
+  mustHaveBrain(options, `supervisor "${options.name}"`, optionNames)
   type Made = Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
   return new SupervisorAgent(options) as unknown as Made
 }
 
 type AnyOptions = SupervisorOptions<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined>
+
+const optionNames: NamesOf<AnyOptions> = {
+  ...factNames,
+  ...mindNames,
+  workers: true,
+  delegation: true,
+  specialists: true,
+  maxTeamSize: true,
+  concurrency: true,
+  guidance: true,
+}
+const workerDelegationNames: NamesOf<WorkerDelegation> = { context: true, permissions: true, limits: true }
+const delegationNames: NamesOf<Delegation> = { ...workerDelegationNames, workers: true }
 
 class SupervisorAgent extends MindAgent {
   readonly #roster: Roster
@@ -132,11 +151,11 @@ class SupervisorAgent extends MindAgent {
       outputKey,
       workers: () => roster.everybody(),
       team: namesNow,
-      refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && specialists.length === 0 ? emptyRefusal(name) : undefined),
+      refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined),
       problems: () => problemsOf(options, roster, tools),
     })
     this.#roster = roster
-    if (typeof workers !== 'function') throwProblems(this.problems(), workers.length === 0 && specialists.length === 0)
+    if (typeof workers !== 'function') refuseTeam(this.problems())
   }
 
   add(worker: Agent): void {
@@ -148,31 +167,29 @@ class SupervisorAgent extends MindAgent {
   }
 }
 
-function throwProblems(problems: readonly string[], empty: boolean): void {
-  if (problems.length === 0) return
-  const only = problems.length === 1
-  throw new ReeveError(
-    only && empty ? 'team.empty' : 'team.invalid',
-    problems.join('\n'),
-    only ? {} : { hint: `These ${problems.length} problems were found at once.` },
-  )
-}
-
 function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeof toolProblems>[1]): readonly string[] {
-  const { name, delegation = {}, maxTeamSize, concurrency } = options
+  const { name, maxTeamSize, concurrency } = options
+  const delegation = (hasNames(options.delegation) ? options.delegation : {}) as Delegation
+  const exceptions = (hasNames(delegation.workers) ? delegation.workers : {}) as NonNullable<Delegation['workers']>
   const where = `supervisor "${name}"`
   const team = [...roster.workers(), ...roster.specialists]
   const taken = new Set<string>([...Object.values(verbNames), ...team.map((worker) => typedVerb(worker.name))])
   const known = new Set(roster.everybody().map((worker) => worker.name))
   return [
+    ...unknownNames(options, optionNames, where),
     ...factProblems(options),
     ...mindProblems(options, where),
     ...roster.problems(),
     ...toolProblems(name, tools, taken),
+    ...(options.delegation === undefined ? [] : unknownNames(options.delegation, delegationNames, `${where}: delegation`)),
     ...delegationProblems(delegation, where),
-    ...Object.entries(delegation.workers ?? {}).flatMap(([worker, own]) => [
-      ...(known.has(worker) ? [] : [`${where}: delegation.workers names "${worker}", who does not work here`]),
-      ...(own === undefined ? [] : delegationProblems(own, `${where}: delegation.workers.${worker}`)),
+    ...(hasNames(delegation.workers ?? {}) ? [] : [`${where}: delegation.workers is ${described(delegation.workers)}, expected exceptions by name`]),
+    ...Object.entries(exceptions).flatMap(([worker, own]) => [
+      ...(known.has(worker)
+        ? []
+        : [`${where}: delegation.workers names "${worker}", who does not work here; who does: ${[...known].join(', ')}`]),
+      ...(own === undefined ? [] : unknownNames(own, workerDelegationNames, `${where}: delegation.workers.${worker}`)),
+      ...(hasNames(own) ? delegationProblems(own as WorkerDelegation, `${where}: delegation.workers.${worker}`) : []),
     ]),
     ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0)
       ? []

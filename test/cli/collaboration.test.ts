@@ -4,7 +4,7 @@ import { agent, breakLoop, exit, transferTo, type Agent } from '../../src/agent/
 import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { eventLine } from '../../src/cli/lines.ts'
+import { eventLines } from '../../src/cli/lines.ts'
 import { treeLines } from '../../src/cli/tree.ts'
 
 const open: Runtime[] = []
@@ -17,11 +17,10 @@ async function shown(root: Agent): Promise<{ tree: readonly string[]; lines: rea
   const runtime = await createRuntime({ agents: [root], strict: true })
   open.push(runtime)
   const run = await runtime.start(root, 'please')
-  const agents = new Map<string, string>()
+  const lineOf = eventLines()
   const lines: string[] = []
   for await (const recorded of run.events()) {
-    if (recorded.event.type === 'activation.started') agents.set(recorded.activation, recorded.event.agent)
-    const line = eventLine(recorded, agents.get(recorded.activation)!)
+    const line = lineOf(recorded)
     if (line !== undefined) lines.push(line.slice('00:00:00  '.length))
   }
   const tree = treeLines(await run.view(), { now: 0, columns: 100 }).map((line) => line.replace(/ {2}[\d.]+s/, ''))
@@ -46,7 +45,7 @@ test('a router: control goes to its workers and back, and the tree keeps the ord
     'one started',
     'one completed',
     'one gives control back to desk',
-    'desk started',
+    'desk goes on',
     'desk hands over to two: Do the rest.',
     'two started',
     'two completed',
@@ -54,7 +53,7 @@ test('a router: control goes to its workers and back, and the tree keeps the ord
     'three started',
     'three completed',
     'three gives control back to desk',
-    'desk started',
+    'desk goes on',
     'desk completed',
     'desk completed',
   ])
@@ -87,7 +86,7 @@ test('a fixed order: what follows has an arrow, what begins at once has none; br
     '│  └─ ✓ → critic',
     '└─ ✓ → last',
   ])
-  expect(lines.filter((line) => !/(started|completed)$/.test(line))).toEqual([
+  expect(lines.filter((line) => !/(started|goes on|completed)$/.test(line))).toEqual([
     'talker says: first this',
     'talker says: first this',
     'critic asks the loop around it to end',

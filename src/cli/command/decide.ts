@@ -1,7 +1,7 @@
 /** `reeve approve` and `reeve reject`: decide an approval without running anything. Own: who is recorded as the approver. The first decision counts. */
 import { thisUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { look } from '../store.ts'
+import { goesOnWith, look } from '../store.ts'
 
 /** Says yes. */
 export function approve(
@@ -32,10 +32,7 @@ async function decide(
     const run = (await runtime.approvals()).find((each) => each.id === approvalId)?.run
     await runtime.decide({ approvalId, decision, approver: approver ?? thisUser(), ...(comment === undefined ? {} : { comment }) })
     terminal.line(`${terminal.style('green', '✓')} ${decision === 'approve' ? 'Approved' : 'Rejected'} ${approvalId}.`)
-    if (run === undefined) return exits.done
-    const [driver, further] =
-      'engine' in place ? ['a worker is there', 'reeve work'] : ['something drives this store', `reeve resume ${run}`]
-    terminal.line(`Unless ${driver} already, let the run go on with:\n  ${further}${whereOf(options)}`)
+    if (run !== undefined) terminal.line(goesOnWith(place, run, whereOf(options)))
     return exits.done
   })
 }

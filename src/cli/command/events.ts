@@ -1,7 +1,7 @@
 /** `reeve events`: what happened in a run, as lines or NDJSON, up to now or until its end. Owns: nothing; a reader changes nothing (K9). */
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { eventLine } from '../lines.ts'
+import { eventLines } from '../lines.ts'
 import { look } from '../store.ts'
 import type { Recorded } from '../../runtime/index.ts'
 
@@ -12,13 +12,10 @@ export function events(
   { follow = false, json = false, from = 0 }: { readonly follow?: boolean; readonly json?: boolean; readonly from?: number },
 ): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
-    const agents = new Map<string, string>()
+    const lineOf = eventLines()
     const print = (recorded: Recorded): void => {
-      const { activation, event, position } = recorded
-      if (event.type === 'activation.started') agents.set(activation, event.agent)
-      if (position <= from) return
-      const line = json ? JSON.stringify(recorded) : eventLine(recorded, agents.get(activation) ?? '?')
-      if (line !== undefined) terminal.line(line)
+      const line = json ? JSON.stringify(recorded) : lineOf(recorded)
+      if (line !== undefined && recorded.position > from) terminal.line(line)
     }
     const end = follow ? undefined : (await runtime.handle(id).view()).position
     for await (const recorded of runtime.handle(id).events({ from: 0, signal: interrupted })) {

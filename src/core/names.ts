@@ -1,0 +1,63 @@
+/**
+ * Names of options: one that nobody knows is refused, because passing it over would fail open: a limit that limits nothing, a permission that denies nothing.
+ *
+ * Owns: finding such names and saying what may have been meant. Does not own: which names there are (whoever reads the options), which error it becomes.
+ */
+import { ReeveError, type ErrorCode } from './errors.ts'
+
+/** The names of all options of `T`, as data. The compiler refuses a list in which one is missing. */
+export type NamesOf<T> = { readonly [Name in keyof T]-?: true }
+
+/** What is wrong with the names of given options, one sentence each; empty if nothing. Pure. */
+export function unknownNames(given: unknown, known: Readonly<Record<string, true>>, where: string): string[] {
+  if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object`]
+  return Object.keys(given).flatMap((name) => {
+    if (Object.hasOwn(known, name)) return []
+    const names = Object.keys(known)
+    const meant = nearest(name, names)
+    return [`${where} has no option "${name}"${meant === undefined ? `; it has ${names.join(', ')}` : `: did you mean "${meant}"?`}`]
+  })
+}
+
+/** True for what options can stand in. */
+export const hasNames = (given: unknown): given is object => typeof given === 'object' && given !== null && !Array.isArray(given)
+
+/** Throws for options that are none at all; everything else that is wrong with them is found together. */
+export function mustBeOptions(given: unknown, maker: string, code: ErrorCode): void {
+  if (!hasNames(given)) throw new ReeveError(code, `${maker}() was given ${described(given)}, expected an object of options`)
+}
+
+/** Anything that was given by mistake, in a few words. */
+export function described(given: unknown): string {
+  if (typeof given === 'string') return `the text ${JSON.stringify(given)}`
+  if (typeof given === 'function') return 'a function'
+  if (Array.isArray(given)) return 'a list'
+  if (typeof given !== 'object' || given === null) return String(given)
+  const { kind, name } = given as { readonly kind?: unknown; readonly name?: unknown }
+  if (kind === 'tool' || kind === 'agent') return `the ${kind} "${String(name)}"`
+  return given instanceof Promise ? 'a promise' : 'an object'
+}
+
+/** The name that is a slip of the keyboard or two away; short names have room for one. */
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const far = name.length > 4 ? 2 : 1
+  const [best] = names.map((each) => ({ each, slips: slipsBetween(name, each) })).sort((a, b) => a.slips - b.slips)
+  return best === undefined || best.slips > far ? undefined : best.each
+}
+
+/** How many letters must be added, left out, replaced or swapped with their neighbour. */
+function slipsBetween(one: string, other: string): number {
+  let last: number[] = []
+  let row = Array.from({ length: other.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const same = one[i - 1] === other[j - 1] ? 0 : 1
+      const swapped = i > 1 && j > 1 && one[i - 1] === other[j - 2] && one[i - 2] === other[j - 1]
+      next.push(Math.min(next[j - 1]! + 1, row[j]! + 1, row[j - 1]! + same, swapped ? last[j - 2]! + 1 : Infinity))
+    }
+    last = row
+    row = next
+  }
+  return row[other.length]!
+}

@@ -1,0 +1,96 @@
+/**
+ * Placing: whose a live part is.
+ *
+ * Owns: the agent and the path of each activation that has shown something, who of them holds the control of the run, which of them a reader wants. Does not
+ * own: the parts themselves (parts.ts), following a run (feed.ts), what is said in messages (journal/spoken.ts).
+ * K9: one map per reader, read on from the journal only for an activation that is not in it; whoever shows something waits for none of this.
+ */
+import { parentOf, type ActivationId, type RunId } from '../core/index.ts'
+import type { Engine, LivePart } from '../engine/index.ts'
+import type { ActivationStarted } from '../journal/index.ts'
+
+/** A live part and whose it is. */
+export interface RunPart extends LivePart {
+  /** Who shows it. A tool that is an activation of its own is called `<agent>.<tool>`. Empty: nobody, as for `parts.dropped`. */
+  readonly agent: string
+  /** Agents' names from the root to this one. Empty: nobody's. */
+  readonly path: readonly string[]
+}
+
+/** Whose parts are wanted; of several wishes all must hold. */
+export interface Wanted {
+  readonly path?: readonly string[] | undefined
+  readonly agent?: string | undefined
+  /** Only of those who hold the control of the run. */
+  readonly control?: boolean
+}
+
+interface Placed {
+  readonly agent: string
+  readonly path: readonly string[]
+  /** The root, and whoever was handed control from there: all but those who work for a call or for code that delegates, and those below them. */
+  readonly holds: boolean
+  /** It works at the wanted path or below somebody who does. */
+  readonly within: boolean
+}
+
+/** The activations of one run as one reader of its parts knows them. */
+export class Placing {
+  readonly #engine: Engine
+  readonly #run: RunId
+  readonly #wanted: Wanted
+  readonly #known = new Map<ActivationId, Placed>()
+  #position = 0
+
+  constructor(engine: Engine, run: RunId, wanted: Wanted) {
+    this.#engine = engine
+    this.#run = run
+    this.#wanted = wanted
+  }
+
+  /** Whether it is known whose it is. If not, the journal tells: `readOn`. */
+  knows({ activation, address }: LivePart): boolean {
+    return address === '' || this.#known.has(activation)
+  }
+
+  /** The part with whose it is; undefined if it is not wanted. */
+  place(part: LivePart): RunPart | undefined {
+    if (part.address === '') return nobodys(part)
+    const placed = this.#known.get(part.activation)
+    if (!this.#wants(placed)) return undefined
+    return placed === undefined ? nobodys(part) : { ...part, agent: placed.agent, path: placed.path }
+  }
+
+  #wants(placed: Placed | undefined): boolean {
+    const { path, agent, control = false } = this.#wanted
+    if (path !== undefined && placed?.within !== true) return false
+    if (agent !== undefined && placed?.agent !== agent && placed?.agent.startsWith(`${agent}.`) !== true) return false
+    return !control || placed?.holds === true
+  }
+
+  async readOn(): Promise<void> {
+    for (const { position, activation, event } of await this.#engine.read(this.#run, this.#position)) {
+      this.#position = position
+      if (event.type === 'activation.started') this.#known.set(activation, this.#placed(activation, event))
+    }
+  }
+
+  /** A path is recorded only of those to whom control was handed on: who works for somebody else has its leader's path and its own name. */
+  #placed(activation: ActivationId, { agent, path: recorded }: ActivationStarted): Placed {
+    const parent = parentOf(activation)?.parent
+    const above = parent === undefined ? undefined : this.#known.get(parent)
+    const path = recorded ?? [...(above?.path ?? []), agent]
+    return {
+      agent,
+      path,
+      holds: parent === undefined || (recorded !== undefined && above?.holds === true),
+      within: above?.within === true || isSame(path, this.#wanted.path ?? []),
+    }
+  }
+}
+
+/** What stands for parts of several, or of somebody of whom nothing is recorded. */
+const nobodys = (part: LivePart): RunPart => ({ ...part, agent: '', path: [] })
+
+const isSame = (path: readonly string[], other: readonly string[]): boolean =>
+  path.length === other.length && path.every((name, i) => name === other[i])
