@@ -6,6 +6,7 @@
  */
 import {
   completed,
+  described,
   failed,
   failure,
   jsonProblem,
@@ -22,7 +23,17 @@ import { briefValue, type Edge, type Infer, type Limits, type Schema, type Schem
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './binding.ts'
 import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
-import { dataOf, factNames, factProblems, mindNames, mindProblems, schemaOf, toolProblems, type AgentFacts, type MindFacts } from './facts.ts'
+import {
+  dataOf,
+  factNames,
+  factProblems,
+  mindNames,
+  mindProblems,
+  schemaOf,
+  toolProblems,
+  type AgentFacts,
+  type MindFacts,
+} from './facts.ts'
 import { ToolBinding } from './gate.ts'
 import { inputRefusal, MindAgent, mindOf } from './mind.ts'
 import { fitting } from './output.ts'
@@ -83,22 +94,26 @@ export function agent(
 /** The options of an agent that thinks with a model. */
 const modelNames: NamesOf<Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>> = { ...factNames, ...mindNames }
 /** The options of an agent that is code. */
-const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = { ...factNames, run: true, workers: true }
+const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
+  ...factNames,
+  run: true,
+  workers: true,
+}
 
-/** Throws `agent.invalid` unless there is one thing that it thinks with, `model` or `run`, and says with it which names are not among the `known`. */
+/** Throws `agent.invalid` unless there is one thing that it thinks with, `model` or, where it is `known`, `run`; says with it which names are not known. */
 export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, true>>): void {
   const { model, run } = options as { readonly model?: unknown; readonly run?: unknown }
-  const problem =
-    run !== undefined && typeof run !== 'function'
-      ? 'has a run that is no function'
+  const mayRun = 'run' in known
+  const problem = !mayRun
+    ? model === undefined && 'has no model'
+    : run !== undefined && typeof run !== 'function'
+      ? `has a run that is no function, but ${described(run)}`
       : model === undefined && run === undefined
         ? 'has neither a model nor a run'
-        : model !== undefined && run !== undefined
-          ? 'has both a model and a run'
-          : undefined
-  if (problem === undefined) return
+        : model !== undefined && run !== undefined && 'has both a model and a run'
+  if (problem === false) return
   throw new ReeveError('agent.invalid', [`${where} ${problem}`, ...unknownNames(options, known, where)].join('\n'), {
-    hint: 'Give model: an id, a model object or a function; or run: code.',
+    hint: `Give model: an id, a model object or a function${mayRun ? '; or run: code' : ''}.`,
   })
 }
 
@@ -123,7 +138,9 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     problems: () => [
       ...unknownNames(options, modelNames, `agent "${name}"`),
       ...factProblems(options),
-      ...mindProblems(options, `agent "${name}"`), ...toolProblems(name, tools)],
+      ...mindProblems(options, `agent "${name}"`),
+      ...toolProblems(name, tools),
+    ],
   })
 }
 

@@ -108,8 +108,7 @@ export class Desk {
     return messages.slice(this.#begun).flatMap((message, i, all) => {
       const corrected = message.role === 'assistant' && all[i + 1]?.role === 'user'
       if (message.role === 'user' || corrected) return []
-      const shown = this.#instead.get(message) ?? (all[i + 1]?.role === 'tool' ? message : withoutCalls(message))
-      if (shown === undefined) return []
+      const shown = this.#instead.get(message) ?? message
       return [message === this.answer ? { agent, message: shown, answer: true } : { agent, message: shown }]
     })
   }
@@ -136,11 +135,4 @@ export class Desk {
   limited(limit: LimitName, message: string): Outcome<never> {
     return { status: 'limited', limit, message, ...(this.text === '' ? undefined : { partial: this.text }) }
   }
-}
-
-/** An agent that failed in the middle of a turn has calls without results, and providers refuse those. Undefined if nothing else was said. */
-function withoutCalls(message: Message): Message | undefined {
-  if (message.role !== 'assistant' || message.calls === undefined) return message
-  const { calls: _calls, reasoning: _reasoning, ...said } = message
-  return said.content === '' && said.files === undefined ? undefined : said
 }

@@ -4,7 +4,18 @@ export { fixedToolbox, refuse, type Binding, type CallResult, type Opening, type
 export { agentProblems, checkAgents, noWorkers, reachable, refuseTeam } from './check.ts'
 export { isAgent, isName, listOf, listProblems, versionOf, type Agent, type InputOf, type NameOf, type OutputOf } from './definition.ts'
 export { Desk } from './desk.ts'
-export { dataOf, factNames, factProblems, mindNames, mindProblems, schemaOf, toolProblems, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
+export {
+  dataOf,
+  factNames,
+  factProblems,
+  mindNames,
+  mindProblems,
+  schemaOf,
+  toolProblems,
+  type AgentFacts,
+  type Middleware,
+  type MindFacts,
+} from './facts.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
 export { lastTurn, outputRepairs, think, type Mind } from './loop.ts'
 export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './middleware.ts'

@@ -43,7 +43,8 @@ export function transferTo(
   options: { readonly task?: string; readonly output?: Json } = {},
 ): End<never> {
   const to: unknown = typeof agent === 'object' && agent !== null && agent.kind === 'agent' ? agent.name : agent
-  if (typeof to !== 'string' || to === '') throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
+  if (typeof to !== 'string' || to === '')
+    throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
   const problems = unknownNames(options, { task: true, output: true }, 'transferTo')
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   const { task, output = null } = options

@@ -5,7 +5,18 @@
  * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and running a call (gate.ts).
  * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
  */
-import { described, hasNames, isObject, messageOf, mustBeOptions, ReeveError, unknownNames, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
+import {
+  described,
+  hasNames,
+  isObject,
+  messageOf,
+  mustBeOptions,
+  ReeveError,
+  unknownNames,
+  type Json,
+  type JsonObject,
+  type NamesOf,
+} from '../core/index.ts'
 import {
   compileSchema,
   type AiSdkSchema,
@@ -148,7 +159,13 @@ const commonNames: NamesOf<ToolOptions<string, undefined>> = {
   action: true,
   version: true,
 }
-const effectNames: NamesOf<EffectToolOptions<string, undefined>> = { ...commonNames, effect: true, timeoutMs: true, retry: true, execute: true }
+const effectNames: NamesOf<EffectToolOptions<string, undefined>> = {
+  ...commonNames,
+  effect: true,
+  timeoutMs: true,
+  retry: true,
+  execute: true,
+}
 const orchestrationNames: NamesOf<OrchestrationToolOptions<string, undefined>> = { ...commonNames, run: true }
 const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true }
 
@@ -209,14 +226,17 @@ export function actionProblems(rule: unknown, where: string): string[] {
   return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
     isAction(action)
       ? []
-      : [`${where}: action is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`],
+      : [
+          `${where}: action is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`,
+        ],
   )
 }
 
 function isAction(given: unknown): boolean {
   if (!isObject(given)) return given === 'return' || given === 'exit' || given === 'break'
   const { exit, transfer, task, ...others } = given
-  const isTransfer = typeof transfer === 'string' && transfer !== '' && exit === undefined && (task === undefined || typeof task === 'string')
+  const isTransfer =
+    typeof transfer === 'string' && transfer !== '' && exit === undefined && (task === undefined || typeof task === 'string')
   const isExit = exit === 'supervisor' && transfer === undefined && task === undefined
   return Object.keys(others).length === 0 && (isTransfer || isExit)
 }
@@ -265,7 +285,9 @@ export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
   if (given === undefined) return []
   if (Array.isArray(given)) return (given as readonly unknown[]).map(listed)
   if (!hasNames(given) || isTool(given))
-    throw new ReeveError('tool.invalid', `tools is ${described(given)}, expected a list, or a record by name`, { hint: 'Give a list: tools: [search].' })
+    throw new ReeveError('tool.invalid', `tools is ${described(given)}, expected a list, or a record by name`, {
+      hint: 'Give a list: tools: [search].',
+    })
   return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) =>
     hasNames(each) && isTool(each) ? renamed(each, name) : adopted(name, known(each, name)),
   )
@@ -281,7 +303,8 @@ function listed(given: unknown, i: number): Tool {
 
 /** An agent is the most likely thing to be taken for a tool. */
 function known<T>(given: T, name: string): T {
-  if (!hasNames(given)) throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, { hint: 'Make one with tool() or asTool().' })
+  if (!hasNames(given))
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, { hint: 'Make one with tool() or asTool().' })
   if ('kind' in given && given.kind === 'agent')
     throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, { hint: 'Make a tool of it: asTool(agent).' })
   return given

@@ -4,7 +4,17 @@
  * Owns: what crosses to it by each input mode. Does not own: running the call (agent/gate.ts): it is a worker over the same edge as a delegation.
  * An exit, a break or a transfer of it ends or moves only what is inside. Its session values are those of the run.
  */
-import { isObject, ReeveError, type HistoryEntry, type Json, type ToolCall } from '../core/index.ts'
+import {
+  described,
+  hasNames,
+  isObject,
+  ReeveError,
+  unknownNames,
+  type HistoryEntry,
+  type Json,
+  type NamesOf,
+  type ToolCall,
+} from '../core/index.ts'
 import { isAgent, tool, versionOf, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
 import {
   answersOnly,
@@ -88,10 +98,13 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
 }
 
 function problemsOf(given: Agent, options: AsToolOptions): string[] {
-  if (!isAgent(given)) return ['what is to be a tool is no agent']
+  if (!isAgent(given)) return [`what is to be a tool is no agent, but ${described(given)}`]
   const where = `agent "${given.name}" as a tool`
+  const unknown = unknownNames(options, optionNames, where)
+  if (!hasNames(options)) return unknown
   const { description = given.description, permissions, limits } = options
   return [
+    ...unknown,
     ...(description.trim() === '' ? [`${where}: it has no description, so no model can choose it`] : []),
     ...Object.entries(choices).flatMap(([option, words]) => {
       const chosen = options[option as keyof typeof choices]
@@ -102,6 +115,19 @@ function problemsOf(given: Agent, options: AsToolOptions): string[] {
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
   ]
+}
+
+const optionNames: NamesOf<AsToolOptions> = {
+  name: true,
+  description: true,
+  input: true,
+  context: true,
+  transfers: true,
+  permissions: true,
+  limits: true,
+  onFailure: true,
+  approval: true,
+  action: true,
 }
 
 const choices: Readonly<Record<'context' | 'transfers' | 'onFailure', readonly string[]>> = {

@@ -8,19 +8,21 @@ import {
   completed,
   failed,
   failure,
-  ReeveError,
+  mustBeOptions,
   trailOf,
+  unknownNames,
   withoutTrail,
   withTrail,
   type Failure,
   type Json,
+  type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { dataOf, factProblems, versionOf, type Agent } from '../agent/index.ts'
+import { dataOf, factProblems, listOf, listProblems, refuseTeam, versionOf, type Agent } from '../agent/index.ts'
 import type { Edge, Limits } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
-import { edgeOf, memberProblems, membersOf, work, type EdgeOptions } from './member.ts'
+import { edgeOf, memberEdgeNames, memberProblems, membersOf, work, type EdgeOptions } from './member.ts'
 
 /** What every fixed order is told. */
 export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
@@ -39,11 +41,23 @@ export interface FlowOptions<Name extends string, Agents extends readonly Agent[
   readonly version?: string
 }
 
+const flowNames: NamesOf<FlowOptions<string, readonly Agent[]>> = {
+  name: true,
+  description: true,
+  agents: true,
+  edge: true,
+  limits: true,
+  outputKey: true,
+  version: true,
+}
+
 /** How a loop is told. */
 export interface LoopOptions<Name extends string, Agents extends readonly Agent[]> extends FlowOptions<Name, Agents> {
   /** How often at most. `Infinity` must be said; then only a break, an exit, a failure or a limit ends it. */
   readonly maxIterations: number
 }
+
+const loopNames: NamesOf<LoopOptions<string, readonly Agent[]>> = { ...flowNames, maxIterations: true }
 
 /**
  * One after another; each is shown what was said before it. Its output is that of the last one. An agent that does not complete ends it in the same way. Throws `team.invalid`
@@ -59,6 +73,7 @@ export function sequential<const Name extends string, const Agents extends reado
 export function loop<const Name extends string, const Agents extends readonly Agent[]>(
   options: LoopOptions<Name, Agents>,
 ): Agent<Name, string, Json> {
+  mustBeOptions(options, 'loop', 'team.invalid')
   const { maxIterations } = options
   const fine = maxIterations === Infinity || (Number.isInteger(maxIterations) && maxIterations > 0)
   const problems = fine
@@ -200,10 +215,12 @@ class Fixed implements Agent {
   readonly #word: string
   readonly #bound: string | undefined
   readonly #problems: readonly string[]
+  #list: readonly Agent[] | undefined
   #agents: readonly Agent[] | undefined
   #version: string | undefined
 
   constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, problems: readonly string[] = [], bound?: string) {
+    mustBeOptions(given, word, 'team.invalid')
     const { name, description = '', agents, limits, outputKey } = given
     this.name = name
     this.description = description
@@ -217,16 +234,18 @@ class Fixed implements Agent {
     this.#word = word
     this.#bound = bound
     this.#problems = problems
-    if (typeof agents === 'function') return
-    if (!Array.isArray(agents)) throw new ReeveError('team.invalid', `${word} "${name}": agents is no list of agents`)
-    const found = this.problems()
-    if (found.length > 0) throw new ReeveError('team.invalid', found.join('\n'))
+    if (typeof agents !== 'function') refuseTeam(this.problems())
   }
 
   /** Who works in it. Asked once: what was checked is what runs. */
   members(): readonly Agent[] {
+    return (this.#agents ??= Object.freeze([...listOf(this.#asked())]))
+  }
+
+  /** The list as it was given. */
+  #asked(): readonly Agent[] {
     const { agents } = this.#given
-    return (this.#agents ??= Object.freeze([...(typeof agents === 'function' ? agents() : agents)]))
+    return (this.#list ??= typeof agents === 'function' ? agents() : agents)
   }
 
   team(): readonly string[] {
@@ -255,6 +274,12 @@ class Fixed implements Agent {
 
   problems(): readonly string[] {
     const where = `${this.#word} "${this.name}"`
-    return [...factProblems(this.#given), ...this.#problems, ...memberProblems(where, this.members(), this.#given.edge ?? {})]
+    return [
+      ...unknownNames(this.#given, this.#word === 'loop' ? loopNames : flowNames, where),
+      ...factProblems(this.#given),
+      ...this.#problems,
+      ...listProblems(this.#asked(), `${where}: agents`),
+      ...memberProblems(where, this.members(), this.#given.edge, 'edge', memberEdgeNames),
+    ]
   }
 }

@@ -4,7 +4,18 @@
  * Owns: the policy of the edge between a flow and its members, starting one, labelling its failure. Does not own: who is next (routing.ts, fixed.ts).
  * Holds: K4 (every member in a scope of its own).
  */
-import { failed, failure, messageOf, type ActivationId, type Failure, type Outcome } from '../core/index.ts'
+import {
+  described,
+  failed,
+  failure,
+  hasNames,
+  messageOf,
+  unknownNames,
+  type ActivationId,
+  type Failure,
+  type NamesOf,
+  type Outcome,
+} from '../core/index.ts'
 import { isAgent, type Agent } from '../agent/index.ts'
 import {
   accountLimits,
@@ -131,18 +142,45 @@ export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn)
   return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
 }
 
-/** What is wrong with a member and with what crosses to it, one sentence each. */
-export function memberProblems(where: string, members: readonly Agent[], options: EdgeOptions<string>): string[] {
-  const names = new Set(members.map((member) => (isAgent(member) ? member.name : '')))
+/** The options of what crosses to any member. */
+export const memberEdgeNames: NamesOf<MemberEdge> = { context: true, shares: true, transfers: true, permissions: true, limits: true }
+
+/** What is wrong with what crosses to members, one sentence each; `option` is where it stands, with the `known` names of its options. */
+export function memberProblems(
+  where: string,
+  members: readonly Agent[],
+  given: unknown,
+  option: string,
+  known: Readonly<Record<string, true>>,
+): string[] {
+  const names = members.filter(isAgent).map(({ name }) => name)
+  const { all, agents } = edgesOf(given)
+  const listed = (all as { readonly agents?: unknown }).agents
   return [
-    ...members.flatMap((member) => (isAgent(member) ? [] : [`${where}: one of its agents is not an agent`])),
-    ...edgeProblems(options, where),
-    ...Object.entries(options.agents ?? {}).flatMap(([name, own]) => [
-      ...(names.has(name) ? [] : [`${where}: "${name}" is named, who does not work here`]),
-      ...(own === undefined ? [] : edgeProblems(own, `${where}: ${name}`)),
+    ...(given === undefined ? [] : unknownNames(given, { ...known, agents: true }, `${where}: ${option}`)),
+    ...(listed === undefined || hasNames(listed)
+      ? []
+      : [`${where}: ${option}.agents is ${described(listed)}, expected exceptions by name`]),
+    ...edgeProblems(all, where),
+    ...agents.flatMap(([name, own]) => [
+      ...(names.includes(name) ? [] : [`${where}: "${name}" is named, ${strange(names)}`]),
+      ...(own === undefined ? [] : unknownNames(own, known, `${where}: ${option}.agents.${name}`)),
+      ...(hasNames(own) ? edgeProblems(own, `${where}: ${name}`) : []),
     ]),
   ]
 }
+
+/** Options of edges as far as they can be read: for all members, and exceptions by name. */
+export function edgesOf<Own extends MemberEdge = MemberEdge>(
+  given: unknown,
+): { readonly all: Own; readonly agents: readonly (readonly [string, Own | undefined])[] } {
+  const all = (hasNames(given) ? given : {}) as Own & { readonly agents?: unknown }
+  return { all, agents: hasNames(all.agents) ? Object.entries(all.agents as { readonly [name: string]: Own | undefined }) : [] }
+}
+
+/** The end of a sentence on somebody who was named. */
+export const strange = (names: readonly string[]): string =>
+  `who does not work here${names.length === 0 ? '' : `; who does: ${[...new Set(names)].join(', ')}`}`
 
 const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'answers', 'conversation'])
 const sharings: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])

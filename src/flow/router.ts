@@ -4,11 +4,26 @@
  * Owns: the public constructor, its options and their types, its checks, the agent that stays active over a session.
  * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over (agent/transfer.ts).
  */
-import { ReeveError, withoutTrail, type Json, type Outcome } from '../core/index.ts'
-import { agent, dataOf, isAgent, versionOf, type Agent, type AgentFacts, type MindFacts, type Talk } from '../agent/index.ts'
+import { described, hasNames, mustBeOptions, unknownNames, withoutTrail, type Json, type NamesOf, type Outcome } from '../core/index.ts'
+import {
+  agent,
+  dataOf,
+  factNames,
+  isAgent,
+  listOf,
+  listProblems,
+  mindNames,
+  mustHaveBrain,
+  refuseTeam,
+  versionOf,
+  type Agent,
+  type AgentFacts,
+  type MindFacts,
+  type Talk,
+} from '../agent/index.ts'
 import type { Edge, Infer, Limits, Schema, SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { edgeOf, memberProblems, membersOf, named, type EdgeOptions } from './member.ts'
+import { edgeOf, edgesOf, memberEdgeNames, memberProblems, membersOf, named, strange, type EdgeOptions } from './member.ts'
 import { Route, type Routing, type TransferEdge } from './routing.ts'
 
 /** How a router is defined, whatever leads it. */
@@ -75,6 +90,16 @@ type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Js
 type AnyOptions = RouterFacts<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined> &
   (MindFacts | { readonly run: CodeRouterOptions<string, readonly Agent[], undefined, undefined>['run'] })
 
+const ownNames: NamesOf<Pick<AnyOptions, 'workers' | 'transfer' | 'routes' | 'sticky'>> = {
+  workers: true,
+  transfer: true,
+  routes: true,
+  sticky: true,
+}
+const modelNames: Readonly<Record<string, true>> = { ...factNames, ...mindNames, ...ownNames }
+const codeNames: Readonly<Record<string, true>> = { ...factNames, ...ownNames, run: true }
+const transferNames: NamesOf<TransferEdge> = { ...memberEdgeNames, returns: true, followedBy: true, onFailure: true }
+
 class RouterAgent implements Agent {
   readonly kind = 'agent'
   readonly name: string
@@ -87,13 +112,15 @@ class RouterAgent implements Agent {
   readonly outputKey?: string
   readonly #options: AnyOptions
   readonly #lead: Agent
+  #list: readonly Agent[] | undefined
   #workers: readonly Agent[] | undefined
   #version: string | undefined
 
   constructor(options: AnyOptions) {
-    const { workers, transfer: _transfer, routes: _routes, sticky: _sticky, ...lead } = options
+    mustBeOptions(options, 'router', 'team.invalid')
+    mustHaveBrain(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
     this.#options = options
-    this.#lead = agent(lead as Parameters<typeof agent>[0])
+    this.#lead = agent(leadOptions(options))
     const { name, description, inputSchema, outputSchema, limits, model, outputKey } = this.#lead
     this.name = name
     this.description = description
@@ -103,16 +130,18 @@ class RouterAgent implements Agent {
     if (model !== undefined) this.model = model
     if (outputKey !== undefined) this.outputKey = outputKey
     this.defaults = { limits: { turns: defaultTurns, ...limits } }
-    if (typeof workers === 'function') return
-    if (!Array.isArray(workers)) throw new ReeveError('team.invalid', `router "${name}": workers is no list of agents`)
-    const found = this.problems()
-    if (found.length > 0) throw new ReeveError('team.invalid', found.join('\n'))
+    if (typeof options.workers !== 'function') refuseTeam(this.problems())
   }
 
   /** To whom control may go. Asked once: what was checked is what runs. */
   members(): readonly Agent[] {
+    return (this.#workers ??= Object.freeze([...listOf(this.#asked())]))
+  }
+
+  /** The list as it was given. */
+  #asked(): readonly Agent[] {
     const { workers } = this.#options
-    return (this.#workers ??= Object.freeze([...(typeof workers === 'function' ? workers() : workers)]))
+    return (this.#list ??= typeof workers === 'function' ? workers() : workers)
   }
 
   get version(): string {
@@ -159,9 +188,23 @@ class RouterAgent implements Agent {
   }
 
   problems(): readonly string[] {
-    return [...this.#lead.problems(), ...routerProblems(this.name, this.members(), this.#options)]
+    const where = `router "${this.name}"`
+    return [
+      ...unknownNames(this.#options, namesOf(this.#options), where),
+      ...this.#lead.problems(),
+      ...listProblems(this.#asked(), `${where}: workers`),
+      ...routerProblems(this.name, this.members(), this.#options),
+    ]
   }
 }
+
+const namesOf = (options: AnyOptions): Readonly<Record<string, true>> => ('run' in options ? codeNames : modelNames)
+
+/** What the lead is told. Names that nobody knows are the router's to refuse. */
+const leadOptions = (options: AnyOptions): Parameters<typeof agent>[0] =>
+  Object.fromEntries(
+    Object.entries(options).filter(([name]) => Object.hasOwn(namesOf(options), name) && !Object.hasOwn(ownNames, name)),
+  ) as unknown as Parameters<typeof agent>[0]
 
 /** Who had control last, among the values of a session. */
 const activeKey = (router: string): string => `$active.${router}`
@@ -171,50 +214,59 @@ const failing: ReadonlySet<unknown> = new Set([undefined, 'tell', 'end'])
 
 function routerProblems(name: string, workers: readonly Agent[], options: Pick<AnyOptions, 'transfer' | 'routes'>): string[] {
   const where = `router "${name}"`
-  const { transfer = {}, routes = {} } = options
+  const { all, agents: exceptions } = edgesOf<TransferEdge>(options.transfer)
   const agents = workers.filter(isAgent)
   const names = agents.map((worker) => worker.name)
-  const known = new Set([name, ...names])
   const twice = names.filter((each, i) => each === name || names.indexOf(each) !== i)
-  const strangers = (list: readonly string[], what: string): string[] =>
-    list.flatMap((each) => (known.has(each) ? [] : [`${where}: ${what} names "${each}", who does not work here`]))
+  const edges = [['every worker', all] as const, ...exceptions.map(([from, edge]) => [`"${from}"`, edge] as const)]
   return [
-    ...memberProblems(where, [...workers, named(name)], transfer),
+    ...memberProblems(where, [...agents, named(name)], options.transfer, 'transfer', transferNames),
     ...new Set(twice.map((each) => `${where}: "${each}" is named twice; a name belongs to one agent of a tree`)),
     ...agents.flatMap((worker) =>
       worker.description.trim() === ''
         ? [`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`]
         : [],
     ),
-    ...[transfer, ...Object.values(transfer.agents ?? {})].flatMap((edge) => transferProblems(where, edge ?? {})),
-    ...leadProblems(where, transfer.agents?.[name] ?? {}),
-    ...[
-      ['every worker', transfer] as const,
-      ...Object.entries(transfer.agents ?? {}).map(([from, edge]) => [`"${from}"`, edge] as const),
-    ].flatMap(([from, edge]) => [
-      ...strangers(edge?.followedBy ?? [], `what follows ${from}`),
-      ...(edge?.followedBy?.includes(name) === true
-        ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`]
-        : []),
-    ]),
-    ...Object.entries(routes).flatMap(([from, to]) => [
-      ...strangers([from], 'routes'),
-      ...strangers(to ?? [], `the routes of "${from}"`),
-      ...(to?.includes(from) === true ? [`${where}: the routes of "${from}" lead to itself`] : []),
-    ]),
+    ...edges.flatMap(([from, edge]) => (hasNames(edge) ? transferProblems(where, from, edge, name, names) : [])),
+    ...leadProblems(where, exceptions.find(([from]) => from === name)?.[1] ?? {}),
+    ...routeProblems(where, options.routes, [name, ...names]),
     ...unreachable(name, names, options).map((each) => `${where}: nobody can hand control to "${each}"`),
   ]
 }
 
-function transferProblems(where: string, { returns, onFailure, followedBy }: TransferEdge): string[] {
+/** `name` is the router, `workers` are those who may follow. */
+function transferProblems(where: string, from: string, edge: TransferEdge, name: string, workers: readonly string[]): string[] {
+  const { returns, onFailure } = edge
+  const followedBy = namesIn(edge.followedBy)
   return [
     ...(returning.has(returns) ? [] : [`${where}: returns is ${JSON.stringify(returns)}, expected "always", "on-request" or "never"`]),
     ...(failing.has(onFailure) ? [] : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
-    ...(followedBy === undefined || new Set(followedBy).size === followedBy.length
+    ...(edge.followedBy === undefined || Array.isArray(edge.followedBy)
       ? []
-      : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
+      : [`${where}: what follows ${from} is ${described(edge.followedBy)}, expected a list of names`]),
+    ...(new Set(followedBy).size === followedBy.length ? [] : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
+    ...followedBy.flatMap((each) =>
+      each === name || workers.includes(each) ? [] : [`${where}: what follows ${from} names "${each}", ${strange(workers)}`],
+    ),
+    ...(followedBy.includes(name) ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`] : []),
   ]
 }
+
+function routeProblems(where: string, given: unknown, names: readonly string[]): string[] {
+  if (given === undefined) return []
+  if (!hasNames(given)) return [`${where}: routes is ${described(given)}, expected lists of names by name`]
+  return Object.entries(given as { readonly [from: string]: unknown }).flatMap(([from, to]) => [
+    ...(names.includes(from) ? [] : [`${where}: routes name "${from}", ${strange(names)}`]),
+    ...(to === undefined || Array.isArray(to) ? [] : [`${where}: the routes of "${from}" are ${described(to)}, expected a list of names`]),
+    ...namesIn(to).flatMap((each) => (names.includes(each) ? [] : [`${where}: the routes of "${from}" name "${each}", ${strange(names)}`])),
+    ...(namesIn(to).includes(from) ? [`${where}: the routes of "${from}" lead to itself`] : []),
+  ])
+}
+
+/** A list of names as far as it is one. */
+const namesIn = (given: unknown): readonly string[] => (Array.isArray(given) ? (given as readonly unknown[]).map(nameIn) : [])
+/** Whoever gives the agent itself is told so by what stands in its place. */
+const nameIn = (given: unknown): string => (typeof given === 'string' ? given : described(given))
 
 /** What can only be said of workers. The lead ends as the router does, and its limits are those of the router. */
 function leadProblems(where: string, edge: TransferEdge): string[] {
@@ -227,16 +279,14 @@ function leadProblems(where: string, edge: TransferEdge): string[] {
 const routesOf = (routes: NonNullable<AnyOptions['routes']>): Routing['routes'] => new Map(Object.entries(routes))
 
 /** Workers to whom nobody can hand control, by choice or by rule. */
-function unreachable(
-  name: string,
-  names: readonly string[],
-  { routes = {}, transfer = {} }: Pick<AnyOptions, 'transfer' | 'routes'>,
-): string[] {
+function unreachable(name: string, names: readonly string[], options: Pick<AnyOptions, 'transfer' | 'routes'>): string[] {
   const reached = new Set([name])
-  const chosen = routesOf(routes)
+  const chosen = routesOf(hasNames(options.routes) ? options.routes : {})
+  const { all } = edgesOf<EdgeOptions<string, TransferEdge>>(options.transfer)
   for (const from of reached) {
-    const byChoice = chosen.get(from) ?? (from === name ? names : [])
-    const byRule = from === name ? [] : (edgeOf(transfer, from).followedBy ?? [])
+    const to = chosen.get(from)
+    const byChoice = to === undefined ? (from === name ? names : []) : namesIn(to)
+    const byRule = from === name ? [] : namesIn(edgeOf(all, from).followedBy)
     for (const to of [...byChoice, ...byRule]) reached.add(to)
   }
   return names.filter((each) => !reached.has(each))

@@ -5,7 +5,7 @@
  * (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
  * Whenever an error is thrown here, nothing was decided and nothing runs.
  */
-import { completed, isObject, jsonProblem, ReeveError, type Clock, type Json, type RunId } from '../core/index.ts'
+import { completed, isObject, jsonProblem, ReeveError, type Clock, type ErrorCode, type Json, type RunId } from '../core/index.ts'
 import type { Engine, PostResult, Question } from '../engine/index.ts'
 import { runView } from '../journal/index.ts'
 
@@ -190,9 +190,23 @@ export async function settleDivergence(desk: DecisionDesk, given: DivergenceSett
   )
 }
 
+/** What each kind of question is, and what it is answered with. */
+const kinds: Readonly<Record<Question['kind'], { readonly is: string; readonly use: string; readonly unknown: ErrorCode }>> = {
+  approval: { is: 'an approval', use: 'decide({ approvalId, decision })', unknown: 'approval.unknown' },
+  interrupt: { is: 'a question', use: 'answer({ interruptId, value })', unknown: 'interrupt.unknown' },
+  'in-doubt': { is: 'an effect in doubt', use: 'settleDoubt({ id, happened })', unknown: 'interrupt.unknown' },
+  diverged: { is: 'a diverged address', use: 'settleDivergence({ id, action })', unknown: 'interrupt.unknown' },
+}
+
+/** The open question of this kind. Throws for one of another kind, and says what is meant for it. */
 async function find({ engine, run }: DecisionDesk, id: string, kind: Question['kind']): Promise<Question | undefined> {
-  const open = await engine.questions(run === undefined ? { id } : { run, id })
-  return open.find((each) => each.id === id && each.kind === kind)
+  const open = (await engine.questions(run === undefined ? { id } : { run, id })).filter((each) => each.id === id)
+  const [other] = open
+  const found = open.find((each) => each.kind === kind)
+  if (found !== undefined || other === undefined) return found
+  throw new ReeveError(kinds[kind].unknown, `"${id}" is ${kinds[other.kind].is}, not ${kinds[kind].is}`, {
+    hint: `Use run.${kinds[other.kind].use}. Nothing was changed.`,
+  })
 }
 
 async function findOrThrow(desk: DecisionDesk, id: string, kind: Question['kind']): Promise<Question> {

@@ -58,7 +58,7 @@ export class Placing {
     if (part.address === '') return nobodys(part)
     const placed = this.#known.get(part.activation)
     if (!this.#wants(placed)) return undefined
-    return placed === undefined ? nobodys(part) : { ...part, agent: placed.agent, path: placed.path }
+    return placed === undefined ? nobodys(part) : partOf(part, placed.agent, placed.path)
   }
 
   #wants(placed: Placed | undefined): boolean {
@@ -90,7 +90,18 @@ export class Placing {
 }
 
 /** What stands for parts of several, or of somebody of whom nothing is recorded. */
-const nobodys = (part: LivePart): RunPart => ({ ...part, agent: '', path: [] })
+const nobodys = (part: LivePart): RunPart => partOf(part, '', [])
+
+/** Member by member: there are very many parts, and a spread takes several times as long. */
+const partOf = ({ activation, address, epoch, attempt, part }: LivePart, agent: string, path: readonly string[]): RunPart => ({
+  activation,
+  address,
+  epoch,
+  attempt,
+  part,
+  agent,
+  path,
+})
 
 const isSame = (path: readonly string[], other: readonly string[]): boolean =>
   path.length === other.length && path.every((name, i) => name === other[i])

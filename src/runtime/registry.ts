@@ -4,8 +4,8 @@
  * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/check.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
-import { checkAgents, reachable, workOf, type Agent } from '../agent/index.ts'
-import { ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
+import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/index.ts'
+import { described, ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
 import { orchestrateRoot, type HasEnded } from './session.ts'
@@ -53,6 +53,10 @@ export function registerAgents(
       return known
     },
     require(agent) {
+      if (typeof agent !== 'string' && !isAgent(agent))
+        throw new ReeveError('agent.not-registered', `what is to run is ${described(agent)}, and no agent`, {
+          hint: 'Give the agent itself, or its name.',
+        })
       const found = typeof agent === 'string' ? lookUp(agent) : lookUp(agent.name, agent.version)
       if (found !== undefined) {
         // Its roster may have grown since it was registered.
@@ -60,6 +64,13 @@ export function registerAgents(
         return found
       }
       const name = typeof agent === 'string' ? agent : agent.name
+      const others = byName.get(name)
+      if (others !== undefined && typeof agent !== 'string')
+        throw new ReeveError(
+          'agent.not-registered',
+          `the agent "${name}" is registered in another version: this one is ${agent.version}, registered is ${[...others.keys()].join(', ')}`,
+          { hint: 'Give this one to createRuntime({ agents: [...] }), or start the registered one by its name.' },
+        )
       throw new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime`, {
         hint:
           byName.size === 0

@@ -5,7 +5,19 @@
  * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
-import { newId, ReeveError, systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
+import {
+  described,
+  mustBeOptions,
+  newId,
+  ReeveError,
+  systemClock,
+  unknownNames,
+  type Clock,
+  type Json,
+  type NamesOf,
+  type Redaction,
+  type RunId,
+} from '../core/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
@@ -41,6 +53,29 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly onMissingVersion?: 'move' | 'park'
 }
 
+const optionNames: NamesOf<RuntimeOptions> = {
+  store: true,
+  engine: true,
+  agents: true,
+  earlier: true,
+  drive: true,
+  onMissingVersion: true,
+  clock: true,
+  strict: true,
+  durability: true,
+  leaseMs: true,
+  parkAfterMs: true,
+  undoWithinMs: true,
+  pollMs: true,
+  busyMs: true,
+  retentionMs: true,
+  redact: true,
+  writer: true,
+  onWarning: true,
+  crash: true,
+}
+const redactNames: NamesOf<Redaction> = { keys: true, values: true }
+
 /** Starts runs and finds them again. */
 export interface Runtime extends AsyncDisposable {
   /** Starts a run and waits for its end. */
@@ -70,8 +105,9 @@ export interface Runtime extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens a store and begins to run what is in it. */
+/** Opens a store and begins to run what is in it. Throws `config.invalid` for options that are none, `team.invalid` and its like for what is wrong with the agents. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
+  mustBeOptions(options, 'createRuntime', 'config.invalid')
   const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
   // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
   const hasEnded = async (run: RunId): Promise<boolean> => {
@@ -80,6 +116,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
   let engine = given
   try {
+    mustBeFine(options)
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
     const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
     engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
@@ -89,6 +126,20 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     await engine?.close()
     throw thrown
   }
+}
+
+/** Throws what is wrong with the options as such. */
+function mustBeFine(options: RuntimeOptions): void {
+  const { agents, earlier, redact } = options
+  const problems = [
+    ...unknownNames(options, optionNames, 'createRuntime'),
+    ...Object.entries({ agents, earlier }).flatMap(([name, list]) =>
+      list === undefined || Array.isArray(list) ? [] : [`createRuntime: ${name} is ${described(list)}, expected a list of agents`],
+    ),
+    ...(redact === undefined ? [] : unknownNames(redact, redactNames, 'createRuntime: redact')),
+  ]
+  if (problems.length > 0)
+    throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })
 }
 
 /** Options of the embedded engine beside another engine would be passed over in silence, `redact` among them. */

@@ -7,14 +7,17 @@
 import type { Agent } from '../agent/index.ts'
 import {
   copy,
+  hasNames,
   isObject,
   jsonProblem,
   newId,
   ReeveError,
   runId,
+  unknownNames,
   type Json,
   type JsonObject,
   type Message,
+  type NamesOf,
   type SessionId,
 } from '../core/index.ts'
 import {
@@ -51,17 +54,17 @@ export interface StartOptions {
   readonly messages?: readonly Message[]
 }
 
-const known: ReadonlySet<string> = new Set<keyof StartOptions>([
-  'runId',
-  'session',
-  'busySession',
-  'user',
-  'metadata',
-  'values',
-  'limits',
-  'permissions',
-  'messages',
-])
+const known: NamesOf<StartOptions> = {
+  runId: true,
+  session: true,
+  busySession: true,
+  user: true,
+  metadata: true,
+  values: true,
+  limits: true,
+  permissions: true,
+  messages: true,
+}
 
 /** The request that starts this agent with this input. */
 export function startRequest(agent: Agent, input: unknown, options: StartOptions): StartRun {
@@ -118,15 +121,14 @@ function callerOf({ user, metadata, session }: StartOptions): Caller {
 const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
 function optionProblems(options: StartOptions): string[] {
+  const problems = unknownNames(options, known, 'start')
+  if (!hasNames(options)) return problems
   const { session, busySession, user, metadata, values, limits, permissions } = options
   if (session !== undefined && !sessionId.test(session)) {
     throw new ReeveError('session.invalid', `"${session}" is not a session id`, {
       hint: 'Use 1 to 128 letters, digits, ".", "_", ":", "@" or "-", beginning with a letter or digit.',
     })
   }
-  const problems = Object.keys(options)
-    .filter((name) => !known.has(name))
-    .map((name) => `start has no option "${name}"`)
   if (busySession !== undefined && busySession !== 'queue' && busySession !== 'reject')
     problems.push(`busySession is ${JSON.stringify(busySession)}, expected "queue" or "reject"`)
   if (user !== undefined && typeof user !== 'string') problems.push('user must be a text')
@@ -136,7 +138,9 @@ function optionProblems(options: StartOptions): string[] {
     if (problem !== undefined) problems.push(problem)
   }
   if (options.messages !== undefined) problems.push(...messageProblems(options.messages, 'messages'))
-  for (const key of Object.keys(values ?? {}))
+  for (const key of Object.keys(isObject(values) ? values : {}))
     if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
-  return [...problems, ...limitProblems(limits ?? {}, 'start'), ...permissionProblems(permissions ?? {}, 'start')]
+  if (limits !== undefined) problems.push(...limitProblems(limits, 'start'))
+  if (permissions !== undefined) problems.push(...permissionProblems(permissions, 'start'))
+  return problems
 }

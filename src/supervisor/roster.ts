@@ -43,7 +43,11 @@ export class Roster {
   }
 
   find(name: string): Agent | undefined {
-    return this.#added.get(name) ?? this.#given().find((worker) => worker.name === name) ?? this.#specialists.find((worker) => worker.name === name)
+    return (
+      this.#added.get(name) ??
+      this.#given().find((worker) => worker.name === name) ??
+      this.#specialists.find((worker) => worker.name === name)
+    )
   }
 
   get specialists(): readonly Agent[] {

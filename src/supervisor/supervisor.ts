@@ -183,7 +183,9 @@ function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeo
     ...toolProblems(name, tools, taken),
     ...(options.delegation === undefined ? [] : unknownNames(options.delegation, delegationNames, `${where}: delegation`)),
     ...delegationProblems(delegation, where),
-    ...(hasNames(delegation.workers ?? {}) ? [] : [`${where}: delegation.workers is ${described(delegation.workers)}, expected exceptions by name`]),
+    ...(hasNames(delegation.workers ?? {})
+      ? []
+      : [`${where}: delegation.workers is ${described(delegation.workers)}, expected exceptions by name`]),
     ...Object.entries(exceptions).flatMap(([worker, own]) => [
       ...(known.has(worker)
         ? []

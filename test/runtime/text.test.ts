@@ -14,9 +14,9 @@ afterEach(async () => {
 
 interface Stage {
   /** An agent that says these, one at each call of its model; the last again and again. Nobody speaks before the readers have begun. */
-  voice(name: string, ...script: (string | ModelAnswerInput)[]): Agent
-  model(...script: (string | ModelAnswerInput)[]): ModelFunction
-  begin(): void
+  readonly voice: (name: string, ...script: (string | ModelAnswerInput)[]) => Agent
+  readonly model: (...script: (string | ModelAnswerInput)[]) => ModelFunction
+  readonly begin: () => void
 }
 
 function newStage(): Stage {

@@ -113,8 +113,8 @@ describe('names', () => {
       /what follows "A" names the router/,
       /"a b" in permissions\.deny/,
       /"Stranger" is named, who does not work here/,
-      /the routes of "P" names "Nobody"/,
-      /routes names "Who"/,
+      /the routes of "P" name "Nobody"/,
+      /routes name "Who"/,
       /the routes of "A" lead to itself/,
       /nobody can hand control to "Bare"/,
     ])
