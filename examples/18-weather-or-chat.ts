@@ -64,7 +64,7 @@ async function ask(question: string, session?: string): Promise<{ spoke: string;
   for await (const { agent: who } of run.messages()) if (agents.at(-1) !== who) agents.push(who)
   const outcome = await run.outcome()
   const answer = outcome.status === 'completed' ? outcome.output : outcome.status
-  console.log(`${question}\n  ${agents.join(' > ')}: ${String(answer)}`)
+  console.log(`${question}\n  ${agents.join(' > ')}:`, answer)
   return { spoke: agents.join(' > '), answer }
 }
 

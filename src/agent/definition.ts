@@ -61,7 +61,10 @@ const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 const orchestrationTool = /^[A-Za-z_][A-Za-z0-9_-]{0,63}\.[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 /** True for names that agents and tools may have: a letter or `_`, then up to 63 letters, digits, `_` or `-` (what every provider takes). */
-export const isName = (text: unknown): text is string => typeof text === 'string' && identifier.test(text)
+export const isName = (text: unknown): boolean => typeof text === 'string' && identifier.test(text)
+
+/** True for a text that says nothing, and for what is no text. */
+export const isBlank = (text: unknown): boolean => typeof text !== 'string' || text.trim() === ''
 
 /** True for the names of orchestration tools as agents, `<agent>.<tool>`. */
 export const isToolAgentName = (text: string): boolean => orchestrationTool.test(text)
@@ -82,7 +85,7 @@ export function isAgent(given: unknown): given is Agent {
 /** What is wrong with a list of agents as such, one sentence each; `where` names the list. Empty if nothing. */
 export function listProblems(given: unknown, where: string): string[] {
   if (!Array.isArray(given)) return [`${where} is no list of agents, but ${described(given)}`]
-  return (given as readonly unknown[]).flatMap((each, i) => {
+  return Array.from(given as readonly unknown[]).flatMap((each, i) => {
     if (isAgent(each)) return []
     const instead = described(each)
     return [`${where}[${i}] is not an agent, but ${instead}${instead.startsWith('the tool ') ? ', which belongs in tools' : ''}`]
@@ -90,4 +93,4 @@ export function listProblems(given: unknown, where: string): string[] {
 }
 
 /** The list of agents that was meant, or none; `listProblems` says what is wrong with it. */
-export const listOf = (given: readonly Agent[] | undefined): readonly Agent[] => (Array.isArray(given) ? given : [])
+export const listOf = (given: readonly Agent[] | undefined): readonly Agent[] => (Array.isArray(given) ? (given as readonly Agent[]) : [])

@@ -3,7 +3,7 @@
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
  */
-import { transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
+import { described, transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import { compileSchema, limitProblems, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
@@ -148,13 +148,18 @@ const middlewareNames: NamesOf<Middleware> = {
 }
 
 /** What is wrong with the facts of one agent. */
-export function factProblems(options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'limits' | 'outputKey'>): string[] {
-  const { name, limits, outputKey } = options
+export function factProblems(
+  options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'outputKey'>,
+): string[] {
+  const { name, description, limits, outputKey } = options
   const where = `agent "${name}"`
   return [
     ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
+    ...(description === undefined || typeof description === 'string'
+      ? []
+      : [`${where}: description is ${described(description)}, expected a text`]),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...(outputKey === undefined || (outputKey !== '' && !outputKey.startsWith('$'))
+    ...(outputKey === undefined || (typeof outputKey === 'string' && outputKey !== '' && !outputKey.startsWith('$'))
       ? []
       : [`${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`]),
   ]

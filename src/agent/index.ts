@@ -2,7 +2,18 @@
 export { agent, mustHaveBrain, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export { fixedToolbox, refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
 export { agentProblems, checkAgents, noWorkers, reachable, refuseTeam } from './check.ts'
-export { isAgent, isName, listOf, listProblems, versionOf, type Agent, type InputOf, type NameOf, type OutputOf } from './definition.ts'
+export {
+  isAgent,
+  isBlank,
+  isName,
+  listOf,
+  listProblems,
+  versionOf,
+  type Agent,
+  type InputOf,
+  type NameOf,
+  type OutputOf,
+} from './definition.ts'
 export { Desk } from './desk.ts'
 export {
   dataOf,

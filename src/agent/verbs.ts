@@ -4,11 +4,25 @@
  * Owns: step, sleep, delegate. Does not own: interrupt and approve (oversight).
  * Each of them opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own.
  */
-import { describeOutcome, failed, failure, FailureError, type ActivationId, type Failure, type Json, type Outcome } from '../core/index.ts'
+import {
+  describeOutcome,
+  failed,
+  failure,
+  FailureError,
+  ReeveError,
+  unknownNames,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type NamesOf,
+  type Outcome,
+} from '../core/index.ts'
 import {
   accountLimits,
   briefOf,
   depthRefusal,
+  limitProblems,
+  permissionProblems,
   readEdge,
   tighter,
   workerEdge,
@@ -41,9 +55,20 @@ export async function sleep(ctx: Context, ms: number): Promise<void> {
 /** What a worker is given besides the brief. It never gets more than the leader has. */
 export type DelegateOptions = Grant
 
+const grantNames: NamesOf<Grant> = { limits: true, permissions: true, context: true, entries: true }
+
+/** A grant that says nothing it is understood by would give everything. */
+function mustBeGrant(given: DelegateOptions): void {
+  const problems = unknownNames(given, grantNames, 'delegate')
+  if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, 'delegate'))
+  if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, 'delegate'))
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+}
+
 /**
  * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The worker must be registered with the runtime.
  * Several at once are fine: `Promise.all([delegate(ctx, a, …), delegate(ctx, b, …)])`; their order in the code is their order in the journal.
+ * Rejects with `input.invalid` for options that are none.
  */
 export async function delegate<A extends Agent>(
   ctx: Context,
@@ -51,6 +76,7 @@ export async function delegate<A extends Agent>(
   brief: InputOf<A>,
   options?: DelegateOptions,
 ): Promise<Outcome<OutputOf<A>>> {
+  if (options !== undefined) mustBeGrant(options)
   const scope = ctx.scope(worker.name)
   const started = startWorker(scope, readEdge(ctx.input), worker, briefOf(brief as Json), options)
   if (typeof started !== 'string') {

@@ -16,13 +16,7 @@ export interface TreeOptions {
   readonly rows?: number
   readonly style?: (style: Style, text: string) => string
   readonly frame?: number
-  /** Questions whose answer is given and not read yet, as `answeredKey` names them. */
-  readonly answered?: ReadonlySet<string>
 }
-
-/** What names a question of an activation. */
-export const answeredKey = ({ activation, address }: { readonly activation: string; readonly address: string }): string =>
-  `${activation} ${address}`
 
 const spinner = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 const marks: Readonly<Record<ActivationView['state'], { readonly mark: string; readonly style: Style }>> = {
@@ -72,33 +66,27 @@ function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView
   return !goesOn ? '' : agent === leader.agent ? '↩ ' : '→ '
 }
 
-function agentLine(
-  { activation, prefix, arrow }: Place,
-  { now, columns, style = (_style, text) => text, frame = 0, answered = new Set() }: TreeOptions,
-): string {
+function agentLine({ activation, prefix, arrow }: Place, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
   const name = `${arrow}${activation.agent}${activation.recruited ? ' (recruited)' : ''}`
-  const doing = whatItDoes(activation, answered)
+  const doing = whatItDoes(activation)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
   if (plain.length > columns) return cut(plain, columns)
   return `${style('dim', prefix)}${style(colour, sign)} ${name}  ${style('dim', time)}${doing === '' ? '' : `  ${style('dim', doing)}`}`
 }
 
-function whatItDoes(activation: ActivationView, answered: ReadonlySet<string>): string {
+function whatItDoes(activation: ActivationView): string {
   const { outcome } = activation
   if (outcome?.status === 'failed') return oneLine(outcome.failure.message)
   if (outcome?.status === 'cancelled') return oneLine(outcome.reason)
   if (outcome?.status === 'limited' || outcome?.status === 'timed-out') return oneLine(outcome.message)
   const shown = activation.open.filter((each) => each.kind !== 'worker')
-  return shown
-    .map((each) => operationText(each, answered.has(answeredKey({ activation: activation.activation, address: each.address }))))
-    .join(', ')
+  return shown.map(operationText).join(', ')
 }
 
-function operationText(open: OpenOperation, isAnswered: boolean): string {
-  if (isAnswered) return `${open.name}: ${open.kind === 'approval' ? 'decided' : 'answered'}, not yet taken up`
+function operationText(open: OpenOperation): string {
   const retried = open.failedAttempts === 0 ? '' : ` (try ${open.failedAttempts + 1})`
   switch (open.kind) {
     case 'approval':

@@ -15,7 +15,7 @@ import {
   type NamesOf,
   type ToolCall,
 } from '../core/index.ts'
-import { isAgent, tool, versionOf, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
+import { isAgent, isBlank, tool, versionOf, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
 import {
   answersOnly,
   limitProblems,
@@ -105,7 +105,7 @@ function problemsOf(given: Agent, options: AsToolOptions): string[] {
   const { description = given.description, permissions, limits } = options
   return [
     ...unknown,
-    ...(description.trim() === '' ? [`${where}: it has no description, so no model can choose it`] : []),
+    ...(isBlank(description) ? [`${where}: it has no description, so no model can choose it`] : []),
     ...Object.entries(choices).flatMap(([option, words]) => {
       const chosen = options[option as keyof typeof choices]
       return chosen === undefined || words.includes(chosen)

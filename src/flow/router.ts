@@ -10,6 +10,7 @@ import {
   dataOf,
   factNames,
   isAgent,
+  isBlank,
   listOf,
   listProblems,
   mindNames,
@@ -223,7 +224,7 @@ function routerProblems(name: string, workers: readonly Agent[], options: Pick<A
     ...memberProblems(where, [...agents, named(name)], options.transfer, 'transfer', transferNames),
     ...new Set(twice.map((each) => `${where}: "${each}" is named twice; a name belongs to one agent of a tree`)),
     ...agents.flatMap((worker) =>
-      worker.description.trim() === ''
+      isBlank(worker.description)
         ? [`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`]
         : [],
     ),
@@ -241,9 +242,7 @@ function transferProblems(where: string, from: string, edge: TransferEdge, name:
   return [
     ...(returning.has(returns) ? [] : [`${where}: returns is ${JSON.stringify(returns)}, expected "always", "on-request" or "never"`]),
     ...(failing.has(onFailure) ? [] : [`${where}: onFailure is ${JSON.stringify(onFailure)}, expected "tell" or "end"`]),
-    ...(edge.followedBy === undefined || Array.isArray(edge.followedBy)
-      ? []
-      : [`${where}: what follows ${from} is ${described(edge.followedBy)}, expected a list of names`]),
+    ...namesProblems(edge.followedBy, `${where}: what follows ${from}`),
     ...(new Set(followedBy).size === followedBy.length ? [] : [`${where}: followedBy names somebody twice: ${followedBy.join(', ')}`]),
     ...followedBy.flatMap((each) =>
       each === name || workers.includes(each) ? [] : [`${where}: what follows ${from} names "${each}", ${strange(workers)}`],
@@ -257,16 +256,24 @@ function routeProblems(where: string, given: unknown, names: readonly string[]):
   if (!hasNames(given)) return [`${where}: routes is ${described(given)}, expected lists of names by name`]
   return Object.entries(given as { readonly [from: string]: unknown }).flatMap(([from, to]) => [
     ...(names.includes(from) ? [] : [`${where}: routes name "${from}", ${strange(names)}`]),
-    ...(to === undefined || Array.isArray(to) ? [] : [`${where}: the routes of "${from}" are ${described(to)}, expected a list of names`]),
+    ...namesProblems(to, `${where}: what "${from}" routes to`),
     ...namesIn(to).flatMap((each) => (names.includes(each) ? [] : [`${where}: the routes of "${from}" name "${each}", ${strange(names)}`])),
     ...(namesIn(to).includes(from) ? [`${where}: the routes of "${from}" lead to itself`] : []),
   ])
 }
 
-/** A list of names as far as it is one. */
-const namesIn = (given: unknown): readonly string[] => (Array.isArray(given) ? (given as readonly unknown[]).map(nameIn) : [])
-/** Whoever gives the agent itself is told so by what stands in its place. */
-const nameIn = (given: unknown): string => (typeof given === 'string' ? given : described(given))
+/** What is wrong with a list of names as such. */
+function namesProblems(given: unknown, where: string): string[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list of names`]
+  return (given as readonly unknown[]).flatMap((each) =>
+    typeof each === 'string' ? [] : [`${where} has ${described(each)}, expected names`],
+  )
+}
+
+/** The names in it. */
+const namesIn = (given: unknown): readonly string[] =>
+  Array.isArray(given) ? (given as readonly unknown[]).filter((each) => typeof each === 'string') : []
 
 /** What can only be said of workers. The lead ends as the router does, and its limits are those of the router. */
 function leadProblems(where: string, edge: TransferEdge): string[] {

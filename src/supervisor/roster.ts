@@ -8,7 +8,7 @@
  * `workers: () => …` that answers differently after a restart changes a run that has begun.
  */
 import { failure, type Failure } from '../core/index.ts'
-import { isAgent, isName, listOf, listProblems, noWorkers, refuseTeam, type Agent } from '../agent/index.ts'
+import { isAgent, isBlank, isName, listOf, listProblems, noWorkers, refuseTeam, type Agent } from '../agent/index.ts'
 
 /** The workers of one leader's definition. */
 export class Roster {
@@ -103,7 +103,7 @@ function workerProblems(leader: string, workers: readonly Agent[]): string[] {
     if (!isName(worker.name))
       problems.push(`${where}: the worker's name "${worker.name}" is not a letter or "_", then up to 63 letters, digits, "_" or "-"`)
     if (seen.has(worker.name)) problems.push(`${where}: two workers are called "${worker.name}"`)
-    if (worker.description.trim() === '')
+    if (isBlank(worker.description))
       problems.push(`${where}: the worker "${worker.name}" has no description, so nobody can choose it for what it is good for`)
     seen.add(worker.name)
   }

@@ -169,8 +169,8 @@ class SupervisorAgent extends MindAgent {
 
 function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeof toolProblems>[1]): readonly string[] {
   const { name, maxTeamSize, concurrency } = options
-  const delegation = (hasNames(options.delegation) ? options.delegation : {}) as Delegation
-  const exceptions = (hasNames(delegation.workers) ? delegation.workers : {}) as NonNullable<Delegation['workers']>
+  const delegation: Delegation = hasNames(options.delegation) ? options.delegation : {}
+  const exceptions: NonNullable<Delegation['workers']> = hasNames(delegation.workers) ? delegation.workers : {}
   const where = `supervisor "${name}"`
   const team = [...roster.workers(), ...roster.specialists]
   const taken = new Set<string>([...Object.values(verbNames), ...team.map((worker) => typedVerb(worker.name))])
@@ -191,7 +191,7 @@ function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeo
         ? []
         : [`${where}: delegation.workers names "${worker}", who does not work here; who does: ${[...known].join(', ')}`]),
       ...(own === undefined ? [] : unknownNames(own, workerDelegationNames, `${where}: delegation.workers.${worker}`)),
-      ...(hasNames(own) ? delegationProblems(own as WorkerDelegation, `${where}: delegation.workers.${worker}`) : []),
+      ...(hasNames(own) ? delegationProblems(own, `${where}: delegation.workers.${worker}`) : []),
     ]),
     ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0)
       ? []

@@ -1,21 +1,11 @@
 /** What is easily got wrong where agents work together is said in words, as early as it can be known. */
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { agent, tool, transferTo, type Agent } from '../../src/agent/index.ts'
-import type { Json } from '../../src/core/index.ts'
-import { loop, router, sequential } from '../../src/flow/index.ts'
-import { createRuntime, type RunOutcome, type Runtime } from '../../src/runtime/index.ts'
-
-const open: Runtime[] = []
-afterEach(async () => {
-  for (const runtime of open.splice(0)) await runtime.close()
-})
-async function ended(root: Agent): Promise<RunOutcome> {
-  const runtime = await createRuntime({ agents: [root], strict: true })
-  open.push(runtime)
-  return runtime.run(root as Agent<string, string, Json>, 'go')
-}
-
-const one = agent({ name: 'one', description: 'Is one.', model: () => 'one' })
+import { asTool, loop, router, sequential } from '../../src/flow/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
+import { createRuntime } from '../../src/runtime/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
+import { any, del, ended, model, one, open, plain, refusal, saidOf, workers, type Wrong } from './refused.ts'
 
 test('a router or an order without a list of agents', () => {
   expect(() => router({ name: 'r', model: () => 'x' } as never)).toThrow('router "r": workers is no list of agents')
@@ -54,4 +44,243 @@ test('a transfer of code to somebody else says to whom it may go', async () => {
 test('the limit of transfers names the way that control went, returns included', async () => {
   const r = router({ name: 'r', run: () => transferTo('one'), workers: [one], limits: { transfers: 3 } })
   expect(await ended(r)).toMatchObject({ limit: 'transfers', message: '3 transfers are used up: … one > r > one > r > one' })
+})
+
+test.each<Wrong>([
+  ['an agent without options', () => agent(any(undefined)), 'agent.invalid', 'agent() was given undefined, expected an object of options'],
+  ['a router without options', () => router(any(undefined)), 'team.invalid', /^router\(\) was given undefined/],
+  ['a supervisor without options', () => supervisor(any([])), 'team.invalid', /^supervisor\(\) was given a list/],
+  ['an order without options', () => sequential(any('s')), 'team.invalid', /^sequential\(\) was given the text "s"/],
+  ['a loop without options', () => loop(any(null)), 'team.invalid', /^loop\(\) was given null/],
+  ['a tool without options', () => tool(any(undefined)), 'tool.invalid', /^tool\(\) was given undefined/],
+  ['a runtime without options', () => createRuntime(any('x')), 'config.invalid', /^createRuntime\(\) was given the text "x"/],
+  ['an agent without a name', () => agent(any({ model })), 'team.invalid', /^agent "undefined": a name is a letter/],
+  [
+    'a middleware without a name',
+    () => agent(any({ ...plain, middleware: [{}] })),
+    'team.invalid',
+    /the name of a middleware, "undefined", is not/,
+  ],
+  [
+    'middleware that is no list',
+    () => agent(any({ ...plain, middleware: { name: 'm' } })),
+    'team.invalid',
+    'agent "a": middleware is an object, expected a list',
+  ],
+  [
+    'middleware that is undefined',
+    () => agent(any({ ...plain, middleware: [undefined] })),
+    'team.invalid',
+    'agent "a": middleware[0] is undefined, expected an object',
+  ],
+  ['a model and a run', () => agent(any({ ...plain, run: model })), 'agent.invalid', 'agent "a" has both a model and a run'],
+  [
+    'a router with both',
+    () => router(any({ name: 'r', model, run: model, workers })),
+    'agent.invalid',
+    'router "r" has both a model and a run',
+  ],
+  [
+    'a run that is no function',
+    () => agent(any({ name: 'a', run: 'x' })),
+    'agent.invalid',
+    'agent "a" has a run that is no function, but the text "x"',
+  ],
+  ['neither', () => agent(any({ name: 'a', modl: model })), 'agent.invalid', 'agent "a" has no option "modl": did you mean "model"?'],
+  [
+    'agents that are no list',
+    () => createRuntime(any({ agents: one })),
+    'config.invalid',
+    'createRuntime: agents is the agent "one", expected a list of agents',
+  ],
+  [
+    'agents, one of them undefined',
+    () => createRuntime(any({ agents: [one, undefined] })),
+    'team.invalid',
+    'agents[1] is not an agent, but undefined',
+  ],
+  [
+    'workers of a supervisor',
+    () => supervisor(any({ name: 's', model, workers: one })),
+    'team.invalid',
+    'supervisor "s": workers is no list of agents, but the agent "one"',
+  ],
+  [
+    'a name for a worker',
+    () => supervisor(any({ name: 's', model, workers: ['one'] })),
+    'team.invalid',
+    'supervisor "s": workers[0] is not an agent, but the text "one"',
+  ],
+  [
+    'specialists',
+    () => supervisor(any({ name: 's', model, workers, specialists: one })),
+    'team.invalid',
+    /^supervisor "s": specialists is no list/,
+  ],
+  [
+    'workers that are asked for',
+    () => supervisor(any({ name: 's', model, workers: () => [undefined] })),
+    'team.invalid',
+    /^supervisor "s": workers\[0\] is not an agent, but undefined/,
+  ],
+  [
+    'routed workers that are asked for',
+    () => router(any({ name: 'r', model, workers: () => one })),
+    'team.invalid',
+    /^router "r": workers is no list of agents/,
+  ],
+  [
+    'workers of code',
+    () => agent(any({ name: 'a', run: model, workers: [del] })),
+    'team.invalid',
+    /^agent "a": workers\[0\] is not an agent, but the tool "del"/,
+  ],
+  [
+    'a tool in an order',
+    () => sequential(any({ name: 's', agents: [del] })),
+    'team.invalid',
+    /^sequential "s": agents\[0\] is not an agent, but the tool "del"/,
+  ],
+  [
+    'routes to a text',
+    () => router(any({ name: 'r', model, workers, routes: { one: 'r' } })),
+    'team.invalid',
+    'router "r": what "one" routes to is the text "r", expected a list of names',
+  ],
+  [
+    'routes to a stranger',
+    () => router(any({ name: 'r', model, workers, routes: { r: ['two', 'one'] } })),
+    'team.invalid',
+    'router "r": the routes of "r" name "two", who does not work here; who does: r, one',
+  ],
+  [
+    'a text that follows',
+    () => router(any({ name: 'r', model, workers, transfer: { followedBy: 'one' } })),
+    'team.invalid',
+    'router "r": what follows every worker is the text "one", expected a list of names',
+  ],
+  [
+    'transfer that is null',
+    () => router(any({ name: 'r', model, workers, transfer: null })),
+    'team.invalid',
+    'router "r": transfer is null, expected an object',
+  ],
+  [
+    'exceptions for a stranger',
+    () => supervisor(any({ name: 's', model, workers, delegation: { workers: { two: {} } } })),
+    'team.invalid',
+    'supervisor "s": delegation.workers names "two", who does not work here; who does: one',
+  ],
+  [
+    'permissions that are a text',
+    () => asTool(one, any({ permissions: { deny: 'del' } })),
+    'tool.invalid',
+    /permissions\.deny is the text "del", expected a list/,
+  ],
+  ['no agent as a tool', () => asTool(any('one')), 'tool.invalid', 'what is to be a tool is no agent, but the text "one"'],
+  [
+    'one tool for a list',
+    () => agent(any({ ...plain, tools: del })),
+    'tool.invalid',
+    'tools is the tool "del", expected a list, or a record by name',
+  ],
+  [
+    'undefined among the tools',
+    () => agent(any({ ...plain, tools: [undefined] })),
+    'tool.invalid',
+    'tools[0] is not a tool, but undefined',
+  ],
+  [
+    'an action that is none',
+    () => tool(any({ name: 't', execute: model, action: 'exti' })),
+    'tool.invalid',
+    /^tool "t": action is the text "exti", expected "return", "exit", "break"/,
+  ],
+  [
+    'one of several actions',
+    () => tool(any({ name: 't', execute: model, action: ['break', { exit: 'all' }] })),
+    'tool.invalid',
+    /^tool "t": action is an object, expected/,
+  ],
+  ['a transfer to nobody', () => transferTo(any(undefined)), 'input.invalid', 'transferTo() takes the name of an agent, not undefined'],
+])('said in words: %s', async (_what, make, code, says) => {
+  expect(await saidOf(make)).toMatchObject(refusal(code, says))
+})
+
+test.each<Wrong>([
+  [
+    'an agent for its name',
+    () => router(any({ name: 'r', model, workers, routes: { r: [one] } })),
+    'team.invalid',
+    'router "r": what "r" routes to has the agent "one", expected names',
+  ],
+  [
+    'a hole in a list',
+    () => sequential(any({ name: 's', agents: Array(1) })),
+    'team.invalid',
+    'sequential "s": agents[0] is not an agent, but undefined',
+  ],
+  ['an outputKey that is null', () => agent(any({ ...plain, outputKey: null })), 'team.invalid', /^agent "a": outputKey is null/],
+  [
+    'a description that is null',
+    () => supervisor(any({ name: 's', model, workers: [agent(any({ ...plain, description: null }))] })),
+    'team.invalid',
+    /^supervisor "s": the worker "a" has no description/,
+  ],
+  ['limits that are null', () => agent(any({ ...plain, limits: null })), 'team.invalid', 'agent "a": limits is null, expected an object'],
+])('what a JSON file may hold is said in words: %s', async (_what, make, code, says) => {
+  expect(await saidOf(make)).toMatchObject(refusal(code, says))
+})
+
+test('control may be handed to the agent itself instead of its name', async () => {
+  const r = router({ name: 'r', run: () => transferTo(one), workers, transfer: { returns: 'never' } })
+  expect(await ended(r)).toMatchObject({ output: 'one' })
+})
+
+test('a round of routers is said once, wherever it is entered', async () => {
+  const make = (name: string, next: () => Agent): Agent => router({ name, description: 'Leads.', model, workers: () => [next()] })
+  const a: Agent = make('A', () => b)
+  const b: Agent = make('B', () => c)
+  const c: Agent = make('C', () => a)
+  expect((await saidOf(() => a)).says).toEqual(['control would go round for ever: A > B > C > A'])
+})
+
+test('an agent of another version is told apart from one that is not there', async () => {
+  const runtime = await createRuntime({ agents: [one] })
+  open.push(runtime)
+  const other = agent({ name: 'one', description: 'Is one.', model: () => 'two', version: '2' })
+  await expect(runtime.run(other, any('go'))).rejects.toMatchObject({
+    code: 'agent.not-registered',
+    message: `the agent "one" is registered in another version: this one is ${other.version}, registered is ${one.version}`,
+  })
+  await expect(runtime.run('two', 'go')).rejects.toMatchObject({ hint: expect.stringMatching(/^Registered are: one\./) as string })
+  await expect(runtime.run(any(undefined), 'go')).rejects.toMatchObject({ message: 'what is to run is undefined, and no agent' })
+})
+
+test('a decision on a question, and an answer to an approval, say what is meant', async () => {
+  const asking = agent({ name: 'asking', run: (ctx) => interrupt(ctx, 'Which?') })
+  const careful = agent({
+    name: 'careful',
+    tools: [tool({ name: 'pay', sensitive: true, execute: () => 1 })],
+    model: ({ messages }) => (messages.at(-1)!.role === 'tool' ? 'done' : { calls: [{ name: 'pay', input: {} }] }),
+  })
+  const runtime = await createRuntime({ agents: [asking, careful] })
+  open.push(runtime)
+  const [first, second] = [await runtime.start(asking, 'go'), await runtime.start(careful, 'go')]
+  await Promise.all([first.until('waiting'), second.until('waiting')])
+  const [question] = await runtime.questions({ run: first.id })
+  const [approval] = await runtime.approvals({ run: second.id })
+  await expect(first.decide({ approvalId: question!.id, decision: 'approve' })).rejects.toMatchObject({
+    code: 'approval.unknown',
+    message: `"${question!.id}" is a question, not an approval`,
+    hint: 'Use run.answer({ interruptId, value }). Nothing was changed.',
+  })
+  await expect(runtime.answer({ interruptId: approval!.id, value: 1 })).rejects.toMatchObject({
+    code: 'interrupt.unknown',
+    message: `"${approval!.id}" is an approval, not a question`,
+    hint: 'Use run.decide({ approvalId, decision }). Nothing was changed.',
+  })
+  await first.answer({ interruptId: question!.id, value: 'this' })
+  await second.decide({ approvalId: approval!.id, decision: 'approve' })
+  expect([await first.outcome(), await second.outcome()]).toMatchObject([{ output: 'this' }, { output: 'done' }])
 })

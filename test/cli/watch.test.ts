@@ -127,6 +127,7 @@ test('a config brings the store and the agents', async () => {
   expect(await run(terminal, 'runs')).toBe(0)
   expect(terminal.written).toMatch(/run_c {2}waiting/)
   expect(await run(terminal, 'resume', 'run_c')).toBe(3)
+  expect(terminal.written).toMatch(/Answer it: reeve answer int_\w+ <json or text>\nThen let it go on:\n {2}reeve resume run_c/)
   expect(await run(terminal, 'cancel', 'run_c', '--config', 'reeve.config.ts')).toBe(0)
   expect(await run(terminal, '--config', 'reeve.config.ts', 'resume', 'run_c')).toBe(4)
 })
