@@ -221,7 +221,7 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
 }
 
 /** What is wrong with an action that stands fixed; what a function makes of a result is seen when it is called. */
-export function actionProblems(rule: unknown, where: string): string[] {
+function actionProblems(rule: unknown, where: string): string[] {
   if (rule === undefined || typeof rule === 'function') return []
   return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
     isAction(action)
