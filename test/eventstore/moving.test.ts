@@ -226,6 +226,14 @@ onBothStores((place) => {
     expect(await store.bury(root.id, `inv_${root.id}`)).toBe(1)
     expect(await store.bury(root.id, `inv_${root.id}`)).toBeUndefined()
     expect(await store.bury(root.id, null)).toBe(2)
+    // whoever looks after it begins the same workflow: that of the build which took it
+    expect(await store.bury(root.id, null, 'v1')).toBe(3)
+    expect((await store.sentinels('', Number.MAX_SAFE_INTEGER, 10)).find(({ id }) => id === root.id)).toMatchObject({
+      generation: 3,
+      build: 'v1',
+    })
+    expect(await store.bury(root.id, null, '')).toBe(4)
+    expect((await store.sentinels('', Number.MAX_SAFE_INTEGER, 10)).find(({ id }) => id === root.id)).toMatchObject({ build: null })
     await store.post({ target: 'activation', to: root.id, key: 'msg:1', body: '{}', now: 1 })
     const again = await claim(store, root.id, 2)
     expect(again.claimed.log).toHaveLength(1)

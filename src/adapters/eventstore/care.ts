@@ -32,10 +32,10 @@ export function* stuck(): Work<readonly Sentinel[]> {
 }
 
 /** A new generation in any case: an invocation of this one may have ended before it was known, and nobody begins it again under the same name. */
-export function* bury(activation: ActivationId, invocation: string | null): Work<number | undefined> {
-  const next = `UPDATE activation SET generation = generation + 1, invocation = NULL
+export function* bury(activation: ActivationId, invocation: string | null, build?: string): Work<number | undefined> {
+  const next = `UPDATE activation SET generation = generation + 1, invocation = NULL, build = NULLIF(COALESCE(CAST($3 AS TEXT), build, ''), '')
     WHERE id = $1 AND settled = 0 AND COALESCE(invocation, '') = $2 AND run IN (SELECT id FROM run WHERE ended IS NULL) RETURNING generation`
-  const [, rows] = yield* ask(holdRun(activation), statement(next, activation, invocation ?? ''))
+  const [, rows] = yield* ask(holdRun(activation), statement(next, activation, invocation ?? '', build ?? null))
   return (rows?.[0] as { generation: number } | undefined)?.generation
 }
 

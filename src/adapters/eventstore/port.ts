@@ -266,8 +266,11 @@ export interface EventStore {
    * that it has not looked at is among them at any time.
    */
   sentinels(after: string, before: number, limit: number): Promise<readonly Sentinel[]>
-  /** Says that an invocation is dead: if it is still the one that is known (null: none), the next generation begins with none. That generation, or undefined. */
-  bury(activation: ActivationId, invocation: string | null): Promise<number | undefined>
+  /**
+   * Says that an invocation is dead: if it is still the one that is known (null: none), the next generation begins with none. That generation, or undefined.
+   * `build`: who is to begin it ('' for workers without one), so that all who look after it begin the same workflow; absent: as before.
+   */
+  bury(activation: ActivationId, invocation: string | null, build?: string): Promise<number | undefined>
   /** Activations that are stuck, perhaps for want of code that somebody has now. */
   stuck(): Promise<readonly Sentinel[]>
 

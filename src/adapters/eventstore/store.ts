@@ -118,6 +118,6 @@ const beside = (read: Read, write: Write): Part<Beside> => ({
   value: (stream, key) => read(() => values.value(stream, key)),
   writeValue: (one) => write(() => values.writeValue(one), { keep: ({ status }) => status === 'written' }),
   sentinels: (after, before, limit) => read(() => care.sentinels(after, before, limit)),
-  bury: (activation, invocation) => write(() => care.bury(activation, invocation)),
+  bury: (activation, invocation, build) => write(() => care.bury(activation, invocation, build)),
   stuck: () => read(care.stuck),
 })

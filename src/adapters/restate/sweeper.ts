@@ -125,8 +125,9 @@ export class Sweeper {
       for (const sentinel of stuck) {
         const invocation = sentinel.invocation === null ? undefined : known.get(holderOf(sentinel.invocation))
         if (invocation === undefined || invocation.target_service_name === names.activation || !isHere(sentinel)) continue
-        await client.kill(invocation.id).catch(() => undefined)
+        // taken before it is killed: else the worker that has it could see it gone and begin it again
         await this.#revive({ ...sentinel, build: this.#options.build ?? null })
+        await client.kill(invocation.id).catch(() => undefined)
       }
     } catch (thrown) {
       if (ReeveError.is(thrown)) warn(thrown.code, thrown.message)
@@ -136,7 +137,7 @@ export class Sweeper {
 
   /** Its invocation is no more, and it has not settled: it goes on in another one. */
   async #revive(sentinel: Sentinel): Promise<void> {
-    const generation = await this.#options.store.bury(sentinel.id, sentinel.invocation)
+    const generation = await this.#options.store.bury(sentinel.id, sentinel.invocation, sentinel.build ?? '')
     if (generation === undefined) return
     this.#options.warn('engine.invocation-lost', `the invocation of ${sentinel.id} has ended without it; it goes on in a new one`)
     await this.#begin({ ...sentinel, generation })
