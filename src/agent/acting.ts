@@ -4,7 +4,7 @@
  * Owns: reading a tool's action rule. Does not own: the ends themselves (loop.ts), running the tool (gate.ts).
  * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
  */
-import { completed, failure, messageOf, type Json } from '../core/index.ts'
+import { asText, completed, failure, messageOf } from '../core/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
@@ -53,7 +53,7 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
       `the result of "${call.name}" cannot be the answer of "${desk.agent}": ${fits.problem}`,
       'validation',
     )
-    return refuse(ctx, call, what, `[${what.message}. The result was: ${textOf(told.content)}]`)
+    return refuse(ctx, call, what, `[${what.message}. The result was: ${asText(told.content)}]`)
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
   if (action !== 'exit' && action.exit !== 'supervisor') throw new TypeError(`${JSON.stringify(action)} is no action`)
@@ -71,7 +71,5 @@ function handedOver({ transfer: to, task }: { readonly transfer: string; readonl
     `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,
     'validation',
   )
-  return refuse(ctx, call, what, `[not transferred: ${what.message}. The result was: ${textOf(told.content)}]`)
+  return refuse(ctx, call, what, `[not transferred: ${what.message}. The result was: ${asText(told.content)}]`)
 }
-
-const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

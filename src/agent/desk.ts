@@ -4,7 +4,7 @@
  * Owns: the growing list of messages, its running hash and size, the text so far. Everything here is incremental: a turn costs what it adds, never
  * what was there before.
  */
-import type { Action, HistoryEntry, Json, LimitName, Outcome, Trail } from '../core/index.ts'
+import { asText, type Action, type HistoryEntry, type Json, type LimitName, type Outcome, type Trail } from '../core/index.ts'
 import { entriesOf, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
@@ -74,7 +74,7 @@ export class Desk {
 
   /** Others are shown this output as its answer, in the place of the message that was it; a call keeps a result. */
   leave(output: Json): void {
-    const content = output === null ? '' : typeof output === 'string' ? output : JSON.stringify(output)
+    const content = output === null ? '' : asText(output)
     const words: Message = { role: 'assistant', content }
     this.answer ??= this.#unaccepted()
     if (this.answer !== undefined) this.passOn(this.answer, this.answer.role === 'tool' ? { ...this.answer, content: output } : words)

@@ -4,7 +4,7 @@
  * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is next (flow), how a mind does the same (transfer.ts).
  * Ends are values that are returned, so nothing can follow one.
  */
-import { copy, described, ReeveError, unknownNames, type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
+import { asText, copy, described, ReeveError, unknownNames, type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
 import { entriesOf, type Candidate, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 
@@ -84,7 +84,7 @@ export class OwnTalk implements Talk {
   /** What it leaves to those who come after it, its answer included. Records that it exits or breaks. */
   trail(output: Json, end: End | undefined): Trail {
     const action = end?.action
-    const text = output === null ? '' : typeof output === 'string' ? output : JSON.stringify(output)
+    const text = output === null ? '' : asText(output)
     // who hands control on has no answer by which its words would be recorded
     if (action?.type === 'transfer' && text !== '') this.say(text)
     else if (text !== '') this.#add(text, true)

@@ -4,7 +4,7 @@
  * Owns: what a place looks like, and that everything else in braces is only text. Does not own: the values (the engine).
  * Holds: K3 (the values are one recorded read per activation).
  */
-import type { Json } from '../core/index.ts'
+import { asText, type Json } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 
 const place = /\{([A-Za-z_][A-Za-z0-9_.-]*)\}/g
@@ -24,4 +24,4 @@ export async function filled(instructions: string, ctx: Context): Promise<string
   return instructions.replace(place, (text, key: string) => textOf(known.get(key) ?? null) ?? text)
 }
 
-const textOf = (value: Json): string | undefined => (value === null ? undefined : typeof value === 'string' ? value : JSON.stringify(value))
+const textOf = (value: Json): string | undefined => (value === null ? undefined : asText(value))

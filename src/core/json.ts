@@ -102,3 +102,6 @@ export function deepFreeze<T>(value: T): T {
   }
   return value
 }
+
+/** A value as people and models read it: a text as it is, anything else as JSON. */
+export const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))

@@ -7,6 +7,7 @@
  * Holds: K1 in its part: an edge is the recorded input of an activation, so whatever is not in it a worker cannot depend on.
  */
 import {
+  asText,
   copy,
   failure,
   isObject,
@@ -193,8 +194,7 @@ export function depthRefusal(above: Edge, worker: string, path: readonly string[
 export const briefOf = (given: Json): Brief => (typeof given === 'string' ? { instructions: given } : { input: copy(given) })
 
 /** The brief as a model reads it: the instructions, or the input as JSON text. */
-export const briefText = (brief: Brief): string =>
-  'instructions' in brief ? brief.instructions : typeof brief.input === 'string' ? brief.input : JSON.stringify(brief.input)
+export const briefText = (brief: Brief): string => ('instructions' in brief ? brief.instructions : asText(brief.input))
 
 /** The brief as code reads it: the text, or the value. */
 export const briefValue = (brief: Brief): Json => ('instructions' in brief ? brief.instructions : brief.input)

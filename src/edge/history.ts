@@ -7,6 +7,7 @@
  * All of it is pure. An agent's own messages stay as they are, so a model never takes the words of others for its own.
  */
 import {
+  asText,
   isObject,
   jsonProblem,
   transferred,
@@ -15,7 +16,6 @@ import {
   type ContentPart,
   type HistoryEntry,
   type Message,
-  type ToolCall,
 } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from './edge.ts'
 
@@ -55,14 +55,14 @@ function retold(agent: string, message: Message): string | readonly ContentPart[
       const { content, calls = [], files = [] } = message
       const said = content.trim() === '' ? '' : ` [${agent}] said: ${content}.`
       const called = calls.map(
-        ({ name, input, invalid }) => ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? textOf(input)}.`,
+        ({ name, input, invalid }) => ` [${agent}] called tool: \`${name}\` with arguments: ${invalid ?? asText(input)}.`,
       )
       const text = said + called.join('')
       if (files.length === 0) return text === '' ? undefined : `For context:${text}`
       return [{ type: 'text', text: text === '' ? `For context: [${agent}] made this.` : `For context:${text}` }, ...files]
     }
     case 'tool': {
-      const result = message.content === null ? '' : textOf(message.content)
+      const result = message.content === null ? '' : asText(message.content)
       return result.trim() === '' ? undefined : `For context: [${agent}] \`${message.name}\` tool returned result: ${result}.`
     }
     case 'user':
@@ -71,8 +71,6 @@ function retold(agent: string, message: Message): string | readonly ContentPart[
       return undefined
   }
 }
-
-const textOf = (value: ToolCall['input']): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** The pair of messages that stands for a transfer that no model asked for. */
 export function transferPair(to: string, callId: string): readonly [Message, Message] {
@@ -128,7 +126,7 @@ export function answersOnly(entries: readonly HistoryEntry[]): readonly HistoryE
 function plain(message: Exclude<Message, { role: 'user' }>): AssistantMessage {
   if (message.role === 'assistant' && message.files !== undefined)
     return { role: 'assistant', content: message.content, files: message.files }
-  return { role: 'assistant', content: message.content === null ? '' : textOf(message.content) }
+  return { role: 'assistant', content: message.content === null ? '' : asText(message.content) }
 }
 
 const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 'assistant', 'tool'])

@@ -320,3 +320,9 @@ const arrivals: ReadonlySet<string> = new Set<ArrivalEvent['type']>([
 export const isCommand = (event: JournalEvent): event is CommandEvent => 'op' in event
 /** True for what came in. */
 export const isArrival = (event: JournalEvent): event is ArrivalEvent => arrivals.has(event.type)
+
+/** Agents' names from the root to one that has begun: its own path if it was given one, else that of its leader and its name. */
+export const pathOf = (
+  { agent, path }: Pick<ActivationStarted, 'agent' | 'path'>,
+  leader: readonly string[] | undefined,
+): readonly string[] => path ?? [...(leader ?? []), agent]

@@ -17,7 +17,17 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import type { ApprovalRequested, AskOpened, Caller, CommandEvent, InterruptRaised, JournalEvent, Recorded, StepOpened } from './events.ts'
+import {
+  pathOf,
+  type ApprovalRequested,
+  type AskOpened,
+  type Caller,
+  type CommandEvent,
+  type InterruptRaised,
+  type JournalEvent,
+  type Recorded,
+  type StepOpened,
+} from './events.ts'
 import type { ApprovalResolved } from './facts.ts'
 import type {
   ActivationView,
@@ -113,7 +123,7 @@ function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<
       agent: event.agent,
       version: event.version,
       ...(parent === undefined ? {} : { parent }),
-      path: event.path ?? [...(above?.path ?? []), event.agent],
+      path: pathOf(event, above?.path),
       startedAt: at,
       modelCalls: 0,
       toolCalls: 0,

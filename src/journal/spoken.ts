@@ -13,6 +13,7 @@
  *  - a tool that is an activation of its own says nothing at its end: the result of the call is what it said.
  */
 import {
+  asText,
   completed,
   describeOutcome,
   digestJson,
@@ -29,7 +30,15 @@ import {
   type Outcome,
   type ToolCall,
 } from '../core/index.ts'
-import type { ActivationStarted, JournalEvent, Recorded, StepSettled, WorkerSettled, WorkerStarted } from './events.ts'
+import {
+  pathOf,
+  type ActivationStarted,
+  type JournalEvent,
+  type Recorded,
+  type StepSettled,
+  type WorkerSettled,
+  type WorkerStarted,
+} from './events.ts'
 import type { AgentTransferred } from './facts.ts'
 
 /** What becomes of control. */
@@ -160,13 +169,13 @@ export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
   return words === undefined ? silence : [by(speaker, recorded, words)]
 }
 
-function speakerOf({ speakers }: SpokenFold, activation: ActivationId, { agent, path }: ActivationStarted): Speaker {
+function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: ActivationStarted): Speaker {
   const born = parentOf(activation)
   const leader = born === undefined ? undefined : speakers.get(born.parent)
   const called = born !== undefined && leader?.work?.open.get(born.address)?.type === 'call'
   return {
-    agent,
-    path: path ?? [...(leader?.path ?? []), agent],
+    agent: started.agent,
+    path: pathOf(started, leader?.path),
     inner: called || leader?.inner === true,
     work: {
       open: new Map(),
@@ -289,7 +298,7 @@ function lastWords(work: Work, outcome: Outcome): Words | undefined {
   if (outcome.status === 'failed') return { type: 'error', failure: outcome.failure }
   if (outcome.status !== 'completed') return { type: 'ended', outcome }
   const { output } = outcome
-  const text = typeof output === 'string' ? output : JSON.stringify(output)
+  const text = asText(output)
   const isHeard = (work.thinks && !work.forwards) || output === null || text === '' || text === work.last
   return isHeard ? undefined : said(work, text)
 }

@@ -4,7 +4,7 @@
  *
  * Owns: the hash, its version, the estimate. Does not own: the provider's prompt format (prompt.ts).
  */
-import { RollingHash, type Json, type Message } from '../core/index.ts'
+import { asText, RollingHash, type Json, type Message } from '../core/index.ts'
 import type { ToolSpec } from './model.ts'
 
 /** The version of the way from messages to prompt. Recorded beside a prompt hash: hashes of different versions do not compare. */
@@ -70,7 +70,7 @@ function messageTokens(message: Message): number {
       return perMessage + textTokens(message.content) + calls + files + reasoning
     }
     case 'tool':
-      return perMessage + textTokens(typeof message.content === 'string' ? message.content : JSON.stringify(message.content))
+      return perMessage + textTokens(asText(message.content))
   }
 }
 

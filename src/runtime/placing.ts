@@ -7,7 +7,7 @@
  */
 import { parentOf, type ActivationId, type RunId } from '../core/index.ts'
 import type { Engine, LivePart } from '../engine/index.ts'
-import type { ActivationStarted } from '../journal/index.ts'
+import { pathOf, type ActivationStarted } from '../journal/index.ts'
 
 /** A live part and whose it is. */
 export interface RunPart extends LivePart {
@@ -76,14 +76,14 @@ export class Placing {
   }
 
   /** A path is recorded only of those to whom control was handed on: who works for somebody else has its leader's path and its own name. */
-  #placed(activation: ActivationId, { agent, path: recorded }: ActivationStarted): Placed {
+  #placed(activation: ActivationId, started: ActivationStarted): Placed {
     const parent = parentOf(activation)?.parent
     const above = parent === undefined ? undefined : this.#known.get(parent)
-    const path = recorded ?? [...(above?.path ?? []), agent]
+    const path = pathOf(started, above?.path)
     return {
-      agent,
+      agent: started.agent,
       path,
-      holds: parent === undefined || (recorded !== undefined && above?.holds === true),
+      holds: parent === undefined || (started.path !== undefined && above?.holds === true),
       within: above?.within === true || isSame(path, this.#wanted.path ?? []),
     }
   }

@@ -11,7 +11,18 @@
  * the same (its code was gone, the store failed it) is taken out by whoever waits: they look when they join, and by and by.
  * S5: a turn is stored once; what grows with every run is one turn, not all of them.
  */
-import { failed, failure, isObject, rootActivation, trailOf, withoutTrail, type Json, type Outcome, type RunId } from '../core/index.ts'
+import {
+  asText,
+  failed,
+  failure,
+  isObject,
+  rootActivation,
+  trailOf,
+  withoutTrail,
+  type Json,
+  type Outcome,
+  type RunId,
+} from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Arrival, Context } from '../engine/index.ts'
 
@@ -191,7 +202,7 @@ function historyOf(turns: readonly Turn[]): readonly EdgeMessage[] {
 async function addTurn(ctx: Context, count: number, edge: Edge, outcome: Outcome): Promise<void> {
   if (outcome.status !== 'completed') return
   const { run, agent: root } = ctx.place
-  const answer = typeof outcome.output === 'string' ? outcome.output : JSON.stringify(outcome.output)
+  const answer = asText(outcome.output)
   // somebody to whom control was handed may have answered: in a later run those are its own words
   const last = trailOf(outcome).said.findLast((entry) => entry.answer === true)
   const agent = last?.agent !== undefined && last.message.content === answer ? last.agent : root

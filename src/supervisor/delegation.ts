@@ -5,7 +5,7 @@
  * Does not own: the tools by which a model delegates (verbs.ts), what an edge is (../edge).
  * Hooks (onStart, onComplete, filterMessages) will stand in `Delegation` and act here, on the leader's side.
  */
-import { failure, messageOf, type ActivationId, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { asText, failure, messageOf, type ActivationId, type Failure, type Outcome } from '../core/index.ts'
 import { refuse, startWorker, type CallResult, type Desk } from '../agent/index.ts'
 import {
   crossing,
@@ -139,16 +139,13 @@ export class Delegations {
       next++
       const { entry } = place
       return entry?.outcome?.status === 'completed'
-        ? { role: 'assistant', text: textOf(entry.outcome.output), agent: entry.worker }
+        ? { role: 'assistant', text: asText(entry.outcome.output), agent: entry.worker }
         : undefined
     })
   }
 }
 
 const nothing: Grant = {}
-
-/** An output as text: itself, or as JSON. */
-export const textOf = (output: Json): string => (typeof output === 'string' ? output : JSON.stringify(output))
 
 /** Refuses a delegation: a fact for the journal, and for the model a text that says why. */
 export function refuseDelegation(ctx: Context, call: ToolCall, worker: string, what: Failure): CallResult {

@@ -4,22 +4,12 @@
  * Owns: their names and schemas (what models see), what is checked, what they answer. Does not own: how a worker is started (delegation.ts).
  * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
  */
-import { completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
+import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
 import { fitting, invalidInput, type Agent, type Binding, type CallResult, type Desk } from '../agent/index.ts'
 import type { Brief, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import {
-  labelOf,
-  refuseDelegation,
-  refuseVerb,
-  textOf,
-  typedVerb,
-  verbNames,
-  type Delegated,
-  type Delegations,
-  type Place,
-} from './delegation.ts'
+import { labelOf, refuseDelegation, refuseVerb, typedVerb, verbNames, type Delegated, type Delegations, type Place } from './delegation.ts'
 import { describe } from './roster.ts'
 
 /** The team of one activation, as its verbs see it. */
@@ -176,7 +166,7 @@ export class ForwardBinding implements Binding {
       : list.findLast((each) => each.worker === worker && hasOutput(each))
     if (found === undefined || !hasOutput(found))
       return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'))
-    const given = this.#output === undefined ? textOf(found.outcome.output) : found.outcome.output
+    const given = this.#output === undefined ? asText(found.outcome.output) : found.outcome.output
     const fits = fitting(given, this.#output)
     if (!fits.ok) {
       return refuseVerb(

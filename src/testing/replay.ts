@@ -4,7 +4,7 @@
  * Owns: a host that only listens. Does not own: what a journal must look like by itself (journal-check.ts).
  */
 import { canonical, parentOf, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
-import { isCommand, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
+import { isCommand, pathOf, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import { Activation, type Engine, type Host, type Operation, type Orchestration, type Owner, type Registry } from '../engine/index.ts'
 import type { RunId } from '../core/index.ts'
 import { checkJournal } from './journal-check.ts'
@@ -44,7 +44,7 @@ function pathsOf(events: readonly Recorded[]): ReadonlyMap<ActivationId, readonl
   for (const { activation, event } of events) {
     if (event.type !== 'activation.started') continue
     const leader = parentOf(activation)?.parent
-    paths.set(activation, event.path ?? [...((leader === undefined ? undefined : paths.get(leader)) ?? []), event.agent])
+    paths.set(activation, pathOf(event, leader === undefined ? undefined : paths.get(leader)))
   }
   return paths
 }

@@ -5,23 +5,9 @@ import type { Json } from '../../src/core/index.ts'
 import { asTool, exitTool, loop, parallel, router, sequential, type AsToolOptions } from '../../src/flow/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { mind } from './asking.ts'
+import { asks, echo, outerOf, played } from './calling.ts'
 import { code } from './control.ts'
-import { calls, delegates, eventsOf, fatal, runtimeOf, scripted, told } from './team.ts'
-
-const asks = (name: string, request = 'x') => calls([name, { request }])
-const echo = tool({ name: 'echo', execute: () => 'echoed' })
-
-/** An outer agent that calls `inner` once and then answers. */
-function outerOf(inner: Agent, options: AsToolOptions = {}, model = scripted(asks(options.name ?? inner.name), 'final')) {
-  return { model, outer: mind('outer', model, { instructions: 'A secret of outer.', tools: [asTool(inner, options), echo] }) }
-}
-
-async function played(root: Agent, input = 'the question') {
-  const runtime = await runtimeOf([root])
-  const run = await runtime.start(root, input)
-  const outcome = await run.outcome()
-  return { outcome, run, events: await eventsOf(run), paths: (await run.view()).activations.map(({ path }) => path.join('/')) }
-}
+import { calls, delegates, fatal, scripted, told } from './team.ts'
 
 describe('what crosses', () => {
   test('collaboration 83: a request is the one message that the agent gets', async () => {

@@ -5,7 +5,7 @@
  * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
  */
 import { ReeveError, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
-import type { Caller } from '../../journal/index.ts'
+import { pathOf, type Caller } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
@@ -152,13 +152,13 @@ export class Residents {
           throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, {
             hint: 'Restore the store from a backup; other runs are not touched.',
           })
-        const { agent, version, input, path = [...parentPath, agent] } = event
+        const { agent, version, input } = event
         activation = new Activation(this.#desk.keeper, {
           id,
           agent,
           version,
           input,
-          path,
+          path: pathOf(event, parentPath),
           accounts: this.#desk.keeper.accountsOf(run, id),
           at,
         })
