@@ -31,7 +31,6 @@ interface Spec {
   readonly partly: { readonly [number: string]: string }
 }
 
-const hooks = 'delegation hooks'
 const planned = 'planned teams'
 
 const specs: readonly Spec[] = [
@@ -41,18 +40,17 @@ const specs: readonly Spec[] = [
     prefix: '',
     sections: [
       { title: 'Delegation basics', cases: '1-12' },
-      { title: 'Context passed to workers', cases: '13 15-18 20', waits: { [hooks]: '15-18', 'references to results': '20' } },
-      { title: 'Hooks', cases: '21-23 26-29 31-33', waits: { [hooks]: '21-23 26-29 31 33' } },
+      { title: 'Context passed to workers', cases: '13 15-18 20' },
+      { title: 'Hooks', cases: '21-23 26-29 31-33' },
       {
         title: 'Iteration hook and completion scoring',
         cases: '34 37-43',
-        waits: { 'iteration hooks and completion scoring': '34 37-43' },
       },
       { title: 'Errors, limits, abort', cases: '44-50' },
-      { title: 'Memory', cases: '51-55', waits: { 'workers that remember': '51-55' } },
+      { title: 'Memory', cases: '51-55' },
       { title: 'Approval, suspension', cases: '56-59 62-67' },
-      { title: 'Background', cases: '68-70 72-78', waits: { 'background delegation': '68-70 72-78' } },
-      { title: 'Forward, replay, versions', cases: '79 80 82 84-88', waits: { 'choosing versions per run': '87' } },
+      { title: 'Background', cases: '68-70 72-78' },
+      { title: 'Forward, replay, versions', cases: '79 80 82 84-88' },
     ],
     void: {},
     partly: {},

@@ -22,7 +22,8 @@ export function engineUnderTest(): EngineName {
 export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Runtime> {
   if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
   const { store = ':memory:', clock, strict, undoWithinMs, redact, onWarning, crash, ...others } = options
-  const { agents, earlier, drive, onMissingVersion } = others
+  const { agents, earlier, drive, onMissingVersion, memory, versions, defaultStatus } = others
+  const onUnknownVersion = others.onUnknownVersion ?? (strict === true ? 'refuse' : undefined)
   const place = await (store === ':memory:' ? newPlace(undefined) : placeOf(store))
   const { restate } = await import('../src/adapters/restate/index.ts')
   let dead = false
@@ -38,7 +39,10 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
   const close = engine.close.bind(engine)
   engine.close = () => (dead ? engine.kill() : close())
   // What is left is the embedded engine's alone, such as its lease.
-  return createRuntime({ ...given({ agents, earlier, drive, onMissingVersion, clock }), engine })
+  return createRuntime({
+    ...given({ agents, earlier, drive, onMissingVersion, clock, memory, versions, defaultStatus, onUnknownVersion }),
+    engine,
+  })
 }
 
 /** Without what was not given. */

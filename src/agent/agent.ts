@@ -19,9 +19,10 @@ import {
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { briefValue, type Edge, type Infer, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
+import { briefValue, leavesTrail, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './binding.ts'
+import { DefinedAgent } from './defined.ts'
 import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
 import {
   dataOf,
@@ -37,6 +38,7 @@ import {
 import { ToolBinding } from './gate.ts'
 import { inputRefusal, MindAgent, mindOf } from './mind.ts'
 import { fitting } from './output.ts'
+import { renamable } from './rename.ts'
 import { End, OwnTalk, type Talk } from './talk.ts'
 
 /** An agent that thinks with a model. */
@@ -88,7 +90,8 @@ export function agent(
 ): Agent {
   mustBeOptions(options, 'agent', 'agent.invalid')
   mustHaveBrain(options, `agent "${options.name}"`, { ...modelNames, ...codeNames })
-  return typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options)
+  const again = (name: string): Agent => agent({ ...options, name } as typeof options & { readonly run?: never })
+  return renamable(typeof options.run === 'function' ? new CodeAgent(options) : modelAgent(options), again)
 }
 
 /** The options of an agent that thinks with a model. */
@@ -100,20 +103,24 @@ const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unk
   workers: true,
 }
 
-/** Throws `agent.invalid` unless there is one thing that it thinks with, `model` or, where it is `known`, `run`; says with it which names are not known. */
+/**
+ * Throws `agent.invalid` unless there is one thing that it thinks with: `model`, `run` or, where it is `known`, `base`, beside which a model may stand. Says with it which names are
+ * not known.
+ */
 export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, true>>): void {
-  const { model, run } = options as { readonly model?: unknown; readonly run?: unknown }
-  const mayRun = 'run' in known
-  const problem = !mayRun
-    ? model === undefined && 'has no model'
-    : run !== undefined && typeof run !== 'function'
+  const { model, run, base } = options as { readonly model?: unknown; readonly run?: unknown; readonly base?: unknown }
+  const mayHaveBase = 'base' in known
+  const problem =
+    run !== undefined && typeof run !== 'function'
       ? `has a run that is no function, but ${described(run)}`
-      : model === undefined && run === undefined
-        ? 'has neither a model nor a run'
-        : model !== undefined && run !== undefined && 'has both a model and a run'
-  if (problem === false) return
+      : run !== undefined && (model ?? base) !== undefined
+        ? `has both a ${model === undefined ? 'base' : 'model'} and a run`
+        : (run ?? model ?? (mayHaveBase ? base : undefined)) === undefined
+          ? `has ${mayHaveBase ? 'no model, no base and no run' : 'neither a model nor a run'}`
+          : undefined
+  if (problem === undefined) return
   throw new ReeveError('agent.invalid', [`${where} ${problem}`, ...unknownNames(options, known, where)].join('\n'), {
-    hint: `Give model: an id, a model object or a function${mayRun ? '; or run: code' : ''}.`,
+    hint: `Give model: an id, a model object or a function; ${mayHaveBase ? 'base: an agent; ' : ''}or run: code.`,
   })
 }
 
@@ -131,6 +138,7 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
         options.version,
         dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits, outputKey, options }),
       ),
+    definition: options,
     mind: { ...mind, open: (_desk, system) => ({ system, toolbox }) },
     inputSchema,
     limits,
@@ -149,72 +157,64 @@ const nobodyToHandTo = (name: string, to: string): Failure =>
     hint: 'transferTo works for a worker of a router. Run the router, not the worker.',
   })
 
+/** Runs code as the work of an agent. Rejects with `Cancelled`, and with what the code throws where nobody is to hear what it has said. */
+export async function runCode(
+  { name, inputSchema, outputSchema }: Pick<Agent, 'name' | 'inputSchema' | 'outputSchema'>,
+  ctx: Context,
+  edge: Edge,
+  run: (ctx: Context, brief: unknown, talk: Talk) => unknown,
+): Promise<Outcome> {
+  const refused = inputRefusal(name, inputSchema, edge)
+  if (refused !== undefined) return failed(refused)
+  const checked = inputSchema?.check(briefValue(edge.brief))
+  const talk = new OwnTalk(name, ctx, edge)
+  let returned: unknown
+  try {
+    returned = await run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+  } catch (thrown) {
+    // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
+    if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown
+    return withTrail(thrownOutcome(thrown), talk.trail(null, undefined))
+  }
+  const end = returned instanceof End ? returned : undefined
+  if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(nobodyToHandTo(name, end.action.to))
+  const outcome = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
+  const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
+  return leavesTrail(edge) ? withTrail(outcome, trail) : outcome
+}
+
+function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: End | undefined): Outcome {
+  if (end?.action?.type === 'transfer' && output === null) return completed('')
+  const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
+  if (problem !== undefined) return failed(failure('output.invalid', `the output of "${name}" is not JSON: ${problem}`, 'validation'))
+  const fits = fitting(output as Json, schema)
+  return fits.ok
+    ? completed(fits.value)
+    : failed(failure('output.invalid', `the output of "${name}" does not have the promised form: ${fits.problem}`, 'validation'))
+}
+
 /** Code as an agent. */
-class CodeAgent implements Agent {
-  readonly kind = 'agent'
-  readonly name: string
-  readonly description: string
-  readonly inputSchema?: Schema
-  readonly outputSchema?: Schema
-  readonly limits?: Limits
-  readonly defaults?: { readonly limits: Limits }
-  readonly outputKey?: string
+class CodeAgent extends DefinedAgent {
   readonly #options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>
-  #version: string | undefined
 
   constructor(options: CodeAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined, unknown>) {
-    const { name, description = '', limits, outputKey } = options
+    const where = `agent "${options.name}"`
+    super({
+      ...options,
+      inputSchema: schemaOf(options.input, `${where}: input`),
+      outputSchema: schemaOf(options.output, `${where}: output`),
+    })
     this.#options = options
-    this.name = name
-    this.description = description
-    const input = schemaOf(options.input, `agent "${name}": input`)
-    const output = schemaOf(options.output, `agent "${name}": output`)
-    if (input !== undefined) this.inputSchema = input
-    if (output !== undefined) this.outputSchema = output
-    if (outputKey !== undefined) this.outputKey = outputKey
-    if (limits !== undefined) {
-      this.limits = limits
-      this.defaults = { limits }
-    }
   }
 
-  get version(): string {
+  protected madeVersion(): string {
     const workers = this.related().map((worker) => worker.name)
-    return (this.#version ??= versionOf(
-      this.#options.version,
-      dataOf({ input: this.inputSchema, output: this.outputSchema, limits: this.limits, outputKey: this.outputKey, workers }),
-    ))
+    const { inputSchema: input, outputSchema: output, limits, outputKey } = this
+    return versionOf(this.#options.version, dataOf({ input, output, limits, outputKey, workers }))
   }
 
-  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
-    const refused = inputRefusal(this.name, this.inputSchema, edge)
-    if (refused !== undefined) return failed(refused)
-    const checked = this.inputSchema?.check(briefValue(edge.brief))
-    const talk = new OwnTalk(this.name, ctx, edge)
-    let returned: unknown
-    try {
-      returned = await this.#options.run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
-    } catch (thrown) {
-      // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
-      if (edge.flow === undefined || isLeaving(thrown)) throw thrown
-      return withTrail(thrownOutcome(thrown), talk.trail(null, undefined))
-    }
-    const end = returned instanceof End ? returned : undefined
-    if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(nobodyToHandTo(this.name, end.action.to))
-    const outcome = this.#outcome(end === undefined ? (returned ?? null) : end.output, end)
-    const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
-    return edge.flow === undefined ? outcome : withTrail(outcome, trail)
-  }
-
-  #outcome(output: unknown, end: End | undefined): Outcome {
-    if (end?.action?.type === 'transfer' && output === null) return completed('')
-    const problem = typeof output === 'string' ? undefined : jsonProblem(output, 'output')
-    if (problem !== undefined)
-      return failed(failure('output.invalid', `the output of "${this.name}" is not JSON: ${problem}`, 'validation'))
-    const fits = fitting(output as Json, this.outputSchema)
-    return fits.ok
-      ? completed(fits.value)
-      : failed(failure('output.invalid', `the output of "${this.name}" does not have the promised form: ${fits.problem}`, 'validation'))
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    return runCode(this, ctx, edge, this.#options.run)
   }
 
   related(): readonly Agent[] {

@@ -22,6 +22,8 @@ export interface CallResult extends Told {
   readonly finish?: Finish
   /** The nearest loop is to end; the agent goes on. */
   readonly breaks?: true
+  /** Why it was not done at all, for whoever called and is code. */
+  readonly refused?: Failure
 }
 
 /** Something a model may call. Made once per definition or per activation, never per turn. */
@@ -43,10 +45,25 @@ export interface Toolbox {
   find(name: string): Binding | undefined
 }
 
+/** Work that goes on while the mind that asked for it does something else. */
+export interface Background {
+  /** Tells the model what has ended since it was asked last. Called before each turn. */
+  deliver(desk: Desk): void
+  /** Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an answer would end the work. */
+  more(): Promise<boolean>
+  /** Resolves when everything has ended whose end an answer has to wait for. Called before a turn that is the last, because nothing can be told after it. */
+  rest(): Promise<void>
+  /** How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered, else stopped, and has ended before it does. */
+  end(outcome: Outcome): Promise<Outcome>
+  /** What is under way, one line each, for a model that is not shown any more how it began. */
+  lines(): readonly string[]
+}
+
 /** What an activation of a mind begins with. */
 export interface Opening {
   readonly system: string | undefined
   readonly toolbox: Toolbox
+  readonly background?: Background
 }
 
 /** A toolbox that never changes. */

@@ -3,12 +3,15 @@
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
  */
-import { described, transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
+import { askTool, described, transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import { compileSchema, limitProblems, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
-import { isName } from './definition.ts'
-import { middlewareProblems, type MiddlewareHooks } from './middleware.ts'
+import { compactionData, compactionProblems, type Compaction } from './around/compaction.ts'
+import { completionData, completionProblems, scorerAgents, type Completion } from './around/completion.ts'
+import { isAgent, isName, type Agent } from './definition.ts'
+import type { OnIterationComplete } from './around/iteration.ts'
+import { middlewareProblems, type MiddlewareHooks } from './around/middleware.ts'
 import { retryProblems } from './retry.ts'
 import type { Tool, ToolsLike } from './tool.ts'
 
@@ -65,6 +68,33 @@ export interface MindFacts {
    * false. Turns of the whole tree that others have used up leave nothing for a last answer: then it ends at its limit, with the text so far.
    */
   readonly lastAnswer?: boolean
+  /**
+   * Asked after each turn, once, also over resume; after the scorers of `isComplete`, and not while the model has answered and work in the background is awaited.
+   *
+   * | it says | after a turn with calls | where the model has answered |
+   * |---|---|---|
+   * | nothing | another turn | the end; another turn if `isComplete` refused the answer |
+   * | `{ continue: true }` | another turn | another turn while there are some left: the model is told to go on |
+   * | `{ continue: false }` | the end: `bailed`, with the last text | the end: the answer stands; `bailed` if `isComplete` refused it |
+   * | `{ feedback }`, also with `continue: true` | the model is told, another turn | the model is told, another turn while there are some left |
+   * | `{ feedback, continue: false }` | the model is told, and has one more turn without tools: its answer is the end | the same |
+   *
+   * The answer of a turn granted so must fit `output` and pass `isComplete`, else the work ends `bailed` with it; the hook is told of that turn, and its word changes nothing any more.
+   * Without a turn left, feedback is told to nobody: what it is asked after counts. Where a call has ended the work (`finish: 'finished'`), or its output failed for good, it stays ended.
+   * A hook that throws, or says something else, has said nothing, and the journal has `hook.failed`.
+   */
+  readonly onIterationComplete?: OnIterationComplete
+  /**
+   * When an answer is the end. It is measured where the work would end with it: nothing was called, it fits `output`, nothing goes on in the background. If it does not pass, the model is
+   * told who said what, as a user's note, and has another turn; if it never passes, the work ends at its limit of turns, with the last text. Default: every answer is the end.
+   */
+  readonly isComplete?: Completion
+  /**
+   * What becomes of a conversation that grows too long: before a turn it goes on as a summary and its last messages. Its instructions and what it was asked to do always stay, and what is
+   * still under way is said again after each summary. Only its own model is shown the summary: whoever comes after it, hooks and scorers see what was said. If a summary fails, the work
+   * goes on without one, and the journal has `hook.failed`. Middlewares do not see the call that summarizes. Default: it stays whole.
+   */
+  readonly compaction?: Compaction
 }
 
 /** A schema of the options, compiled. */
@@ -82,9 +112,9 @@ export function dataOf(parts: {
   readonly outputKey?: string | undefined
   readonly workers?: readonly string[]
   /** What of a mind's options is data. */
-  readonly options?: Pick<MindFacts, 'middleware' | 'templating' | 'lastAnswer'>
+  readonly options?: Pick<MindFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'>
 }): Json {
-  const { middleware = [], templating = false, lastAnswer = false } = parts.options ?? {}
+  const { middleware = [], templating = false, lastAnswer = false, isComplete, compaction } = parts.options ?? {}
   return {
     instructions: parts.instructions ?? null,
     model: parts.model ?? null,
@@ -97,6 +127,8 @@ export function dataOf(parts: {
     ...(middleware.length === 0 ? undefined : { middleware: middleware.map(({ name }) => name) }),
     ...(templating ? { templating } : undefined),
     ...(lastAnswer ? { lastAnswer } : undefined),
+    ...(isComplete === undefined ? undefined : { isComplete: completionData(isComplete) }),
+    ...(compaction === undefined ? undefined : { compaction: compactionData(compaction) }),
   }
 }
 
@@ -122,6 +154,9 @@ export const mindNames: NamesOf<MindFacts> = {
   middleware: true,
   templating: true,
   lastAnswer: true,
+  onIterationComplete: true,
+  isComplete: true,
+  compaction: true,
 }
 
 const settingNames: NamesOf<ModelSettings> = {
@@ -166,18 +201,33 @@ export function factProblems(
 }
 
 /** What is wrong with what a mind is told, apart from its tools. */
-export const mindProblems = ({ settings, retry, middleware }: MindFacts, where: string): string[] => [
+export const mindProblems = (
+  { settings, retry, middleware, onIterationComplete, isComplete, compaction }: MindFacts,
+  where: string,
+): string[] => [
   ...(settings === undefined ? [] : unknownNames(settings, settingNames, `${where}: settings`)),
   ...retryProblems(retry, where),
   ...middlewareProblems(middleware, where, middlewareNames),
+  ...(onIterationComplete === undefined || typeof onIterationComplete === 'function'
+    ? []
+    : [`${where}: onIterationComplete is ${described(onIterationComplete)}, expected a function`]),
+  ...completionProblems(isComplete, where),
+  ...compactionProblems(compaction, where),
 ]
+
+/** Agents that a mind starts besides its tools and workers: they are registered along with it. */
+export const asidesOf = ({
+  isComplete,
+  compaction,
+}: { readonly [Option in 'isComplete' | 'compaction']: MindFacts[Option] | undefined }): readonly Agent[] =>
+  [...scorerAgents(isComplete), compaction?.summarize].filter(isAgent)
 
 /** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */
 export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set()): string[] {
   const seen = new Set<string>()
   return tools.flatMap(({ name }) => {
     const problem =
-      taken.has(name) || name === transferTool
+      taken.has(name) || name === transferTool || name === askTool
         ? [`agent "${agentName}": the tool name "${name}" is taken by Reeve's own`]
         : seen.has(name)
           ? [`agent "${agentName}": two tools are called "${name}"`]

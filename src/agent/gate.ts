@@ -4,16 +4,26 @@
  * Owns: how a call of a user's tool runs. Does not own: how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { failed, failure, type Json } from '../core/index.ts'
+import { digestJson, failed, failure, type Json } from '../core/index.ts'
 import { labelled, needsApproval, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
-import type { Context, StepIO } from '../engine/index.ts'
+import { isLeaving, type Context, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { approve, type Verdict } from '../oversight/index.ts'
+import {
+  approve,
+  grantFor,
+  grantsKey,
+  keepGrant,
+  mayApproveUnseen,
+  readGrants,
+  workerEnd,
+  type GatedCall,
+  type Verdict,
+} from '../oversight/index.ts'
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { acted } from './acting.ts'
-import { failureOf, type Hooks } from './hooks.ts'
+import { failureOf, type Hooks } from './around/hooks.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
@@ -53,24 +63,47 @@ export async function passGate(
   fits: (input: Json) => string | undefined,
 ): Promise<Verdict> {
   const { name, version, sensitive, approval } = gated
+  const asked = {
+    tool: name,
+    toolVersion: version,
+    input: call.input,
+    sensitive,
+    ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
+  }
+  const granted = mayApproveUnseen(asked) ? await grantOf(ctx, asked, call) : undefined
+  if (granted !== undefined) return granted
   let why = reason
   for (let round = 0; ; round++) {
     const verdict = await approve(ctx, {
-      tool: name,
-      toolVersion: version,
+      ...asked,
       callId: call.id,
-      input: call.input,
       reason: why,
-      sensitive,
-      ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
+      grantable: true,
       ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
       ...(approval?.onTimeout === undefined ? undefined : { onTimeout: approval.onTimeout }),
     })
     const problem = verdict.approved && verdict.edited ? fits(verdict.input) : undefined
-    if (problem === undefined) return verdict
+    if (problem === undefined) {
+      if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked))
+        await keepGrant(ctx, asked, verdict.grant, verdict.approver)
+      return verdict
+    }
     if (round + 1 >= editRounds) return { approved: false, how: 'rejected', comment: `the edited arguments do not fit: ${problem}` }
     why = `${reason} (the edited arguments do not fit: ${problem})`
   }
+}
+
+/** What a human has granted before. A grant that cannot be read lets nothing pass: then somebody is asked. */
+async function grantOf(ctx: Context, asked: GatedCall, call: ToolCall): Promise<Verdict | undefined> {
+  const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
+    if (isLeaving(thrown)) throw thrown
+    return null
+  })
+  const grant = grantFor(readGrants(grants), asked, ctx.now().getTime())
+  if (grant === undefined) return undefined
+  const by = grant.approver === undefined ? undefined : { approver: grant.approver }
+  ctx.emit({ type: 'approval.granted', id: grant.id, tool: asked.tool, callId: call.id, inputHash: digestJson(asked.input), ...by })
+  return { approved: true, input: asked.input, edited: false, by: 'grant', ...by }
 }
 
 /** What the model is told about a call that was not approved. */
@@ -159,7 +192,8 @@ export class ToolBinding implements Binding {
 
   async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
     const edge = toolEdge(desk.edge, call.input)
-    const { outcome } = await ctx.next(ctx.start(this.#agent, edge as unknown as Json, { callId: call.id, name: this.#tool.name }))
+    const started = ctx.start(this.#agent, edge as unknown as Json, { callId: call.id, name: this.#tool.name })
+    const { outcome } = await workerEnd(ctx, started)
     return toolTold(this.#tool.name, outcome)
   }
 }
@@ -169,7 +203,7 @@ async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCa
   const { brief, ...grant } = work.crossing(call.input, call, desk)
   const started = startWorker(ctx, desk.edge, work.agent, brief, grant, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
-  const outcome = labelled((await ctx.next(started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
+  const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
   if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
   const told = toolTold(name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }

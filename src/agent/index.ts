@@ -1,6 +1,21 @@
 /** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
-export { agent, mustHaveBrain, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
-export { fixedToolbox, refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
+export { DefinedAgent } from './defined.ts'
+export { agent, mustHaveBrain, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
+export { askAside, type Aside, type Brain } from './aside.ts'
+export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
+export type { Compaction, Summarize, SummaryInput } from './around/compaction.ts'
+export {
+  judgedText,
+  scoreOf,
+  type Completion,
+  type Score,
+  type Scored,
+  type ScoredMoment,
+  type Scorer,
+  type ScorerFunction,
+  type ScorerInput,
+  type ScorerResult,
+} from './around/completion.ts'
 export { agentProblems, checkAgents, noWorkers, reachable, refuseTeam } from './check.ts'
 export {
   isAgent,
@@ -27,14 +42,33 @@ export {
   type Middleware,
   type MindFacts,
 } from './facts.ts'
+export {
+  addExchange,
+  countExchanges,
+  exchangeMessages,
+  exchangeSlots,
+  mostExchanges,
+  newestExchanges,
+  recalledMessages,
+  recalledProblem,
+  type Exchange,
+  type Recalled,
+  type Shelf,
+} from './exchanges.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
+export { isOver, leaveLine, takeTurn, type InLine, type Line, type Patience, type StoredLine } from './line.ts'
+export type { Iteration, IterationWord, OnIterationComplete } from './around/iteration.ts'
+export { judge, type JudgeOptions, type Judgement } from './around/judge.ts'
 export { lastTurn, outputRepairs, think, type Mind } from './loop.ts'
-export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './middleware.ts'
-export { MindAgent, mindOf, type MindParts } from './mind.ts'
+export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './around/middleware.ts'
+export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './mind.ts'
+export { renamable, rename } from './rename.ts'
 export { fitting, jsonIn, outputOf } from './output.ts'
 export { workOf } from './output-key.ts'
 export { breakLoop, exit, transferTo, type End, type Talk } from './talk.ts'
+export { askSupervisor, endOf, questionIn, replyTo, type Heard, type Reply } from './question.ts'
 export { tool, toolsOf } from './tool.ts'
+export { askWord, wordProblem, type Word } from './around/word.ts'
 export type {
   ActionRule,
   AgentWork,
@@ -47,4 +81,5 @@ export type {
   ToolIO,
   ToolsLike,
 } from './tool.ts'
-export { delegate, sleep, startWorker, step, type DelegateOptions } from './verbs.ts'
+export { retryProblems } from './retry.ts'
+export { delegate, grantNames, grantProblems, sleep, startWorker, step, takingQuestions, type DelegateOptions } from './verbs.ts'

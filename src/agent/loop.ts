@@ -2,7 +2,8 @@
  * The turn loop: ask the model, do what it asked for, until it asks for nothing more. One loop for agents and supervisors, for live and replayed work,
  * with and without somebody watching.
  *
- * Owns: when there is another turn and how the work ends. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (desk.ts).
+ * Owns: when there is another turn and how the work ends. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (desk.ts) and its summaries
+ * (around/compaction.ts), whether an answer is good enough (around/scoring.ts), what a hook makes of a turn (around/iteration.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
 import {
@@ -18,15 +19,21 @@ import {
   type LimitName,
   type Outcome,
 } from '../core/index.ts'
-import { briefValue, type Edge, type Schema } from '../edge/index.ts'
+import { briefValue, leavesTrail, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
+import { withQuestions } from './asking.ts'
 import { fixedToolbox, Lessened, refuse, type CallResult, type Opening, type Toolbox } from './binding.ts'
+import { Compacting, type Compaction } from './around/compaction.ts'
+import type { Completion } from './around/completion.ts'
+import { isBlank } from './definition.ts'
 import { Desk } from './desk.ts'
-import { failureOf, Hooks } from './hooks.ts'
-import type { MiddlewareHooks } from './middleware.ts'
+import { failureOf, Hooks } from './around/hooks.ts'
+import { askIteration, follows, goOn, lastFollows, type Follows, type OnIterationComplete, type Turned } from './around/iteration.ts'
+import type { MiddlewareHooks } from './around/middleware.ts'
 import { correction, fitting, outputOf } from './output.ts'
 import { filled } from './templating.ts'
+import { refusedText, Scoring } from './around/scoring.ts'
 import type { Tool } from './tool.ts'
 import { outdone, withTransfer } from './transfer.ts'
 import { askModel, offered, runCalls } from './turn.ts'
@@ -56,21 +63,38 @@ export interface Mind {
   readonly templating: boolean
   /** Whether its last turn is for an answer only. */
   readonly lastAnswer: boolean
+  /** What it is asked for, if that is not its work. */
+  readonly purpose?: 'choice'
+  /** Asked after each turn. */
+  readonly onIterationComplete: OnIterationComplete | undefined
+  /** What an answer must pass to be the end. */
+  readonly isComplete: Completion | undefined
+  /** What becomes of a conversation that grows too long. */
+  readonly compaction: Compaction | undefined
   /** Called once per activation, with the instructions that hold in it: the whole system text and what is callable. Pure. */
   open(desk: Desk, instructions: string | undefined): Opening
 }
 
 /** Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the code. */
 export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
-  const desk = new Desk(mind.agent, ctx, edge)
-  const outcome = await (mind.templating || mind.middleware.length > 0 ? surrounded(mind, desk) : turns(mind, desk, mind.instructions))
-  return edge.flow === undefined ? outcome : withTrail(outcome, desk.trail())
+  const desk = new Desk(mind.agent, ctx, edge, mind.compaction !== undefined)
+  const outcome = await (mind.templating || mind.middleware.length > 0
+    ? surrounded(mind, desk)
+    : turns(mind, desk, added(mind.instructions, edge.added)))
+  if (leavesTrail(edge)) return withTrail(outcome, desk.trail())
+  // a session remembers it with the turn
+  const isRemembered = desk.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
+  return isRemembered ? withTrail(outcome, { said: [], feedback: desk.feedback }) : outcome
 }
+
+/** A leader may add to what its worker is told by its definition. */
+const added = (own: string | undefined, more: string | undefined): string | undefined =>
+  more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
 
 /** The work with its instructions filled in, and middlewares around it. */
 async function surrounded(mind: Mind, desk: Desk): Promise<Outcome> {
   const own = mind.instructions
-  const instructions = mind.templating && own !== undefined ? await filled(own, desk.ctx) : own
+  const instructions = added(mind.templating && own !== undefined ? await filled(own, desk.ctx) : own, desk.edge.added)
   if (mind.middleware.length === 0) return turns(mind, desk, instructions)
   const hooks = new Hooks(mind.middleware, desk, briefValue(desk.edge.brief))
   desk.hooks = hooks
@@ -115,48 +139,103 @@ function unfinished(desk: Desk, outcome: Outcome): Outcome {
 }
 
 async function turns(mind: Mind, desk: Desk, instructions: string | undefined, missing: readonly string[] = []): Promise<Outcome> {
-  const { ctx, edge, hooks } = desk
+  const { edge } = desk
   const opening = mind.open(desk, instructions)
   const whole = missing.length === 0 ? opening : { ...opening, toolbox: new Lessened(opening.toolbox, new Set(missing)) }
-  const { system, toolbox: given } = withTransfer(whole, edge.flow?.to)
-  let toolbox = given
+  const opened = withTransfer(withQuestions(whole, edge), edge.flow?.to)
+  const ended = await turnsWith(opened, mind, desk)
+  const left = (await opened.background?.end(ended)) ?? ended
+  return left === ended ? ended : unfinished(desk, left)
+}
+
+async function turnsWith({ system, toolbox: given, background }: Opening, mind: Mind, desk: Desk): Promise<Outcome> {
+  const { ctx, edge, hooks } = desk
+  const maxTurns = edge.turns ?? mind.maxTurns
+  const offer = new Offer(desk, given)
+  const scoring = mind.isComplete === undefined ? undefined : new Scoring(mind.isComplete, desk, maxTurns)
+  const compacting = mind.compaction === undefined ? undefined : new Compacting(mind.compaction, mind, desk, background)
+  let isLast = false // by the word of a hook
   desk.begin(system)
-  const isVerb = (name: string): boolean => toolbox.find(name)?.verb === true
-  let specs = offered(toolbox.specs, desk, isVerb)
-  let offeredOf = toolbox.specs
   for (;;) {
-    if (desk.turn >= mind.maxTurns) return desk.limited('turns', `${mind.maxTurns} turns are used up`)
+    desk.sayLater()
+    background?.deliver(desk)
+    if (desk.ending !== undefined) return desk.ending
+    if (desk.asked >= maxTurns) return desk.limited('turns', `${maxTurns} turns are used up${scoring?.unmet ?? ''}`)
     desk.turn++
-    if (mind.lastAnswer && desk.turn === mind.maxTurns) {
-      desk.say({ role: 'user', content: lastTurn })
-      toolbox = noTools
-    }
-    if (toolbox.specs !== offeredOf) {
-      offeredOf = toolbox.specs
-      specs = offered(offeredOf, desk, isVerb)
-    }
     const turn = ctx.scope('turn')
-    const asked = await askModel(mind, desk, turn, specs, hooks === undefined ? undefined : await hooks.shown(turn, mind.settings))
-    if (asked.status !== 'completed') return unanswered(desk, asked)
+    compacting?.refresh()
+    if (compacting?.due(desk.asked < maxTurns) === true) await compacting.compact(turn)
+    const isUsedUp = mind.lastAnswer && desk.asked === maxTurns
+    if (isUsedUp) {
+      await background?.rest()
+      background?.deliver(desk)
+      desk.note(lastTurn)
+    }
+    if (isUsedUp || isLast) offer.nothing()
+    const shown = hooks === undefined ? undefined : await hooks.shown(turn, mind.settings)
+    const asked = await askModel(mind, desk, turn, offer.specs, shown)
+    if (asked.status !== 'completed') return unanswered(desk, asked, scoring?.unmet)
     let answer = asked.output as unknown as ModelAnswer
     let again: string | undefined
     if (hooks !== undefined) ({ answer, again } = await hooks.heard(turn, answer))
     desk.say(answerMessage(answer))
-    if (again !== undefined) {
-      rejected(desk, turn, answer, again)
-      continue
+    if (again === undefined && answer.text !== '') desk.text = answer.text
+    let end: Outcome | undefined
+    if (again !== undefined) rejected(desk, turn, answer, again)
+    else if (answer.calls.length > 0) end = await worked(desk, turn, offer.toolbox, answer)
+    else if (!isLast && (await background?.more()) === true) continue
+    else end = concluded(mind, desk, answer.text)
+    const scored =
+      scoring !== undefined && end?.status === 'completed' && answer.calls.length === 0
+        ? await scoring.measure(turn, answer.text, end.output)
+        : undefined
+    if (scored?.passed === false) {
+      desk.note(refusedText(scored))
+      end = undefined
     }
-    if (answer.text !== '') desk.text = answer.text
-    const ended = answer.calls.length === 0 ? concluded(mind, desk, answer.text) : await worked(desk, turn, toolbox, answer)
-    if (ended !== undefined) return ended
+    const turned: Turned = { answer, end, scored }
+    const hook = mind.onIterationComplete
+    const word = hook === undefined ? undefined : await askIteration(hook, desk, turn, turned, maxTurns)
+    const next: Follows = isLast ? lastFollows(turned, desk) : follows(word, turned, desk.asked < maxTurns, desk)
+    if (next.end !== undefined) return next.end
+    if (next.note !== undefined) desk.note(next.note)
+    isLast = next.last === true
+    desk.answer = undefined
+  }
+}
+
+/** What the model may call, turn by turn. The same list again while nothing changes. */
+class Offer {
+  toolbox: Toolbox
+  readonly #desk: Desk
+  #known: Toolbox['specs'] | undefined
+  #specs: Toolbox['specs'] = []
+
+  constructor(desk: Desk, toolbox: Toolbox) {
+    this.#desk = desk
+    this.toolbox = toolbox
+  }
+
+  get specs(): Toolbox['specs'] {
+    const { specs } = this.toolbox
+    if (specs !== this.#known) {
+      this.#known = specs
+      this.#specs = offered(specs, this.#desk, (name) => this.toolbox.find(name)?.verb === true)
+    }
+    return this.#specs
+  }
+
+  /** From now on there is nothing to call. */
+  nothing(): void {
+    this.toolbox = noTools
   }
 }
 
 /** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
-function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' }>): Outcome {
+function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
   if (outcome.status !== 'failed' || outcome.failure.code !== 'budget.exceeded') return outcome
   const limit = outcome.failure.details?.['limit']
-  return desk.limited((limit ?? 'turns') as LimitName, outcome.failure.message)
+  return desk.limited((limit ?? 'turns') as LimitName, outcome.failure.message + unmet)
 }
 
 /** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
@@ -166,7 +245,7 @@ function rejected(desk: Desk, turn: Context, { calls }: ModelAnswer, why: string
     refuse(turn.scope('call'), call, failure('work.rejected', content, 'rejected'), content)
     desk.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
   }
-  if (calls.length === 0) desk.say({ role: 'user', content: why })
+  if (calls.length === 0) desk.note(isBlank(why) ? goOn : why)
 }
 
 async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Outcome | undefined> {
@@ -209,7 +288,7 @@ function concluded(mind: Mind, desk: Desk, text: string): Outcome | undefined {
     return failed(unfit(mind, `after ${desk.repairs} corrections: ${output.problem}`))
   }
   desk.repairs++
-  desk.say({ role: 'user', content: correction(output.problem) })
+  desk.note(correction(output.problem))
   return undefined
 }
 

@@ -4,24 +4,24 @@
  * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (loop.ts), the public constructors (agent.ts, ../supervisor).
  */
 import { failed, failure, hasNames, type Failure, type Json, type Outcome } from '../core/index.ts'
-import { briefValue, type Edge, type Limits, type Schema } from '../edge/index.ts'
+import { briefValue, type Edge, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
+import { DefinedAgent } from './defined.ts'
 import type { Agent } from './definition.ts'
-import type { Middleware, MindFacts } from './facts.ts'
+import { asidesOf, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
 import { think, type Mind } from './loop.ts'
+import { instructed, revisedMind } from './revised.ts'
 import { toolsOf, type Tool } from './tool.ts'
 
 /** Turns of one activation of a mind, if nobody says. */
-const defaultTurns = 20
+export const defaultTurns = 20
 
 /** What the options of every mind make of it, whatever else it can do. */
 export function mindOf(name: string, options: MindFacts, outputSchema: Schema | undefined, limits: Limits | undefined): Omit<Mind, 'open'> {
   const { settings, retry, templating = false, lastAnswer = false } = options
   // what is wrong with it is said with everything else that is wrong
   const middleware = Array.isArray(options.middleware) ? (options.middleware as readonly Middleware[]).filter(hasNames) : []
-  const added = middleware.flatMap(({ instructions = '' }) => (instructions === '' ? [] : [instructions]))
-  const own = options.instructions
   return {
     agent: name,
     model: modelOf(name, options.model, options.prices),
@@ -29,16 +29,23 @@ export function mindOf(name: string, options: MindFacts, outputSchema: Schema | 
     retry,
     outputSchema,
     maxTurns: limits?.turns ?? defaultTurns,
-    instructions: added.length === 0 ? own : [...(own === undefined || own === '' ? [] : [own]), ...added].join('\n\n'),
+    instructions: instructed(options.instructions, middleware),
     tools: [options, ...middleware].flatMap(({ tools }) => toolsOf(tools)),
     templating,
     middleware,
     lastAnswer,
+    onIterationComplete: options.onIterationComplete,
+    isComplete: options.isComplete,
+    compaction: options.compaction,
   }
 }
 
+/** What a mind was defined with: all that another leader takes over whose base it is. */
+export type MindDefinition = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & MindFacts
+
 /** What a mind's agent is made of. */
 export interface MindParts {
+  readonly definition: MindDefinition
   readonly description: string
   /** Called once, when the version is first asked for: workers may be declared later than their leader. */
   readonly version: () => string
@@ -56,48 +63,46 @@ export interface MindParts {
 }
 
 /** A mind as an agent. */
-export class MindAgent implements Agent {
-  readonly kind = 'agent'
-  readonly name: string
-  readonly description: string
-  readonly inputSchema?: Schema
-  readonly outputSchema?: Schema
-  readonly limits?: Limits
-  readonly defaults: { readonly limits: Limits }
-  readonly model: Mind['model']
-  readonly outputKey?: string
-  readonly team?: () => readonly string[]
+export class MindAgent extends DefinedAgent {
   readonly #parts: MindParts
-  readonly #tools: readonly Agent[]
-  #version: string | undefined
+  /** Its orchestration tools as agents, and whoever measures or summarizes for it. */
+  readonly #own: readonly Agent[]
 
   constructor(parts: MindParts) {
     const { mind, description, inputSchema, limits, outputKey, team } = parts
+    const { agent: name, model, outputSchema } = mind
+    super({ name, description, model, inputSchema, outputSchema, limits, outputKey, team, rootTurns: defaultTurns })
     this.#parts = parts
-    this.name = mind.agent
-    this.description = description
-    this.model = mind.model
-    if (limits !== undefined) this.limits = limits
-    // as a root it has an account, so that what its workers do counts; as a worker only if it states limits: an account costs
-    this.defaults = { limits: { turns: defaultTurns, ...limits } }
-    if (outputKey !== undefined) this.outputKey = outputKey
-    if (inputSchema !== undefined) this.inputSchema = inputSchema
-    if (mind.outputSchema !== undefined) this.outputSchema = mind.outputSchema
-    if (team !== undefined) this.team = team
-    this.#tools = toolAgents(mind.agent, mind.tools)
+    this.#own = [...toolAgents(name, mind.tools), ...asidesOf(mind)]
   }
 
-  get version(): string {
-    return (this.#version ??= this.#parts.version())
+  /** The names of its tools; with those of middlewares. */
+  get toolNames(): readonly string[] {
+    return this.#parts.mind.tools.map(({ name }) => name)
+  }
+
+  get definition(): MindDefinition {
+    return this.#parts.definition
+  }
+
+  protected madeVersion(): string {
+    return this.#parts.version()
   }
 
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const refused = this.#parts.refusal?.(edge) ?? inputRefusal(this.name, this.inputSchema, edge)
-    return refused === undefined ? think(this.#parts.mind, ctx, edge) : Promise.resolve(failed(refused))
+    return refused === undefined ? think(this.#mind(edge), ctx, edge) : Promise.resolve(failed(refused))
+  }
+
+  /** As the revision has it that holds here. */
+  #mind({ versions }: Edge): Mind {
+    const { mind, definition } = this.#parts
+    const revision = versions?.[this.name]
+    return revision === undefined ? mind : revisedMind(mind, revision, definition.prices)
   }
 
   related(): readonly Agent[] {
-    return [...(this.#parts.workers?.() ?? []), ...this.#tools]
+    return [...(this.#parts.workers?.() ?? []), ...this.#own]
   }
 
   problems(): readonly string[] {

@@ -51,7 +51,7 @@ export function transferTo(
   return new End(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
 }
 
-/** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router. Never leaves an agent that is called as a tool or by delegation. */
+/** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or round table. Never leaves an agent that is called as a tool or by delegation. */
 export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> => new End(output as Json, { type: 'exit', scope })
 
 /** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */

@@ -75,7 +75,7 @@ export interface Tool<Name extends string = string> {
 
 /**
  * What follows from a result. `return`: it is the answer, the model is not asked again. `exit`: it is the answer of the whole run (`{ exit: 'supervisor' }`: of the work under the
- * nearest router). `break`: the nearest loop ends, the agent goes on. `{ transfer }`: control is handed to that agent.
+ * nearest router or round table). `break`: the nearest loop ends, the agent goes on. `{ transfer }`: control is handed to that agent.
  */
 export type ToolAction =
   'return' | 'exit' | 'break' | { readonly exit: 'supervisor' } | { readonly transfer: string; readonly task?: string }

@@ -12,10 +12,12 @@ import { refuse, type Binding, type CallResult, type Opening, type Toolbox } fro
 import type { Desk } from './desk.ts'
 
 /** The opening of a mind that may hand control on. The same if there is nobody to hand it to. */
-export function withTransfer({ system, toolbox }: Opening, candidates: readonly Candidate[] = []): Opening {
-  if (candidates.length === 0) return { system, toolbox }
+export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
+  if (candidates.length === 0) return opening
+  const { system, toolbox } = opening
   const others = othersText(candidates)
   return {
+    ...opening,
     system: system === undefined || system === '' ? others : `${system}\n\n${others}`,
     toolbox: new TransferToolbox(toolbox, new TransferBinding(candidates)),
   }

@@ -16,6 +16,7 @@ import {
   type Message,
   type Model,
   type ModelAnswer,
+  type ModelPart,
   type ModelSettings,
   type ToolCall,
   type ToolSpec,
@@ -31,6 +32,8 @@ export interface Asking {
   readonly settings: ModelSettings | undefined
   readonly retry: RetryPolicy | undefined
   readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
+  /** What for, if not for a turn. Nobody sees such an answer in the making. */
+  readonly purpose?: 'summary' | 'choice'
 }
 
 /** What it is shown: the conversation as it stands, or what was made of it. */
@@ -55,13 +58,21 @@ export async function askModel(
   specs: readonly ToolSpec[],
   prompt: Prompt = desk,
 ): Promise<Outcome> {
-  const { model, agent } = asking
+  if (desk.ending !== undefined) return desk.ending
+  const { model, agent, purpose } = asking
   const { messages } = prompt
   const budget = desk.counts ? budgetOf(asking, desk, specs, prompt) : undefined
   const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
   const options: StepOptions = {
     effect: 'model',
-    as: { type: 'model.requested', model: model.id, prompt: prompt.hash, renderer: rendererVersion, messages: messages.length },
+    as: {
+      type: 'model.requested',
+      model: model.id,
+      prompt: prompt.hash,
+      renderer: rendererVersion,
+      messages: messages.length,
+      ...(purpose === undefined ? undefined : { purpose }),
+    },
     reserve: budget === undefined ? oneTurn : budget.reserve,
     settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
     ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
@@ -72,7 +83,7 @@ export async function askModel(
       tools: specs,
       signal: io.signal,
       key: io.key,
-      emit: (part) => io.emit(part),
+      ...(purpose === undefined ? { emit: (part: ModelPart) => io.emit(part) } : undefined),
       ...(settings === undefined ? undefined : { settings }),
       ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
     }) as Promise<unknown> as Promise<Json>
@@ -143,7 +154,19 @@ function runCall(desk: Desk, ctx: Context, binding: Binding | undefined, toolbox
   }
   const listed = permissions?.approval
   if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(desk, ctx, binding, call)
-  return binding.run(ctx, call, desk)
+  return binding.verb === true || desk.hooks?.wrapsTools === true
+    ? binding.run(ctx, call, desk)
+    : stoppable(desk, ctx, () => binding.run(ctx, call, desk))
+}
+
+/** May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a failure. */
+async function stoppable<T>(desk: Desk, ctx: Context, work: () => Promise<T>): Promise<T> {
+  desk.calls.add(ctx)
+  try {
+    return await work()
+  } finally {
+    desk.calls.delete(ctx)
+  }
 }
 
 /** Reeve's own verbs need an approval only where the edge names them; `all` means all tools. */
@@ -152,7 +175,7 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   const reason = approvalReason(gated, call.input, desk.edge)
   if (reason === undefined) return binding.run(ctx, call, desk)
   const placed = binding.placed?.(call) ?? binding
-  const verdict = await passGate(ctx, gated, call, reason, () => undefined)
+  const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, call, reason, () => undefined))
   return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
 }
 

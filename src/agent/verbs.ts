@@ -5,10 +5,12 @@
  * Each of them opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own.
  */
 import {
+  described,
   describeOutcome,
   failed,
   failure,
   FailureError,
+  messageOf,
   ReeveError,
   unknownNames,
   type ActivationId,
@@ -24,7 +26,8 @@ import {
   limitProblems,
   permissionProblems,
   readEdge,
-  tighter,
+  ownLimits,
+  revised,
   workerEdge,
   type Brief,
   type Edge,
@@ -32,8 +35,9 @@ import {
   type PermitGrant,
   type Receiver,
 } from '../edge/index.ts'
-import type { Context, StepIO, StepOptions } from '../engine/index.ts'
+import { isLeaving, type Context, type StartOptions, type StepIO, type StepOptions } from '../engine/index.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
+import { endOf, type Heard, type Reply } from './question.ts'
 
 /**
  * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options` say.
@@ -53,15 +57,40 @@ export async function sleep(ctx: Context, ms: number): Promise<void> {
 }
 
 /** What a worker is given besides the brief. It never gets more than the leader has. */
-export type DelegateOptions = Grant
+export interface DelegateOptions extends Grant {
+  /**
+   * Answers what the worker asks while it works: `ask_supervisor` of a mind, `askSupervisor` of code. Orchestration, in a scope of its own: it may do steps, ask a human, delegate. Nothing:
+   * the worker is told that there is no answer. What it throws is told as well. Default: no questions.
+   */
+  readonly onQuestion?: (question: string, ctx: Context) => string | undefined | void | Promise<string | undefined | void>
+}
 
-const grantNames: NamesOf<Grant> = { limits: true, permissions: true, context: true, entries: true }
+/** The names of these options. */
+export const grantNames: NamesOf<DelegateOptions> = {
+  limits: true,
+  permissions: true,
+  context: true,
+  entries: true,
+  turns: true,
+  added: true,
+  metadata: true,
+  report: true,
+  onQuestion: true,
+}
+
+/** What is wrong with these options, one sentence each. */
+export function grantProblems(given: DelegateOptions, where: string): string[] {
+  const problems = unknownNames(given, grantNames, where)
+  if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
+  if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, where))
+  if (problems.length === 0 && given.onQuestion !== undefined && typeof given.onQuestion !== 'function')
+    problems.push(`${where}: onQuestion is ${described(given.onQuestion)}, expected a function`)
+  return problems
+}
 
 /** A grant that says nothing it is understood by would give everything. */
 function mustBeGrant(given: DelegateOptions): void {
-  const problems = unknownNames(given, grantNames, 'delegate')
-  if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, 'delegate'))
-  if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, 'delegate'))
+  const problems = grantProblems(given, 'delegate')
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
 }
 
@@ -78,12 +107,35 @@ export async function delegate<A extends Agent>(
 ): Promise<Outcome<OutputOf<A>>> {
   if (options !== undefined) mustBeGrant(options)
   const scope = ctx.scope(worker.name)
-  const started = startWorker(scope, readEdge(ctx.input), worker, briefOf(brief as Json), options)
+  const { grant, answer } = takingQuestions(scope, options)
+  const started = startWorker(scope, readEdge(ctx.input), worker, briefOf(brief as Json), grant)
   if (typeof started !== 'string') {
     scope.emit({ type: 'delegation.refused', worker: worker.name, failure: started })
     return failed(started)
   }
-  return (await scope.next(started)).outcome as Outcome<OutputOf<A>>
+  return (await endOf(scope, started, answer)).outcome as Outcome<OutputOf<A>>
+}
+
+/** What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not taken. */
+export function takingQuestions(
+  ctx: Context,
+  options: DelegateOptions | undefined,
+): { readonly grant: PermitGrant | undefined; readonly answer?: (question: Heard) => Promise<Reply> } {
+  const { onQuestion } = options ?? {}
+  if (onQuestion === undefined) return { grant: options }
+  const grant = { ...options, asks: { leader: ctx.place.activation } }
+  return { grant, answer: ({ text }) => answered(ctx.scope('question'), text, onQuestion) }
+}
+
+/** What the leader's code says to a question. */
+async function answered(ctx: Context, question: string, answer: NonNullable<DelegateOptions['onQuestion']>): Promise<Reply> {
+  try {
+    const text = await answer(question, ctx)
+    return typeof text === 'string' ? { answered: true, text } : { answered: false, text: 'whoever gave this work has no answer to that' }
+  } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
+    return { answered: false, text: `whoever gave this work could not answer: ${messageOf(thrown)}` }
+  }
 }
 
 /** Starts a worker under the edge that its leader works under; a failure says why it may not be started. */
@@ -94,12 +146,17 @@ export function startWorker(
   brief: Brief,
   grant: PermitGrant | undefined,
   callId?: string,
+  purpose?: StartOptions['purpose'],
 ): ActivationId | Failure {
   if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
-  const edge = workerEdge(above, worker, brief, grant)
-  const account = accountLimits(tighter(grant?.limits, worker.limits))
+  const receiver = revised(above.versions, worker)
+  const edge = workerEdge(above, receiver, brief, grant)
+  const account = accountLimits(ownLimits(receiver, grant))
+  const version = above.versions?.[worker.name]?.base
   return ctx.start(worker.name, edge as unknown as Json, {
     ...(callId === undefined ? undefined : { callId }),
+    ...(purpose === undefined ? undefined : { purpose }),
     ...(account === undefined ? undefined : { limits: account }),
+    ...(version === undefined ? undefined : { version }),
   })
 }

@@ -13,7 +13,7 @@ export type Exit = (typeof exits)[keyof typeof exits]
 
 /** The exit code for the end of a run. */
 export function exitOf(status: OutcomeStatus): Exit {
-  return status === 'completed' ? exits.done : status === 'cancelled' ? exits.cancelled : exits.failed
+  return status === 'completed' || status === 'bailed' ? exits.done : status === 'cancelled' ? exits.cancelled : exits.failed
 }
 
 /** A command that cannot be carried out as it was given. Nothing was changed. */

@@ -73,6 +73,28 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'agent.moved':
       return `${agent} goes on with version ${event.to}`
     default:
+      return whatStoodAround(event, agent)
+  }
+}
+
+/** What hooks, scorers and whoever leads a conversation did. */
+function whatStoodAround(event: Recorded['event'], agent: string): string | undefined {
+  switch (event.type) {
+    case 'hook.failed':
+      return `${agent}: ${oneLine(event.failure.message)}`
+    case 'delegation.deferred':
+      return `${agent} goes on while ${event.worker} works in the background (${event.delegation})`
+    case 'delegation.decided':
+      return `${agent} has decided (${event.rule}): ${event.kept.length} kept, ${event.stopped.length} stopped`
+    case 'completion.scored':
+      return `the answer of ${agent} ${event.passed ? 'passed' : 'was refused'}: ${event.results.map(({ scorer, score }) => `${scorer} ${score}`).join(', ')}`
+    case 'context.compacted':
+      return `${agent} goes on with a summary of ${event.replaced} messages`
+    case 'speaker.chosen':
+      return `${agent} lets ${event.speaker} speak (round ${event.round})`
+    case 'approval.granted':
+      return `${agent} may call ${event.tool} without asking: it was granted (${event.id})`
+    default:
       return undefined
   }
 }

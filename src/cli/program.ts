@@ -7,7 +7,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { messageOf, ReeveError } from '../core/index.ts'
 import { answer } from './command/answer.ts'
 import { approve, reject } from './command/decide.ts'
-import { cancel, pause } from './command/control.ts'
+import { cancel, pause, stop } from './command/control.ts'
 import { events } from './command/events.ts'
 import { resume } from './command/resume.ts'
 import type { restateDev, restateStatus } from './command/restate.ts'
@@ -192,6 +192,16 @@ function addDeciding(program: Command, carry: Carry): void {
     .option('--reason <text>', 'recorded with the pause')
     .addHelpText('after', examples('reeve pause run_5fz2…'))
     .action((run: string, options: Parameters<typeof pause>[2]) => carry((context) => pause(context, run, options)))
+  program
+    .command('stop')
+    .description('end one delegation; its run goes on without it')
+    .argument('<run>', 'the id of the run')
+    .argument('<delegation>', 'd1, or an activation: what `reeve show` lists')
+    .option('--reason <text>', 'told to its leader')
+    .addHelpText('after', examples('reeve stop run_5fz2… d1', 'reeve stop run_5fz2… d1 --reason "takes too long"'))
+    .action((run: string, delegation: string, options: Parameters<typeof stop>[3]) =>
+      carry((context) => stop(context, run, delegation, options)),
+    )
   program
     .command('cancel')
     .description('end a run and everything below it; final')

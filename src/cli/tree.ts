@@ -27,6 +27,7 @@ const marks: Readonly<Record<ActivationView['state'], { readonly mark: string; r
   limited: { mark: '✗', style: 'red' },
   'timed-out': { mark: '✗', style: 'red' },
   cancelled: { mark: '–', style: 'dim' },
+  bailed: { mark: '✓', style: 'yellow' },
 }
 
 /** The lines of a run: the run itself, then one line for each agent at work, workers below their leaders. */
@@ -81,7 +82,7 @@ function whatItDoes(activation: ActivationView): string {
   const { outcome } = activation
   if (outcome?.status === 'failed') return oneLine(outcome.failure.message)
   if (outcome?.status === 'cancelled') return oneLine(outcome.reason)
-  if (outcome?.status === 'limited' || outcome?.status === 'timed-out') return oneLine(outcome.message)
+  if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed') return oneLine(outcome.message)
   const shown = activation.open.filter((each) => each.kind !== 'worker')
   return shown.map(operationText).join(', ')
 }

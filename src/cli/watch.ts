@@ -71,7 +71,10 @@ async function interrupted(run: Run, { terminal, where, elsewhere = false }: Wat
 function ended(outcome: RunOutcome, { terminal, json }: WatchOptions): Exit {
   if (!json) {
     if (outcome.status === 'completed') terminal.line(`${terminal.style('green', '✓')} ${textOf(outcome.output)}`)
-    else {
+    else if (outcome.status === 'bailed') {
+      terminal.line(`${terminal.style('yellow', '✓')} ${outcome.text}`)
+      terminal.note(`The run ${outcome.run} ${describeOutcome(outcome)}`)
+    } else {
       terminal.note(`${terminal.style('red', '✗')} The run ${outcome.run} ${describeOutcome(outcome)}`)
       if (outcome.status === 'failed' && outcome.failure.hint !== undefined) terminal.note(`  ${outcome.failure.hint}`)
     }

@@ -10,6 +10,8 @@ export {
   cancelled,
   completed,
   describeOutcome,
+  lateReason,
+  toldEnd,
   failed,
   trailOf,
   withoutTrail,
@@ -18,8 +20,8 @@ export {
   type Outcome,
   type OutcomeStatus,
 } from './outcome.ts'
-export { described, hasNames, mustBeOptions, unknownNames, type NamesOf } from './names.ts'
-export { transferred, transferTool } from './message.ts'
+export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
+export { askTool, transferred, transferTool } from './message.ts'
 export type {
   Action,
   AssistantMessage,
@@ -35,5 +37,5 @@ export type {
   Trail,
   UserMessage,
 } from './message.ts'
-export { redactedMark, redactor, type Redaction } from './redact.ts'
+export { redactedMark, redactionProblems, redactor, type Redaction } from './redact.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'

@@ -88,7 +88,7 @@ export interface HistoryEntry {
 }
 
 /**
- * What an agent wants done with the control it had. `transfer`: give it to `to`. `exit`: end the run (or only the work under the nearest router) with its output, whatever
+ * What an agent wants done with the control it had. `transfer`: give it to `to`. `exit`: end the run (or only the work under the nearest router or round table) with its output, whatever
  * would follow. Both end the agent.
  */
 export type Action =
@@ -106,6 +106,8 @@ export type Action =
 
 /** The tool by which a model hands control on. Persistent: models and journals know it. */
 export const transferTool = 'transfer_to_agent'
+/** The tool by which a model asks whoever gave it its work. Persistent: models and journals know it. */
+export const askTool = 'ask_supervisor'
 /** What a model is told whose transfer was taken. */
 export const transferred = (to: string): string => `successfully transferred to agent [${to}]`
 
@@ -118,4 +120,6 @@ export interface Trail {
   readonly breaks?: string
   /** Transfers made inside. */
   readonly hops?: number
+  /** What code has told its mind of results, for whoever continues the conversation. */
+  readonly feedback?: readonly string[]
 }

@@ -13,9 +13,7 @@ export function unknownNames(given: unknown, known: Readonly<Record<string, true
   if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object`]
   return Object.keys(given).flatMap((name) => {
     if (Object.hasOwn(known, name)) return []
-    const names = Object.keys(known)
-    const meant = nearest(name, names)
-    return [`${where} has no option "${name}"${meant === undefined ? `; it has ${names.join(', ')}` : `: did you mean "${meant}"?`}`]
+    return [`${where} has no option "${name}"${meantInstead(name, Object.keys(known), 'it has')}`]
   })
 }
 
@@ -38,8 +36,20 @@ export function described(given: unknown): string {
   return given instanceof Promise ? 'a promise' : 'an object'
 }
 
+/** What a name that nobody knows was meant to be, to follow a sentence that says so: the one that is a slip away, else all there are. */
+export function meantInstead(name: string, names: readonly string[], thereAre: string): string {
+  const meant = nearest(name, names)
+  return meant !== undefined ? `: did you mean "${meant}"?` : names.length === 0 ? '' : `; ${thereAre} ${names.join(', ')}`
+}
+
+/** A worker that is named and is none of these. */
+export function stranger(name: unknown, workers: Iterable<string>): string {
+  if (typeof name !== 'string') return `${described(name)}, expected the name of a worker`
+  return `"${name}", who does not work here${meantInstead(name, [...workers], 'who does:')}`
+}
+
 /** The name that is a slip of the keyboard or two away; short names have room for one. */
-function nearest(name: string, names: readonly string[]): string | undefined {
+export function nearest(name: string, names: readonly string[]): string | undefined {
   const far = name.length > 4 ? 2 : 1
   const [best] = names.map((each) => ({ each, slips: slipsBetween(name, each) })).sort((a, b) => a.slips - b.slips)
   return best === undefined || best.slips > far ? undefined : best.each

@@ -5,8 +5,8 @@ import type { Failure } from './failure.ts'
 import type { Json } from './json.ts'
 import type { Trail } from './message.ts'
 
-/** Which limit of an edge was reached. */
-export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers'
+/** Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new plans. */
+export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'rounds' | 'resets'
 
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
@@ -15,6 +15,8 @@ export type Outcome<O = Json> =
   | { readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string }
   | { readonly status: 'timed-out'; readonly message: string }
   | { readonly status: 'cancelled'; readonly reason: string }
+  /** A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an answer, so it is no completion. `text` is what there was. */
+  | { readonly status: 'bailed'; readonly message: string; readonly text: string }
 
 /** The words of `Outcome['status']`. */
 export type OutcomeStatus = Outcome['status']
@@ -25,6 +27,15 @@ export const completed = <O>(output: O): Outcome<O> => ({ status: 'completed', o
 export const failed = (what: Failure): Outcome<never> => ({ status: 'failed', failure: what })
 /** Shorthand for a cancelled outcome. */
 export const cancelled = (reason: string): Outcome<never> => ({ status: 'cancelled', reason })
+
+const late = 'out of time after '
+/** The reason for which somebody is stopped whose time is up. Persistent: it stands in journals, and is known by its words. */
+export const lateReason = (ms: number): string => `${late}${ms} ms`
+/** An end as it is told: who was stopped because its time was up has timed out, though what happened to it is a stop. */
+export const toldEnd = (outcome: Outcome): Outcome =>
+  outcome.status === 'cancelled' && outcome.reason.startsWith(late)
+    ? { status: 'timed-out', message: `it did not end within ${outcome.reason.slice(late.length)}` }
+    : outcome
 
 /** One sentence that says how something ended, for people and for models. Never empty. */
 export function describeOutcome(outcome: Outcome<unknown>): string {
@@ -39,6 +50,8 @@ export function describeOutcome(outcome: Outcome<unknown>): string {
       return `timed out: ${outcome.message}`
     case 'cancelled':
       return `cancelled: ${outcome.reason}`
+    case 'bailed':
+      return `ended early: ${outcome.message}`
   }
 }
 

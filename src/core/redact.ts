@@ -4,6 +4,7 @@
  * Owns: the rules as data and the pure function made of them. Does not own: when it is applied (the engine, before anything is recorded).
  */
 import type { Json } from './json.ts'
+import { described, hasNames, unknownNames, type NamesOf } from './names.ts'
 
 /** What is taken out before anything is recorded. What remains in its place is `[redacted]`. */
 export interface Redaction {
@@ -11,6 +12,19 @@ export interface Redaction {
   readonly keys?: readonly string[]
   /** Values that never enter the journal, wherever they occur in a text. Shorter than 4 characters: not used, they would hit everything. */
   readonly values?: readonly string[]
+}
+
+const names: NamesOf<Redaction> = { keys: true, values: true }
+
+/** What is wrong with the rules, one sentence each: one that is no text would take nothing out, and nobody would know. */
+export function redactionProblems(rules: unknown, where: string): string[] {
+  if (rules === undefined) return []
+  const wrong = Object.entries(hasNames(rules) ? rules : {}).flatMap(([name, list]: [string, unknown]) =>
+    !(name in names) || list === undefined || (Array.isArray(list) && list.every((each) => typeof each === 'string'))
+      ? []
+      : [`${where}.${name} is ${Array.isArray(list) ? 'a list with something else in it' : described(list)}, expected a list of texts`],
+  )
+  return [...unknownNames(rules, names, where), ...wrong]
 }
 
 /** What stands where something was taken out. */

@@ -16,10 +16,12 @@ import {
   type Failure,
   type HistoryEntry,
   type Json,
+  type JsonObject,
   type Message,
 } from '../core/index.ts'
 import { tighter, type Limits } from './limits.ts'
 import { narrow, type Permissions } from './permissions.ts'
+import type { Revisions } from './revision.ts'
 
 /** What a worker is asked to do: a text, or a value that fits the worker's `input` schema. */
 export type Brief = { readonly instructions: string } | { readonly input: Json }
@@ -48,10 +50,26 @@ export interface Edge {
   readonly depth: number
   /** The deepest depth there may be below here. */
   readonly maxDepth: number
+  /** Turns of this activation, in place of those that its definition states. */
+  readonly turns?: number
+  /** What its leader adds to its instructions, after an empty line. From the leader's code, never from a model. */
+  readonly added?: string
+  /** What its leader adds to the caller's metadata, for it and everybody below it. */
+  readonly metadata?: JsonObject
+  /** Its leader wants to see how it got there: it leaves a `Trail`. */
+  readonly report?: true
+  /** Its leader's name for this delegation, `d1`, `d2`, …; absent where it was begun in another way. */
+  readonly delegation?: string
   /** The names of the workers that a leader had when it was given this work: a later change of its roster changes no run that has begun. */
   readonly team?: readonly string[]
   /** Who gave the permit to work below here, if permits are limited: is told when a human is waited for. */
   readonly permit?: ActivationId
+  /** Whoever gave this work takes questions. For the worker and those who work in its order; who delegates on is asked itself. */
+  readonly asks?: { readonly leader: ActivationId }
+  /** Versions of agents that hold here and below, whatever was published since. */
+  readonly versions?: Revisions
+  /** Threads of memory that somebody above has while it waits for the work below here. */
+  readonly threads?: readonly string[]
   /** Earlier messages of the session, oldest first; only on a root. */
   readonly history?: readonly EdgeMessage[]
   /** Messages before the brief, as the caller gave them; only on a root. */
@@ -96,6 +114,7 @@ export interface Receiver {
 
 /** What the caller of a run gives besides the brief. */
 export interface RootGrant {
+  readonly versions?: Revisions
   readonly limits?: Limits
   readonly permissions?: Permissions
   readonly history?: readonly EdgeMessage[]
@@ -104,7 +123,7 @@ export interface RootGrant {
 
 /** The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or its limits and its roster are not in the edge. */
 export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): Edge {
-  const limits = tighter(given.limits, root?.defaults?.limits)
+  const limits = tighter(given.limits, root === undefined ? undefined : revised(given.versions, root).defaults?.limits)
   return {
     brief,
     depth: 0,
@@ -112,6 +131,7 @@ export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): 
     ...(given.permissions === undefined ? undefined : { permissions: given.permissions }),
     ...(limits === undefined ? undefined : { limits }),
     ...(root?.team === undefined ? undefined : { team: root.team() }),
+    ...(given.versions === undefined ? undefined : { versions: given.versions }),
     ...(given.history === undefined || given.history.length === 0 ? undefined : { history: given.history }),
     ...(given.messages === undefined || given.messages.length === 0 ? undefined : { messages: given.messages }),
   }
@@ -124,17 +144,41 @@ export interface Grant {
   readonly context?: readonly EdgeMessage[]
   /** A whole conversation instead of the brief and the context. */
   readonly entries?: readonly HistoryEntry[]
+  /** Turns of this worker, in place of those that its definition states. What is left to the leader still holds. */
+  readonly turns?: number
+  /** Added to the worker's own instructions, after an empty line. */
+  readonly added?: string
+  /** Added to the caller's metadata, for this worker and everybody below it. */
+  readonly metadata?: JsonObject
+  /** The worker leaves what it said and did on its outcome. */
+  readonly report?: true
 }
 
-/** What a leader gives that limits how many work at once. */
+/** What a leader gives that is no wish of its code: how many work at once, and what it calls this delegation. */
 export interface PermitGrant extends Grant {
   readonly permit?: ActivationId
+  readonly threads?: readonly string[]
+  readonly delegation?: string
+  readonly asks?: Edge['asks']
+}
+
+/** Whoever an edge leads to, with the limits of its revision. Pure. */
+export function revised(versions: Revisions | undefined, receiver: Receiver): Receiver {
+  const limits = versions?.[receiver.name]?.limits
+  if (limits === undefined) return receiver
+  const { name, defaults } = receiver
+  return {
+    name,
+    limits,
+    defaults: { limits: { ...defaults?.limits, ...limits } },
+    ...(receiver.team === undefined ? undefined : { team: () => receiver.team?.() ?? [] }),
+  }
 }
 
 /** The edge from a leader, who works under `above` itself, to one of its workers. Pure; never grants more than `above` does. */
 export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: PermitGrant | undefined): Edge {
   const depth = above.depth + 1
-  const own = tighter(grant?.limits, worker.limits)
+  const own = ownLimits(worker, grant)
   const edge: { -readonly [K in keyof Edge]: Edge[K] } = {
     brief,
     depth,
@@ -148,8 +192,23 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   if (grant?.entries !== undefined) edge.entries = grant.entries
   const permit = grant?.permit ?? above.permit
   if (permit !== undefined) edge.permit = permit
+  if (grant?.asks !== undefined) edge.asks = grant.asks
+  if (above.versions !== undefined) edge.versions = above.versions
+  const threads = grant?.threads ?? above.threads
+  if (threads !== undefined) edge.threads = threads
   if (worker.team !== undefined) edge.team = worker.team()
+  if (grant?.turns !== undefined) edge.turns = grant.turns
+  if (grant?.added !== undefined) edge.added = grant.added
+  if (above.metadata !== undefined || grant?.metadata !== undefined) edge.metadata = { ...above.metadata, ...grant?.metadata }
+  if (grant?.report === true) edge.report = true
+  if (grant?.delegation !== undefined) edge.delegation = grant.delegation
   return edge
+}
+
+/** The limits that are a worker's own here: those of its definition and of the grant, the tighter; turns as they were granted. */
+export function ownLimits({ limits }: Receiver, grant: Grant | undefined): Limits | undefined {
+  const turns = grant?.turns
+  return tighter(grant?.limits, turns === undefined || limits?.turns === undefined ? limits : { ...limits, turns })
 }
 
 /** The edge to somebody who works in a flow. It is no deeper than the flow: its order is fixed, so it ends by itself. Pure; never grants more than `above` does. */
@@ -166,15 +225,28 @@ export function memberEdge(
   const maxDepth = own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + own.depth)
   // transfers are counted from the beginning of the run, and its own begin here
   const limits = tighter(above.limits, own?.transfers === undefined ? own : { ...own, transfers: flow.hops + own.transfers })
-  return { ...edge, depth: above.depth, maxDepth, entries, flow, ...(limits === undefined ? undefined : { limits }) }
+  // the lead of a router is the router, as its leader sees it
+  const lead =
+    flow.lead === true
+      ? {
+          ...(above.turns === undefined ? undefined : { turns: above.turns }),
+          ...(above.added === undefined ? undefined : { added: above.added }),
+        }
+      : undefined
+  const asks = above.asks === undefined ? undefined : { asks: above.asks }
+  return { ...edge, depth: above.depth, maxDepth, entries, flow, ...lead, ...asks, ...(limits === undefined ? undefined : { limits }) }
 }
 
 /** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. Pure. */
 export function toolEdge(above: Edge, input: Json): Edge {
-  const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...edge } = above
+  const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...kept } = above
+  const { turns: _turns, added: _added, report: _report, delegation: _delegation, ...edge } = kept
   const limits = leftOf(above)
   return { ...edge, brief: { input }, ...(limits === undefined ? undefined : { limits }) }
 }
+
+/** Whether whoever works under this edge leaves a trail: control may be handed on, or its leader wants to see how it got there. */
+export const leavesTrail = ({ flow, report }: Edge): boolean => flow !== undefined || report === true
 
 /** The limits for somebody below a call: it counts its transfers anew, so it has what is left of them. */
 function leftOf({ limits, flow }: Edge): Limits | undefined {

@@ -22,12 +22,14 @@ import { briefText, type Edge, type EdgeMessage } from './edge.ts'
 /** Everything that was said before, oldest first: what the edge carries, or, where it carries only a brief, the session, what the leader let through, and the brief. */
 export function entriesOf(edge: Edge): readonly HistoryEntry[] {
   if (edge.entries !== undefined) return edge.entries
-  return [
+  const brief = briefText(edge.brief)
+  const before = [
     ...(edge.history ?? []).map(entryOf),
     ...(edge.messages ?? []).map((message) => ({ message })),
     ...(edge.context ?? []).map(entryOf),
-    { message: { role: 'user', content: briefText(edge.brief) } },
   ]
+  // providers refuse a message without a word; a leader may let what was said before speak for itself
+  return brief === '' && before.length > 0 ? before : [...before, { message: { role: 'user', content: brief } }]
 }
 
 const entryOf = ({ role, text, agent }: EdgeMessage): HistoryEntry =>
@@ -38,13 +40,15 @@ export function shownTo(agent: string, entries: readonly HistoryEntry[]): readon
   return entries.flatMap((entry) => {
     const { message } = entry
     if (entry.agent === undefined) return [message]
-    if (entry.agent === agent && message.role !== 'user') return message.role === 'assistant' && isEmpty(message) ? [] : [message]
+    if (entry.agent === agent && message.role !== 'user') return saysNothing(message) ? [] : [message]
     const content = retold(entry.agent, message)
     return content === undefined ? [] : [{ role: 'user', content } as const]
   })
 }
 
-/** Providers refuse such a message, and it says nothing. */
+/** Whether it is an answer without a word: providers refuse such a message, and it says nothing. */
+export const saysNothing = (message: Message): boolean => message.role === 'assistant' && isEmpty(message)
+
 const isEmpty = ({ content, calls = [], files = [] }: AssistantMessage): boolean =>
   content.trim() === '' && calls.length === 0 && files.length === 0
 

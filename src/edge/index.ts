@@ -1,10 +1,25 @@
 /** What crosses from leader to worker: brief, context policy, permissions, limits, schemas; and how an end is told to a model. */
-export { briefOf, briefText, briefValue, defaultDepth, depthRefusal, memberEdge, readEdge, rootEdge, toolEdge, workerEdge } from './edge.ts'
+export {
+  briefOf,
+  briefText,
+  briefValue,
+  defaultDepth,
+  depthRefusal,
+  leavesTrail,
+  memberEdge,
+  ownLimits,
+  readEdge,
+  revised,
+  rootEdge,
+  toolEdge,
+  workerEdge,
+} from './edge.ts'
 export type { Brief, Candidate, Edge, EdgeMessage, FlowEdge, Grant, PermitGrant, Receiver, RootGrant } from './edge.ts'
 export { crossing, type ContextPolicy, type Conversation } from './context.ts'
-export { answersOnly, entriesOf, messageProblems, shownTo, transferPair, withoutTransfers } from './history.ts'
+export { answersOnly, entriesOf, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
 export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
+export { revisionProblems, type Revision, type Revisions } from './revision.ts'
 export { labelled, toolTold, workerTold, type Told } from './result.ts'
 export {
   checkSchema,

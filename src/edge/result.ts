@@ -27,6 +27,8 @@ export function workerTold(worker: string, outcome: Outcome): Told {
       return { content: `[worker "${worker}" ran out of time: ${outcome.message}]`, isError: true }
     case 'cancelled':
       return { content: `[worker "${worker}" was cancelled: ${outcome.reason}]`, isError: true }
+    case 'bailed':
+      return { content: withText(`[worker "${worker}" was ended early: ${outcome.message}]`, outcome.text) }
   }
 }
 
@@ -46,6 +48,8 @@ export function toolTold(tool: string, outcome: Outcome): Told {
       return { content: `[tool "${tool}" ran out of time: ${outcome.message}]`, isError: true }
     case 'cancelled':
       return { content: `[tool "${tool}" was cancelled: ${outcome.reason}]`, isError: true }
+    case 'bailed':
+      return { content: withText(`[tool "${tool}" was ended early: ${outcome.message}]`, outcome.text) }
   }
 }
 
@@ -60,6 +64,8 @@ function placeTold(worker: string, { details }: Failure): string {
 }
 
 const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
+
+const withText = (marker: string, text: string): string => (text === '' ? marker : `${marker}\n${text}`)
 
 const withPartial = (marker: string, partial: string | undefined): string =>
   partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`

@@ -330,9 +330,11 @@ export class Activation implements Owner, Verbs {
     const unread = this.#waits.unread
       .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))
       .filter((event) => !('address' in event) || this.operations.has(event.address))
-    const written = writeSegment(this.host, this, this.clock, { segment: this.#log.segment + 1, state, open, unread })
+    const { abandoned, segment } = this.#log
+    const written = writeSegment(this.host, this, this.clock, { segment: segment + 1, state, open, unread }, steps, abandoned)
     if ('status' in written) return this.fail(written)
-    dropSteps(this.host, this, steps, this.#log.abandoned)
+    this.usage = addUsage(this.usage, written.lost ?? [])
+    dropSteps(this.host, this, steps, abandoned)
     this.#log.beginSegment(written.segment, written.state, open, written.unread, this.clock)
     this.#waits.clear()
     this.#cancellation.forget()
@@ -390,8 +392,9 @@ export class Activation implements Owner, Verbs {
     const recorded = this.#log.outcome
     if (recorded === undefined) {
       const at = Math.max(this.clock, this.host.now())
-      this.outcome = this.#ending.write(this.host, this, at, this.outcome!, this.usage, this.#log.abandoned)
-    }
+      const settled = this.#ending.write(this.host, this, at, this.outcome!, this.usage, this.#log.abandoned)
+      ;({ outcome: this.outcome, usage: this.usage } = settled)
+    } else this.usage = this.#log.usage
     this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)
   }
 }

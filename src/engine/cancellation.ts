@@ -16,7 +16,6 @@ const defaultUndoWithinMs = 60_000
 
 /** What compensations need of their activation. */
 interface Undoable extends Verbs {
-  readonly operations: ReadonlyMap<string, Operation>
   /** Since when it is in this memory. */
   readonly since: number
 }

@@ -15,6 +15,7 @@ import type {
   StepBegun,
   TimerSet,
   ToolCalled,
+  WorkerStarted,
 } from '../journal/index.ts'
 
 type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
@@ -75,6 +76,8 @@ export interface StartOptions {
   readonly name?: string
   /** The model's id of the call that asked for it. */
   readonly callId?: string
+  /** What for, if it measures or summarizes the work of whoever starts it. */
+  readonly purpose?: WorkerStarted['purpose']
   readonly limits?: AccountLimits
   /** Agents' names from the root to it, its own last. Default: this one's and its own. Another one only where control was handed on instead of down. */
   readonly path?: readonly string[]
@@ -144,6 +147,8 @@ export interface Context {
   send(to: ActivationId, body: Json): MessageId
   /** Stops an operation or a worker; its end still arrives. Stopping what has ended is no error. */
   stop(what: OpId | ActivationId, reason: string): void
+  /** Stops everything open that was begun in this scope and below it, but for timers: who sleeps sleeps on. */
+  stopAll(reason: string): void
   /** The one wait. */
   next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
   next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
@@ -155,6 +160,8 @@ export interface Context {
   /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
   onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
   readonly values: SessionValues
+  /** Values of a stream that outlives runs and sessions: `reg_…`, `mem_…` or `trust_…`. The same promises as for `values`. Throws `input.invalid` for another name. */
+  stream(name: string): SessionValues
   /** Ends this log segment; the code is called again with `carried` = state, the open workers and questions and the unread inbox. */
   restart(state: Json): never
   /** The largest recorded time delivered so far. */

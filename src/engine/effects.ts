@@ -25,7 +25,7 @@ import {
 } from '../core/index.ts'
 import type { Charge, StepSettled } from '../journal/index.ts'
 import { Cancelled, type RetryPolicy, type StepIO } from './context.ts'
-import type { Operation } from './operation.ts'
+import { lostUsage, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -78,6 +78,11 @@ interface Flight {
 }
 
 type Used = { charge?: Charge; usage?: Usage }
+/** What an effect used that was called off. */
+const lost = (op: Operation): Used => {
+  const usage = lostUsage(op)
+  return usage.length === 0 ? {} : { usage }
+}
 type Told = { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
 
 export class Effects {
@@ -295,8 +300,10 @@ export class Effects {
     const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
     const policy = op.options?.retry ?? {}
     const limit = op.effect === 'once' ? 1 : (policy.attempts ?? defaults.attempts)
-    if (!what.retryable || attempt >= limit)
-      return this.#end(flight, failed(attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what), attempt)
+    if (!what.retryable || attempt >= limit) {
+      const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
+      return this.#end(flight, failed(told), attempt, reason === thrown ? {} : lost(op))
+    }
     this.#again(flight, attempt, what, backoff(policy, attempt, what.retryAfterMs))
   }
 
@@ -312,7 +319,7 @@ export class Effects {
     })
   }
 
-  #end(flight: Flight, outcome: Outcome, attempts: number, used: Used = {}): void {
+  #end(flight: Flight, outcome: Outcome, attempts: number, used: Used = outcome.status === 'cancelled' ? lost(flight.op) : {}): void {
     if (flight.event !== undefined) return
     flight.backingOff?.()
     flight.backingOff = undefined

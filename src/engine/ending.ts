@@ -2,12 +2,13 @@
  * Endings: what is open when an activation ends or begins a new segment, who has to leave before its last word, and what both leave in the accounts.
  *
  * Owns: telling open operations apart, writing both events. Does not own: stopping operations (activation.ts).
- * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the commit that records why).
+ * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the commit that records why; a model call whose end nobody
+ * records is a call of unknown usage).
  */
-import { failed, failure, messageOf, type Json, type Outcome, type Usage } from '../core/index.ts'
-import { encode, type ActivationRestarted, type ArrivalEvent, type Charge } from '../journal/index.ts'
+import { addUsage, failed, failure, messageOf, type Json, type Outcome, type Usage } from '../core/index.ts'
+import { encode, type ActivationRestarted, type ArrivalEvent, type StepOpened } from '../journal/index.ts'
 import type { Host } from './host.ts'
-import { neverLeft, nothingUsed, type Operation, type Owner } from './operation.ts'
+import { lostCall, lostUsage, modelOf, neverLeft, nothingUsed, reserveOf, type Operation, type Owner } from './operation.ts'
 import type { Carried } from './recorded.ts'
 
 /** The end of an activation, from the moment it is certain to its last word. */
@@ -33,9 +34,11 @@ export class Ending {
     return event.type === 'worker.settled' && this.#leaving.delete(event.address)
   }
 
-  /** Records the end, and settles in the same commit what was set aside for effects whose end nobody will record. Returns the recorded outcome. */
-  write(host: Host, owner: Owner, at: number, outcome: Outcome, used: Usage, abandoned: readonly Charge[]): Outcome {
-    const usage = used.length === 0 ? {} : { usage: used }
+  /** Records the end, and settles in the same commit what was set aside for effects whose end nobody will record. Returns what was recorded. */
+  write(host: Host, owner: Owner, at: number, outcome: Outcome, used: Usage, abandoned: readonly StepOpened[]): Settled {
+    const lost = lostBy(owner, this.open, abandoned)
+    const total = addUsage(used, lost)
+    const usage = { ...(total.length === 0 ? {} : { usage: total }), ...(lost.length === 0 ? {} : { lost }) }
     const open = this.open.length === 0 ? {} : { open: this.open.map(({ address }) => address) }
     const event = { type: 'activation.settled', outcome, ...usage, ...open } as const
     let text: string
@@ -46,8 +49,14 @@ export class Ending {
     }
     const recorded = host.append(owner, event, at, text)
     settleOpen(host, owner, this.open, abandoned)
-    return (JSON.parse(recorded) as { outcome: Outcome }).outcome
+    return { outcome: (JSON.parse(recorded) as { outcome: Outcome }).outcome, usage: total }
   }
+}
+
+/** How an activation has ended, and what it and everybody below it used. */
+interface Settled {
+  readonly outcome: Outcome
+  readonly usage: Usage
 }
 
 /** How code has ended that gave something which cannot be written down. */
@@ -59,7 +68,7 @@ export function dropSteps(
   host: Host,
   owner: Owner & { readonly operations: Map<string, Operation> },
   steps: readonly Operation[],
-  abandoned: readonly Charge[],
+  abandoned: readonly StepOpened[],
 ): void {
   for (const operation of steps) {
     operation.stopped = 'its activation restarts'
@@ -71,11 +80,21 @@ export function dropSteps(
 }
 
 /** Settles what was set aside for steps whose ends nobody will record. What certainly was not let out used nothing; of the rest nobody knows. */
-function settleOpen(host: Host, owner: Owner, operations: Iterable<Operation>, abandoned: readonly Charge[]): void {
+function settleOpen(host: Host, owner: Owner, operations: Iterable<Operation>, abandoned: readonly StepOpened[]): void {
   for (const op of operations)
     if (op.reserved !== undefined && !op.endRecorded) host.settle(owner, op.reserved, neverLeft(op) ? nothingUsed : undefined)
-  for (const charge of abandoned) host.settle(owner, charge, undefined)
+  for (const event of abandoned) {
+    const reserved = reserveOf(event)
+    if (reserved !== undefined) host.settle(owner, reserved, undefined)
+  }
 }
+
+/** What model calls used whose ends nobody will record. */
+const lostBy = (owner: Owner, open: readonly Operation[], abandoned: readonly StepOpened[]): Usage =>
+  [
+    ...open.map((op) => (op.endRecorded ? [] : lostUsage(op))),
+    ...abandoned.map((event) => (event.refused === undefined ? lostCall(owner, modelOf(event)) : [])),
+  ].reduce(addUsage, [])
 
 /** Records that a segment begins. Returns what the code goes on with, as recorded (K10), or how it has failed. */
 export function writeSegment(
@@ -83,8 +102,11 @@ export function writeSegment(
   owner: Owner,
   at: number,
   next: { segment: number; state: Json; open: readonly Carried[]; unread: readonly ArrivalEvent[] },
+  steps: readonly Operation[],
+  abandoned: readonly StepOpened[],
 ): ActivationRestarted | Outcome {
-  const event: ActivationRestarted = { type: 'activation.restarted', ...next }
+  const lost = lostBy(owner, steps, abandoned)
+  const event: ActivationRestarted = { type: 'activation.restarted', ...next, ...(lost.length === 0 ? {} : { lost }) }
   let text: string
   try {
     text = encode(event)

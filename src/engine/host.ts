@@ -39,8 +39,15 @@ export interface Host {
   /** Sets a charge aside on the accounts above, or says why not. */
   reserve(activation: Owner, charge: Charge): Failure | undefined
   settle(activation: Owner, reserved: Charge, actual: Charge | undefined): void
-  readValue(activation: Owner, key: string): Promise<Json>
-  updateValue(activation: Owner, key: string, change: (value: Json) => Json, idempotencyKey: string): Promise<Json>
+  /** `stream`: one that outlives runs; undefined: that of the session, or of the run itself. */
+  readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json>
+  updateValue(
+    activation: Owner,
+    stream: string | undefined,
+    key: string,
+    change: (value: Json) => Json,
+    idempotencyKey: string,
+  ): Promise<Json>
   settled(activation: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void
 }
 

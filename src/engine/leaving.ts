@@ -6,7 +6,7 @@
  */
 import type { StepSettled } from '../journal/index.ts'
 import type { Host } from './host.ts'
-import { neverLeft, nothingUsed, type Operation } from './operation.ts'
+import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** An effect stays here for now. Of a `once` effect the journal says so: whoever goes on need not ask whether it happened. */
 export function noteHeld(host: Host, op: Operation): void {
@@ -26,5 +26,13 @@ export function mayLeave(host: Host, op: Operation): boolean {
 /** The end of a step that was stopped before it was let out, or while it was not out. */
 export function stoppedEnd(op: Operation): StepSettled {
   const charge = op.reserved !== undefined && neverLeft(op) ? { charge: nothingUsed } : {}
-  return { type: 'step.settled', address: op.address, outcome: { status: 'cancelled', reason: op.stopped ?? 'stopped' }, ...charge }
+  const lost = lostUsage(op)
+  const usage = lost.length === 0 ? {} : { usage: lost }
+  return {
+    type: 'step.settled',
+    address: op.address,
+    outcome: { status: 'cancelled', reason: op.stopped ?? 'stopped' },
+    ...usage,
+    ...charge,
+  }
 }

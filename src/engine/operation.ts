@@ -3,8 +3,19 @@
  *
  * Owns: the record of one operation in memory and how its address is built (persistent format, K4).
  */
-import { childActivation, type ActivationId, type Failure, type Json, type OpId, type Outcome } from '../core/index.ts'
-import type { ArrivalEvent, Charge, CommandEvent, EffectClass } from '../journal/index.ts'
+import {
+  childActivation,
+  failed,
+  failure,
+  usageRow,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type OpId,
+  type Outcome,
+  type Usage,
+} from '../core/index.ts'
+import type { ArrivalEvent, Charge, CommandEvent, EffectClass, StepOpened } from '../journal/index.ts'
 import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from './context.ts'
 
@@ -48,6 +59,8 @@ export interface Operation {
   readonly owner: Owner
   readonly type: CommandEvent['type']
   readonly effect: EffectClass | undefined
+  /** Of a model call: which model is asked. */
+  readonly model: string | undefined
   /** Whether this process opened it, rather than finding it in the journal. */
   readonly fresh: boolean
   /** The journal already holds its end, or will never hold one: another end that comes in is not recorded. */
@@ -99,6 +112,7 @@ export function openOperation(
     owner,
     type: event.type,
     effect: step?.effect,
+    model: step && modelOf(step),
     fresh: known === undefined,
     endRecorded: known?.ended ?? false,
     ended: false,
@@ -128,6 +142,24 @@ export const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op
 
 /** What an effect used that was never let out: of a `once` effect and of a paid one alike, nothing. */
 export const nothingUsed: Charge = { turns: 0, tokens: 0, usd: 0 }
+
+/** Which model a step asks; undefined if it is no model call. */
+export const modelOf = (event: StepOpened): string | undefined => (event.type === 'model.requested' ? event.model : undefined)
+
+/** What a model call used that may have left and whose answer nobody has seen: a call was made, and more is not known (K11). */
+export const lostCall = ({ birth }: Owner, model: string | undefined): Usage =>
+  model === undefined ? [] : [usageRow(birth.agent, model, undefined)]
+
+/** The same of an operation; nothing if it never left. */
+export const lostUsage = (op: Operation): Usage => (op.refused !== undefined || neverLeft(op) ? [] : lostCall(op.owner, op.model))
+
+/** How a worker has ended of whose agent there is no code. */
+export const notRegistered = (agent: string): Outcome =>
+  failed(
+    failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation', {
+      hint: 'Add it to the `workers` of whoever starts it, or give it to createRuntime({ agents: [...] }).',
+    }),
+  )
 
 /** Effects that must not be swapped for another silently: a new one next to an unclaimed one parks the run (K4). */
 export const claimable = (effect: EffectClass | undefined): boolean => effect === 'idempotent' || effect === 'once'

@@ -117,6 +117,13 @@ export interface LivePart {
   readonly part: Json
 }
 
+/** Values of a stream, from outside of any run. */
+export interface StreamValues {
+  get(key: string): Promise<Json>
+  /** `change` is pure and may be called again when another writer was faster, from whichever process. Returns the new value, when it is durable. */
+  update(key: string, change: (value: Json) => Json): Promise<Json>
+}
+
 /** A durable engine. All methods may reject with a ReeveError of the `store.*` codes. */
 export interface Engine {
   /** Begins a run. Resolves when it is durable. `created` is false if this id was begun before (with the same agent and input; else `run.conflict`). */
@@ -133,6 +140,8 @@ export interface Engine {
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
   /** Hears live parts of a run in this process; returns how to stop. Must return quickly and never throw. */
   listen(run: RunId, hear: (part: LivePart) => void): () => void
+  /** The values of a stream: one that outlives runs (`reg_…`, `mem_…`, `trust_…`), or that of a session (`streamOf`). Throws `input.invalid` for another name. */
+  stream(name: string): StreamValues
   /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */
   remove(run: RunId): Promise<void>
   /** Begins to drive runs whose agents are in the registry, and goes on with those that were left. Resolves when it does; rejects if it cannot. */

@@ -9,13 +9,13 @@ import {
   isArrival,
   isCommand,
   type ArrivalEvent,
-  type Charge,
   type CommandEvent,
   type JournalEvent,
   type RunPausing,
+  type StepOpened,
 } from '../journal/index.ts'
 import type { Command } from './host.ts'
-import { claimable, reserveOf, type Known } from './operation.ts'
+import { claimable, type Known } from './operation.ts'
 
 /** Something that was open when a segment of the log was closed. */
 export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }
@@ -102,6 +102,7 @@ export class RecordedLog {
       case 'activation.restarted':
         for (const { event: past } of this.#past)
           if ('usage' in past && past.usage !== undefined) this.spent = addUsage(this.spent, past.usage)
+        this.spent = addUsage(this.spent, event.lost ?? [])
         this.beginSegment(event.segment, event.state, event.open, event.unread, at)
         break
       case 'agent.moved':
@@ -157,11 +158,11 @@ export class RecordedLog {
     return [...(this.#known?.keys() ?? [])]
   }
 
-  /** What was set aside for steps that nobody has asked for again: their ends are not known and will not be. */
-  get abandoned(): readonly Charge[] {
+  /** Steps that nobody has asked for again: their ends are not known and will not be. */
+  get abandoned(): readonly StepOpened[] {
     if (this.#known === undefined && this.#dropped.length === 0) return []
     const open = [...(this.#known?.values() ?? []), ...this.#dropped].filter(({ ended }) => !ended)
-    return open.flatMap(({ event }) => reserveOf(event) ?? [])
+    return open.flatMap(({ event }) => (event.op === 'step' ? [event] : []))
   }
 
   #conflicts(address: string, op: CommandEvent['op']): boolean {

@@ -30,6 +30,7 @@ import type {
   StepOptions,
 } from './context.ts'
 import type { Command, Host } from './host.ts'
+import { lastingStream } from './stream.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
 
 /** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
@@ -45,6 +46,7 @@ export interface Verbs extends Owner {
   readonly host: Host
   readonly clock: number
   readonly carried: Json | undefined
+  readonly operations: ReadonlyMap<string, Operation>
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
   blocked(undoing: Undoing | undefined): Error | undefined
   /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
@@ -175,6 +177,7 @@ export class Scope implements Context {
       op: 'worker',
       agent,
       ...(options.callId === undefined ? {} : { callId: options.callId }),
+      ...(options.purpose === undefined ? {} : { purpose: options.purpose }),
     } as const
     const operation = this.#open(options.name ?? agent, command)
     if (typeof operation === 'string') return operation as unknown as ActivationId
@@ -211,6 +214,11 @@ export class Scope implements Context {
     this.#activation.stop(what, reason)
   }
 
+  stopAll(reason: string): void {
+    for (const { id, address, type } of this.#activation.operations.values())
+      if (address.startsWith(this.#path) && type !== 'timer.set') this.#activation.stop(id, reason)
+  }
+
   next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
   next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
   next(match?: Matcher): Promise<Arrival>
@@ -234,16 +242,23 @@ export class Scope implements Context {
   }
 
   get values(): SessionValues {
-    this.#values ??= {
-      get: (key) => this.#value(`value.get:${key}`, 'read', () => this.#activation.host.readValue(this.#activation, key)),
-      getAll: (keys) =>
-        this.#value('value.get-all', 'read', () =>
-          Promise.all(keys.map((key) => this.#activation.host.readValue(this.#activation, key))),
-        ) as Promise<readonly Json[]>,
+    return (this.#values ??= this.#valuesOf('value', undefined))
+  }
+
+  stream(name: string): SessionValues {
+    return this.#valuesOf(`stream.${lastingStream(name)}`, name)
+  }
+
+  /** `word`: what the names of its steps begin with. Persistent. */
+  #valuesOf(word: string, stream: string | undefined): SessionValues {
+    const activation = this.#activation
+    const read = (key: string): Promise<Json> => activation.host.readValue(activation, stream, key)
+    return {
+      get: (key) => this.#value(`${word}.get:${key}`, 'read', () => read(key)),
+      getAll: (keys) => this.#value(`${word}.get-all`, 'read', () => Promise.all(keys.map(read))) as Promise<readonly Json[]>,
       update: (key, change) =>
-        this.#value(`value.update:${key}`, 'idempotent', (io) => this.#activation.host.updateValue(this.#activation, key, change, io.key)),
+        this.#value(`${word}.update:${key}`, 'idempotent', (io) => activation.host.updateValue(activation, stream, key, change, io.key)),
     }
-    return this.#values
   }
 
   async #value(name: string, effect: 'read' | 'idempotent', run: (io: StepIO) => Promise<Json>): Promise<Json> {

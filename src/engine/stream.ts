@@ -1,7 +1,7 @@
 /**
- * Streams: which log beside the runs' own a session value belongs to (K1).
+ * Streams: which log beside the runs' own a value belongs to (K1).
  */
-import type { RunId } from '../core/index.ts'
+import { ReeveError, type RunId } from '../core/index.ts'
 import type { Caller } from '../journal/index.ts'
 
 /** The stream of the values of a run that belongs to no session. No session id has a `/`, so the two never meet. */
@@ -9,3 +9,18 @@ export const runStream = (run: RunId): string => `ses_/${run}`
 
 /** The session's stream, or one of the run's own if it belongs to no session. */
 export const streamOf = (caller: Caller, run: RunId): string => (caller.session === undefined ? runStream(run) : `ses_${caller.session}`)
+
+const lasting = /^(?:reg|mem|trust)_[A-Za-z0-9._:@-]{1,128}$/
+
+const session = /^ses_\/?[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+
+/** As for code, and those of sessions and runs: whoever runs them may look after them. */
+export const streamFromOutside = (name: string): string => (session.test(name) ? name : lastingStream(name))
+
+/** The name of a stream that belongs to no run and no session, checked. Throws `input.invalid`: sessions and runs are not reached by name. */
+export function lastingStream(name: string): string {
+  if (lasting.test(name)) return name
+  throw new ReeveError('input.invalid', `${JSON.stringify(name)} is not the name of a stream that outlives runs`, {
+    hint: 'Begin with reg_, mem_ or trust_, then 1 to 128 letters, digits, ".", "_", ":", "@" or "-".',
+  })
+}

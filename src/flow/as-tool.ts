@@ -147,7 +147,7 @@ function entriesBefore(
   context: 'answers' | 'conversation',
   transfers: 'shown' | 'hidden',
 ): readonly HistoryEntry[] {
-  const { agent, messages } = desk
+  const { agent, whole: messages } = desk
   const here = messages.findLastIndex((message) => message.role === 'assistant')
   const before = messages.slice(0, here).flatMap((message): HistoryEntry[] => {
     if (message.role === 'system') return []

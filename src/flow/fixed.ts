@@ -6,23 +6,20 @@
  */
 import {
   completed,
-  failed,
-  failure,
   mustBeOptions,
   trailOf,
   unknownNames,
   withoutTrail,
   withTrail,
-  type Failure,
   type Json,
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { dataOf, factProblems, listOf, listProblems, refuseTeam, versionOf, type Agent } from '../agent/index.ts'
-import type { Edge, Limits } from '../edge/index.ts'
+import { dataOf, factProblems, DefinedAgent, listProblems, refuseTeam, renamable, versionOf, type Agent } from '../agent/index.ts'
+import { leavesTrail, type Edge, type Limits } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
-import { edgeOf, memberEdgeNames, memberProblems, membersOf, work, type EdgeOptions } from './member.ts'
+import { edgeOf, memberEdgeNames, memberProblems, MemberList, membersOf, work, type EdgeOptions } from './member.ts'
 
 /** What every fixed order is told. */
 export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
@@ -66,7 +63,8 @@ const loopNames: NamesOf<LoopOptions<string, readonly Agent[]>> = { ...flowNames
 export function sequential<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
 ): Agent<Name, string, Json> {
-  return new Fixed('sequential', options, (run) => run.line('pass')) as unknown as Agent<Name, string, Json>
+  const flow = new Fixed('sequential', options, (run) => run.line('pass'))
+  return renamable(flow, (name) => sequential({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
 /** Again and again in the same order, until somebody breaks it or `maxIterations` are done. Its output is that of whoever was last. Throws `team.invalid`. */
@@ -79,11 +77,8 @@ export function loop<const Name extends string, const Agents extends readonly Ag
   const problems = fine
     ? []
     : [`loop "${options.name}": maxIterations is ${String(maxIterations)}, expected a whole number of at least 1, or Infinity`]
-  return new Fixed('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations)) as unknown as Agent<
-    Name,
-    string,
-    Json
-  >
+  const flow = new Fixed('loop', options, (run) => again(run, maxIterations), problems, String(maxIterations))
+  return renamable(flow, (name) => loop({ ...options, name })) as unknown as Agent<Name, string, Json>
 }
 
 /**
@@ -93,7 +88,8 @@ export function loop<const Name extends string, const Agents extends readonly Ag
 export function parallel<const Name extends string, const Agents extends readonly Agent[]>(
   options: FlowOptions<Name, Agents>,
 ): Agent<Name, string, Json[]> {
-  return new Fixed('parallel', options, (run) => run.branches()) as unknown as Agent<Name, string, Json[]>
+  const flow = new Fixed('parallel', options, (run) => run.branches())
+  return renamable(flow, (name) => parallel({ ...options, name })) as unknown as Agent<Name, string, Json[]>
 }
 
 /** How a piece of the order has ended: with an output so far, or for everybody (`ends`). */
@@ -180,11 +176,9 @@ class FixedRun {
     })
   }
 
-  async #work(ctx: Context, agent: Agent, path: readonly string[]): Promise<Outcome> {
+  #work(ctx: Context, agent: Agent, path: readonly string[]): Promise<Outcome> {
     const policy = edgeOf(this.#options, agent.name)
-    const outcome = await work(ctx, this.#edge, agent, { path, policy, conversation: this.#conversation, hops: this.#hops })
-    const { action, ...trail } = trailOf(outcome)
-    return action?.type === 'transfer' ? withTrail(failed(nobody(agent.name, action.to, path)), trail) : outcome
+    return work(ctx, this.#edge, agent, { path, policy, conversation: this.#conversation, hops: this.#hops })
   }
 
   #take(agent: Agent, outcome: Outcome): void {
@@ -194,78 +188,46 @@ class FixedRun {
   }
 }
 
-/** In a fixed order there is nobody to hand control to. */
-const nobody = (agent: string, to: string, path: readonly string[]): Failure =>
-  failure('transfer.refused', `"${agent}" hands over to "${to}", and in a fixed order there is nobody to hand over to`, 'validation', {
-    details: { agent, path: [...path] },
-    hint: 'Let it be the lead of a router, and let the router stand in this order.',
-  })
-
 type Order = (run: FixedRun) => Promise<Ended>
 
-class Fixed implements Agent {
-  readonly kind = 'agent'
-  readonly name: string
-  readonly description: string
-  readonly limits?: Limits
-  readonly defaults?: { readonly limits: Limits }
-  readonly outputKey?: string
+class Fixed extends DefinedAgent {
   readonly #given: FlowOptions<string, readonly Agent[]>
   readonly #order: Order
   readonly #word: string
   readonly #bound: string | undefined
   readonly #problems: readonly string[]
-  #list: readonly Agent[] | undefined
-  #agents: readonly Agent[] | undefined
-  #version: string | undefined
+  readonly #members: MemberList
 
   constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, problems: readonly string[] = [], bound?: string) {
     mustBeOptions(given, word, 'team.invalid')
-    const { name, description = '', agents, limits, outputKey } = given
-    this.name = name
-    this.description = description
-    if (outputKey !== undefined) this.outputKey = outputKey
-    if (limits !== undefined) {
-      this.limits = limits
-      this.defaults = { limits }
-    }
+    const members = new MemberList(given.agents)
+    super({ ...given, team: () => members.names })
+    this.#members = members
     this.#given = given
     this.#order = order
     this.#word = word
     this.#bound = bound
     this.#problems = problems
-    if (typeof agents !== 'function') refuseTeam(this.problems())
+    if (members.known) refuseTeam(this.problems())
   }
 
-  /** Who works in it. Asked once: what was checked is what runs. */
   members(): readonly Agent[] {
-    return (this.#agents ??= Object.freeze([...listOf(this.#asked())]))
+    return this.#members.agents
   }
 
-  /** The list as it was given. */
-  #asked(): readonly Agent[] {
-    const { agents } = this.#given
-    return (this.#list ??= typeof agents === 'function' ? agents() : agents)
-  }
-
-  team(): readonly string[] {
-    return this.members().map(({ name }) => name)
-  }
-
-  get version(): string {
-    return (this.#version ??= versionOf(this.#given.version, {
-      ...(dataOf({ limits: this.limits, outputKey: this.outputKey, workers: this.members().map(({ name }) => name) }) as {
-        readonly [name: string]: Json
-      }),
+  protected madeVersion(): string {
+    const { limits, outputKey } = this
+    return versionOf(this.#given.version, {
+      ...(dataOf({ limits, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
       order: this.#word,
       ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
-    }))
+    })
   }
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
     const run = new FixedRun(ctx, edge, membersOf(edge, this.members()), this.#given.edge ?? {})
     const ended = run.end(await this.#order(run))
-    return edge.flow === undefined ? withoutTrail(ended) : ended
+    return leavesTrail(edge) ? ended : withoutTrail(ended)
   }
 
   related(): readonly Agent[] {
@@ -278,7 +240,7 @@ class Fixed implements Agent {
       ...unknownNames(this.#given, this.#word === 'loop' ? loopNames : flowNames, where),
       ...factProblems(this.#given),
       ...this.#problems,
-      ...listProblems(this.#asked(), `${where}: agents`),
+      ...listProblems(this.#members.given, `${where}: agents`),
       ...memberProblems(where, this.members(), this.#given.edge, 'edge', memberEdgeNames),
     ]
   }

@@ -1,9 +1,9 @@
 /** Many minds in a fixed order, or handing control to each other: router, sequential, parallel, loop; and an agent as a tool. */
 export { asTool, type AsToolOptions } from './as-tool.ts'
-export type { HistoryPolicy, HistoryRewriter, Shares } from './conversation.ts'
+export { Conversation, type HistoryPolicy, type HistoryRewriter, type Shares } from './conversation.ts'
 export { exitTool } from './exit-tool.ts'
 export { loop, parallel, sequential, type FlowOptions, type LoopOptions } from './fixed.ts'
-export type { EdgeOptions, MemberEdge } from './member.ts'
+export { edgeOf, memberEdgeNames, MemberList, memberProblems, membersOf, work, type EdgeOptions, type MemberEdge } from './member.ts'
 export { router, type CodeRouterOptions, type ModelRouterOptions } from './router.ts'
 export type { Returns, TransferEdge } from './routing.ts'
 export { sessionValue, type SessionValue, type SessionValueOptions } from './values.ts'

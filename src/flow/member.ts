@@ -10,18 +10,21 @@ import {
   failure,
   hasNames,
   messageOf,
+  trailOf,
   unknownNames,
+  withTrail,
   type ActivationId,
   type Failure,
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { isAgent, type Agent } from '../agent/index.ts'
+import { isAgent, listOf, type Agent } from '../agent/index.ts'
 import {
   accountLimits,
   labelled,
   limitProblems,
   memberEdge,
+  revised,
   permissionProblems,
   tighter,
   type Brief,
@@ -31,6 +34,7 @@ import {
   type Permissions,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
+import { workerEnd } from '../oversight/index.ts'
 import type { Conversation, HistoryPolicy, Shares } from './conversation.ts'
 
 /** What crosses between a flow and one of its members. */
@@ -64,6 +68,35 @@ export const named = (name: string): Agent => ({
   related: () => [],
   problems: () => [],
 })
+
+/** The members of a definition. A function is asked once: what was checked is what runs. */
+export class MemberList {
+  readonly #given: readonly Agent[] | (() => readonly Agent[])
+  #list: readonly Agent[] | undefined
+  #agents: readonly Agent[] | undefined
+
+  constructor(given: readonly Agent[] | (() => readonly Agent[])) {
+    this.#given = given
+  }
+
+  /** Whether they are known already, so that they can be checked. */
+  get known(): boolean {
+    return typeof this.#given !== 'function'
+  }
+
+  /** The list as it was given, whatever is in it. */
+  get given(): readonly Agent[] {
+    return (this.#list ??= typeof this.#given === 'function' ? this.#given() : this.#given)
+  }
+
+  get agents(): readonly Agent[] {
+    return (this.#agents ??= Object.freeze([...listOf(this.given)]))
+  }
+
+  get names(): readonly string[] {
+    return this.agents.map(({ name }) => name)
+  }
+}
 
 /** What crosses to all members, and exceptions by name. */
 export type EdgeOptions<Names extends string = string, Own extends MemberEdge = MemberEdge> = Own & {
@@ -101,7 +134,7 @@ export function edgeFor(
     const entries = conversation.for(member.name, { policy: context, transfers, task })
     return memberEdge(
       above,
-      member,
+      revised(above.versions, member),
       brief,
       entries,
       {
@@ -119,15 +152,16 @@ export function edgeFor(
   }
 }
 
-/** Starts a member. An agent that works here only as its own router's lead has no account of its own, and goes on in the `version` that has led so far. */
+/** Starts a member. An agent that works here only as its own router's lead has no account of its own, and goes on in the version that has led so far (`lead`). */
 export function startMember(
   ctx: Context,
   member: Pick<Agent, 'name' | 'limits'>,
   edge: Edge,
   { path, policy }: Turn,
-  version?: string,
+  lead?: string,
 ): ActivationId {
-  const limits = accountLimits(tighter(policy.limits, member.limits))
+  const limits = accountLimits(tighter(policy.limits, (lead === undefined ? revised(edge.versions, member) : member).limits))
+  const version = lead ?? edge.versions?.[member.name]?.base
   return ctx.start(member.name, edge as unknown as Parameters<Context['start']>[1], {
     path,
     ...(limits === undefined ? undefined : { limits }),
@@ -135,12 +169,20 @@ export function startMember(
   })
 }
 
-/** Lets a member work once and waits for its end. */
+/** Lets a member work once, where nobody chooses who is next by handing control on, and waits for its end. */
 export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn): Promise<Outcome> {
   const edge = edgeFor(above, member, turn)
   if ('code' in edge) return failed(edge)
-  return labelled((await ctx.next(startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
+  const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
+  const { action, ...trail } = trailOf(outcome)
+  return action?.type === 'transfer' ? withTrail(failed(nobody(member.name, action.to, turn.path)), trail) : outcome
 }
+
+const nobody = (agent: string, to: string, path: readonly string[]): Failure =>
+  failure('transfer.refused', `"${agent}" hands over to "${to}", and here there is nobody to hand over to`, 'validation', {
+    details: { agent, path: [...path] },
+    hint: 'Let it be the lead of a router, and let the router stand in its place.',
+  })
 
 /** The options of what crosses to any member. */
 export const memberEdgeNames: NamesOf<MemberEdge> = { context: true, shares: true, transfers: true, permissions: true, limits: true }

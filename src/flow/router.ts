@@ -11,20 +11,21 @@ import {
   factNames,
   isAgent,
   isBlank,
-  listOf,
+  DefinedAgent,
   listProblems,
   mindNames,
   mustHaveBrain,
   refuseTeam,
+  renamable,
   versionOf,
   type Agent,
   type AgentFacts,
   type MindFacts,
   type Talk,
 } from '../agent/index.ts'
-import type { Edge, Infer, Limits, Schema, SchemaLike } from '../edge/index.ts'
+import { leavesTrail, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { edgeOf, edgesOf, memberEdgeNames, memberProblems, membersOf, named, strange, type EdgeOptions } from './member.ts'
+import { MemberList, edgeOf, edgesOf, memberEdgeNames, memberProblems, membersOf, named, strange, type EdgeOptions } from './member.ts'
 import { Route, type Routing, type TransferEdge } from './routing.ts'
 
 /** How a router is defined, whatever leads it. */
@@ -82,7 +83,8 @@ export function router<
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
 >(options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>): Agent<Name, Infer<In>, Answer<Out>> {
-  return new RouterAgent(options as unknown as AnyOptions) as unknown as Agent<Name, Infer<In>, Answer<Out>>
+  const desk = new RouterAgent(options as unknown as AnyOptions)
+  return renamable(desk, (name) => router({ ...options, name } as typeof options)) as unknown as Agent<Name, Infer<In>, Answer<Out>>
 }
 
 /** What a router answers: what its schema says, else whatever the one answers who had control last. */
@@ -101,55 +103,33 @@ const modelNames: Readonly<Record<string, true>> = { ...factNames, ...mindNames,
 const codeNames: Readonly<Record<string, true>> = { ...factNames, ...ownNames, run: true }
 const transferNames: NamesOf<TransferEdge> = { ...memberEdgeNames, returns: true, followedBy: true, onFailure: true }
 
-class RouterAgent implements Agent {
-  readonly kind = 'agent'
-  readonly name: string
-  readonly description: string
-  readonly inputSchema?: Schema
-  readonly outputSchema?: Schema
-  readonly limits?: Limits
-  readonly defaults: { readonly limits: Limits }
-  readonly model?: NonNullable<Agent['model']>
-  readonly outputKey?: string
+class RouterAgent extends DefinedAgent {
   readonly #options: AnyOptions
   readonly #lead: Agent
-  #list: readonly Agent[] | undefined
-  #workers: readonly Agent[] | undefined
-  #version: string | undefined
+  readonly #members: MemberList
 
   constructor(options: AnyOptions) {
     mustBeOptions(options, 'router', 'team.invalid')
     mustHaveBrain(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
+    const lead = agent(leadOptions(options))
+    const { name, description, inputSchema, outputSchema, limits, model, outputKey } = lead
+    const members = new MemberList(options.workers)
+    super({ name, description, inputSchema, outputSchema, limits, model, outputKey, team: () => members.names, rootTurns: defaultTurns })
     this.#options = options
-    this.#lead = agent(leadOptions(options))
-    const { name, description, inputSchema, outputSchema, limits, model, outputKey } = this.#lead
-    this.name = name
-    this.description = description
-    if (inputSchema !== undefined) this.inputSchema = inputSchema
-    if (outputSchema !== undefined) this.outputSchema = outputSchema
-    if (limits !== undefined) this.limits = limits
-    if (model !== undefined) this.model = model
-    if (outputKey !== undefined) this.outputKey = outputKey
-    this.defaults = { limits: { turns: defaultTurns, ...limits } }
-    if (typeof options.workers !== 'function') refuseTeam(this.problems())
+    this.#lead = lead
+    this.#members = members
+    if (members.known) refuseTeam(this.problems())
   }
 
-  /** To whom control may go. Asked once: what was checked is what runs. */
   members(): readonly Agent[] {
-    return (this.#workers ??= Object.freeze([...listOf(this.#asked())]))
+    return this.#members.agents
   }
 
-  /** The list as it was given. */
-  #asked(): readonly Agent[] {
-    const { workers } = this.#options
-    return (this.#list ??= typeof workers === 'function' ? workers() : workers)
-  }
-
-  get version(): string {
-    return (this.#version ??= versionOf(this.#options.version, {
+  protected madeVersion(): string {
+    return versionOf(this.#options.version, {
       lead: this.#lead.version,
-      ...(dataOf({ workers: this.members().map(({ name }) => name) }) as { readonly [name: string]: Json }),
-    }))
+      ...(dataOf({ workers: this.#members.names }) as { readonly [name: string]: Json }),
+    })
   }
 
   async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
@@ -162,13 +142,9 @@ class RouterAgent implements Agent {
     const outcome = await route.follow(first)
     if (session && outcome.status === 'completed' && route.active !== (before ?? this.name))
       await ctx.values.update(activeKey(this.name), () => route.active)
-    if (edge.flow !== undefined) return outcome
+    if (leavesTrail(edge)) return outcome
     const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
     return isRemembered ? outcome : withoutTrail(outcome)
-  }
-
-  team(): readonly string[] {
-    return this.members().map(({ name }) => name)
   }
 
   #routing(edge: Edge): Routing {
@@ -193,7 +169,7 @@ class RouterAgent implements Agent {
     return [
       ...unknownNames(this.#options, namesOf(this.#options), where),
       ...this.#lead.problems(),
-      ...listProblems(this.#asked(), `${where}: workers`),
+      ...listProblems(this.#members.given, `${where}: workers`),
       ...routerProblems(this.name, this.members(), this.#options),
     ]
   }

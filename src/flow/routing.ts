@@ -19,6 +19,7 @@ import {
 import { fitting, outputOf, type Agent } from '../agent/index.ts'
 import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema, labelled } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
+import { workerEnd } from '../oversight/index.ts'
 import { Conversation } from './conversation.ts'
 import { edgeFor, edgeOf, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
 import { roundsOf, type Hop } from './rounds.ts'
@@ -122,7 +123,7 @@ export class Route {
     if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), edge), name, path)
     const ctx = this.#ctx.scope('hop')
     const version = isLead ? ctx.place.version : undefined
-    return labelled((await ctx.next(startMember(ctx, member, edge, turn, version))).outcome, name, path)
+    return labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn, version))).outcome, name, path)
   }
 
   /** Who has control after this turn; an outcome if the router ends. */

@@ -42,6 +42,8 @@ export interface ActivationRestarted {
   readonly open: readonly { readonly address: string; readonly op: 'worker' | 'ask' }[]
   /** Arrivals that the code had not read yet. */
   readonly unread: readonly ArrivalEvent[]
+  /** What model calls used that were called off here: calls of unknown usage, whose ends are not recorded. */
+  readonly lost?: Usage
 }
 /** The code that goes on with this activation is another version than the one that began it. */
 export interface AgentMoved {
@@ -57,6 +59,8 @@ export interface ActivationSettled {
   readonly usage?: Usage
   /** Addresses of operations that were still open and were stopped; their ends are not recorded. */
   readonly open?: readonly string[]
+  /** The part of `usage` that the model calls among them used: calls of unknown usage. */
+  readonly lost?: Usage
 }
 
 // ---- commands: steps ----------------------------------------------------------------------------------------------------------------
@@ -81,6 +85,8 @@ export interface ModelRequested extends StepCommand {
   readonly prompt: string
   readonly renderer: number
   readonly messages: number
+  /** What for, if not for the next turn of its agent: then the answer is nothing that the agent has said. */
+  readonly purpose?: 'summary' | 'choice'
 }
 /** A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited, validated with defaults). */
 export interface ToolCalled extends StepCommand {
@@ -105,6 +111,8 @@ export interface WorkerStarted {
   readonly address: string
   readonly agent: string
   readonly callId?: string
+  /** What for, if it measures or summarizes the work of its leader: then it says nothing in the conversation. */
+  readonly purpose?: 'score' | 'summary'
 }
 interface AskCommand {
   readonly op: 'ask'
@@ -137,6 +145,8 @@ export interface ApprovalRequested extends AskCommand {
   readonly reason: string
   readonly risk: 'low' | 'medium' | 'high' | 'critical'
   readonly onTimeout: 'reject' | 'approve'
+  /** Its yes may hold for later calls, too. */
+  readonly grantable?: true
 }
 /** A message was sent to another activation's inbox. */
 export interface MessageSent {
@@ -148,7 +158,7 @@ export interface MessageSent {
 }
 // ---- arrivals -----------------------------------------------------------------------------------------------------------------------
 
-/** An effect has ended. `usage` and `charge` say what it used; absent where that is unknown (K11). */
+/** An effect has ended. `usage` and `charge` say what it used. Without a charge its reserve counts; a model call that was stopped after it had left is a call of unknown usage (K11). */
 export interface StepSettled {
   readonly type: 'step.settled'
   readonly address: string

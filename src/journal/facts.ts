@@ -20,6 +20,8 @@ export interface DelegationRefused extends Fact {
   readonly type: 'delegation.refused'
   readonly worker: string
   readonly callId?: string
+  /** How the leader's model may name it: `d1`, `d2`, … */
+  readonly delegation?: string
   readonly failure: Failure
 }
 /** The leader answers with a worker's output, verbatim. */
@@ -50,7 +52,7 @@ export interface AgentTransferred extends Fact {
   readonly callId: string
   readonly task?: string
 }
-/** An agent ends the run, or the work under the nearest router, with its output. */
+/** An agent ends the run, or the work under the nearest router or round table, with its output. */
 export interface ExitRequested extends Fact {
   readonly type: 'exit.requested'
   readonly scope: 'run' | 'supervisor'
@@ -75,6 +77,18 @@ export interface ToolRefused extends Fact {
   readonly callId?: string
   readonly failure: Failure
 }
+/** A call needed an approval, and a human had granted it before: it was done without asking. */
+export interface ApprovalGranted extends Fact {
+  readonly type: 'approval.granted'
+  /** Of the grant. */
+  readonly id: string
+  readonly tool: string
+  readonly callId?: string
+  /** SHA-256 of the canonical arguments. */
+  readonly inputHash: string
+  /** Who granted it. */
+  readonly approver?: string
+}
 /** How an approval came out, with the arguments that hold from now on if a human edited them. */
 export interface ApprovalResolved extends Fact {
   readonly type: 'approval.resolved'
@@ -85,6 +99,67 @@ export interface ApprovalResolved extends Fact {
   readonly inputHash?: string
 }
 
+/** A hook has thrown, or given back what it may not. What followed from it is the business of whoever called it. */
+export interface HookFailed extends Fact {
+  readonly type: 'hook.failed'
+  /** As the option is called: `onStart`, `filterMessages`, `onComplete`, `onIterationComplete`, … */
+  readonly hook: string
+  readonly worker?: string
+  readonly callId?: string
+  /** How the leader's model may name the delegation: `d1`, `d2`, … */
+  readonly delegation?: string
+  readonly failure: Failure
+}
+/** A delegation goes on while its leader does something else. */
+export interface DelegationDeferred extends Fact {
+  readonly type: 'delegation.deferred'
+  readonly worker: string
+  readonly callId: string
+  /** How the leader's model may name it: `d1`, `d2`, … */
+  readonly delegation: string
+}
+/** Of several workers who were given the same brief, these were kept; the others were stopped, and are accounted for all the same. */
+export interface DelegationDecided extends Fact {
+  readonly type: 'delegation.decided'
+  readonly callId?: string
+  readonly rule: string
+  readonly kept: readonly ActivationId[]
+  readonly stopped: readonly ActivationId[]
+}
+/** An answer was measured by the scorers of its agent. */
+export interface CompletionScored extends Fact {
+  readonly type: 'completion.scored'
+  readonly turn: number
+  readonly passed: boolean
+  readonly strategy: 'all' | 'any'
+  readonly timedOut: boolean
+  readonly results: readonly {
+    readonly scorer: string
+    readonly score: number
+    readonly passed: boolean
+    readonly reason?: string
+    /** It threw, or did not finish in time. */
+    readonly error?: string
+  }[]
+}
+/** What was said before is shown to the model as a summary from now on. */
+export interface ContextCompacted extends Fact {
+  readonly type: 'context.compacted'
+  readonly turn: number
+  /** How many messages the summary stands for, and how many stayed. */
+  readonly replaced: number
+  readonly kept: number
+}
+/** Who speaks next in a conversation that somebody leads. */
+export interface SpeakerChosen extends Fact {
+  readonly type: 'speaker.chosen'
+  readonly speaker: string
+  /** Counted from 1. */
+  readonly round: number
+  readonly by: string
+  readonly instruction?: string
+}
+
 /** Everything that is noted. */
 export type FactEvent =
   | FactNoted
@@ -93,8 +168,15 @@ export type FactEvent =
   | WorkerRecruited
   | ToolRefused
   | ApprovalResolved
+  | ApprovalGranted
   | TextSaid
   | AgentTransferred
   | ExitRequested
   | BreakRequested
   | LoopBroken
+  | HookFailed
+  | DelegationDeferred
+  | DelegationDecided
+  | CompletionScored
+  | ContextCompacted
+  | SpeakerChosen

@@ -252,6 +252,7 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
       if (here.view.parent === undefined) fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
       return
     case 'activation.settled':
+      here.usage = addUsage(here.usage, event.lost ?? [])
       settle(fold, here, activation, event.outcome, at)
       return
     default:
@@ -277,6 +278,7 @@ type Note = Exclude<
 function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: Note): void {
   switch (event.type) {
     case 'activation.restarted': {
+      here.usage = addUsage(here.usage, event.lost ?? [])
       const kept = new Set(event.open.map((each) => each.address))
       for (const address of here.open.keys()) if (!kept.has(address)) close(fold, here, activation, address)
       return

@@ -2,6 +2,15 @@
 export * from './events.ts'
 export * from './facts.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
+export {
+  delegationsIn,
+  delegationsOf,
+  foldDelegated,
+  newDelegated,
+  type DelegatedFold,
+  type DelegatedToolResult,
+  type DelegationView,
+} from './delegated.ts'
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
 export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './spoken.ts'

@@ -106,7 +106,10 @@ interface Speaker {
 }
 
 type OpenOperation =
-  { readonly type: 'model' } | { readonly type: 'call'; readonly tool: string; readonly callId?: string } | { readonly type: 'worker' }
+  | { readonly type: 'model' | 'worker' }
+  | { readonly type: 'call'; readonly tool: string; readonly callId?: string }
+  /** Somebody who measures or summarizes. */
+  | { readonly type: 'aside' }
 
 /** What must be known of an agent at work until it ends. */
 interface Work {
@@ -172,11 +175,11 @@ export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
 function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: ActivationStarted): Speaker {
   const born = parentOf(activation)
   const leader = born === undefined ? undefined : speakers.get(born.parent)
-  const called = born !== undefined && leader?.work?.open.get(born.address)?.type === 'call'
+  const below = born === undefined ? undefined : leader?.work?.open.get(born.address)?.type
   return {
     agent: started.agent,
     path: pathOf(started, leader?.path),
-    inner: called || leader?.inner === true,
+    inner: below === 'call' || below === 'aside' || leader?.inner === true,
     work: {
       open: new Map(),
       calls: new Map(),
@@ -196,6 +199,7 @@ function by({ agent, path, inner }: Omit<Speaker, 'work'>, { position, at, activ
 function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefined {
   switch (event.type) {
     case 'model.requested':
+      if (event.purpose !== undefined) return undefined
       work.thinks = true
       work.open.set(event.address, { type: 'model' })
       return undefined
@@ -249,7 +253,8 @@ const isTool = (agent: string): boolean => agent.includes('.')
 const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: string } => (callId === undefined ? {} : { callId })
 
 /** The name of the call stands in the answer that made it. */
-function workerOf({ calls }: Work, { agent, callId }: WorkerStarted): OpenOperation {
+function workerOf({ calls }: Work, { agent, callId, purpose }: WorkerStarted): OpenOperation {
+  if (purpose !== undefined) return { type: 'aside' }
   return callId === undefined ? { type: 'worker' } : { type: 'call', tool: calls.get(callId) ?? agent, callId }
 }
 
@@ -262,10 +267,13 @@ function endOf(work: Work, { address, outcome }: StepSettled | WorkerSettled): W
     case 'call':
       return outcome.status === 'completed'
         ? resultOf(work, operation.tool, operation, outcome.output)
-        : resultOf(work, operation.tool, operation, describeOutcome(outcome), true)
+        : outcome.status === 'bailed'
+          ? resultOf(work, operation.tool, operation, `${describeOutcome(outcome)}\n${outcome.text}`.trimEnd())
+          : resultOf(work, operation.tool, operation, describeOutcome(outcome), true)
     case 'worker':
       work.ends.add(digestOf(withoutTrail(outcome)))
       return undefined
+    case 'aside':
     case undefined:
       return undefined
   }

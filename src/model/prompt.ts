@@ -87,7 +87,7 @@ function assistantContent(message: AssistantMessage, version: SpecVersion, model
   const isAnothers = reasoning !== undefined && reasoning.model !== model
   if (reasoning !== undefined && !isAnothers && fits(message, reasoning.parts)) return reasonedContent(message, reasoning.parts, version)
   return [
-    ...(message.content === '' ? [] : [{ type: 'text', text: message.content }]),
+    ...(message.content.trim() === '' ? [] : [{ type: 'text', text: message.content }]),
     ...(message.files ?? []).map((file) => filePart(file, version, isAnothers ? undefined : file.metadata)),
     ...(message.calls ?? []).map((call) => callContent(call, undefined)),
   ]

@@ -9,6 +9,7 @@
  */
 import { digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
+import { readGranting, type SessionGrant } from './grants.ts'
 import { withoutPermit } from './permit.ts'
 
 /** How bad it is if this should not have been done. */
@@ -36,6 +37,8 @@ export interface ApprovalRequest {
   /** Default `reject`. `approve` is never obeyed for a sensitive action or for high and critical risk. */
   readonly onTimeout?: 'reject' | 'approve'
   readonly sensitive?: boolean
+  /** A yes may hold for later calls, too, if whoever asks looks at grants first. Never obeyed for a sensitive action or for high and critical risk. */
+  readonly grantable?: boolean
 }
 
 /** How an approval came out. `approved` with the arguments that hold now: a human may have edited them. */
@@ -44,9 +47,11 @@ export type Verdict =
       readonly approved: true
       readonly input: Json
       readonly edited: boolean
-      readonly by: 'human' | 'deadline'
+      readonly by: 'human' | 'deadline' | 'grant'
       readonly approver?: string
       readonly comment?: string
+      /** It holds for later calls, too. */
+      readonly grant?: SessionGrant
     }
   | {
       readonly approved: false
@@ -57,20 +62,25 @@ export type Verdict =
 
 /** A decision, as it arrives. */
 export type Decided =
-  | { readonly decision: 'approve' | 'reject' | 'retry'; readonly approver?: string; readonly comment?: string }
+  | { readonly decision: 'approve'; readonly approver?: string; readonly comment?: string; readonly grant?: SessionGrant }
+  | { readonly decision: 'reject' | 'retry'; readonly approver?: string; readonly comment?: string }
   | { readonly decision: 'edit'; readonly input: Json; readonly approver?: string; readonly comment?: string }
 
 /** Reads a decision; undefined if it is none. Pure. Fields that a decision does not have are ignored. */
 export function readDecision(given: Json): Decided | undefined {
   if (!isObject(given)) return undefined
-  const { decision, input, approver, comment } = given
+  const { decision, input, approver, comment, grant: granting } = given
   const by = { ...(typeof approver === 'string' ? { approver } : undefined), ...(typeof comment === 'string' ? { comment } : undefined) }
   if (decision === 'edit') return input === undefined ? undefined : { decision, input, ...by }
-  return decision === 'approve' || decision === 'reject' || decision === 'retry' ? { decision, ...by } : undefined
+  if (decision === 'approve') {
+    const grant = readGranting(granting)
+    return { decision, ...by, ...(grant === undefined ? undefined : { grant }) }
+  }
+  return decision === 'reject' || decision === 'retry' ? { decision, ...by } : undefined
 }
 
-/** Whether a deadline may approve this at all. Pure. */
-export const mayApproveOnTimeout = (request: { readonly risk?: Risk; readonly sensitive?: boolean }): boolean =>
+/** Whether anything but a human who sees this very call may approve it: a deadline, an earlier grant. Pure. */
+export const mayApproveUnseen = (request: { readonly risk?: Risk; readonly sensitive?: boolean }): boolean =>
   request.sensitive !== true && request.risk !== 'high' && request.risk !== 'critical'
 
 /** What is wrong with how an approval is configured, one sentence each; empty if nothing. */
@@ -79,7 +89,7 @@ export function approvalProblems(
   where: string,
 ): string[] {
   const problems: string[] = []
-  if (request.onTimeout === 'approve' && !mayApproveOnTimeout(request))
+  if (request.onTimeout === 'approve' && !mayApproveUnseen(request))
     problems.push(`${where}: a deadline may not approve a sensitive action or one of high or critical risk (onTimeout: 'approve')`)
   if (request.timeoutMs === 'never' && request.risk !== 'critical')
     problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
@@ -94,7 +104,7 @@ export function approvalProblems(
  */
 export async function approve(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const { tool, toolVersion, input, reason, risk = 'medium', timeoutMs = defaultApprovalTimeoutMs } = request
-  const onTimeout = request.onTimeout === 'approve' && mayApproveOnTimeout(request) ? 'approve' : 'reject'
+  const onTimeout = request.onTimeout === 'approve' && mayApproveUnseen(request) ? 'approve' : 'reject'
   const id = ctx.id('apr')
   const question = ctx.ask('approval', {
     ...(timeoutMs === 'never' ? undefined : { until: new Date(ctx.now().getTime() + (timeoutMs > 0 ? timeoutMs : -1)) }),
@@ -110,6 +120,7 @@ export async function approve(ctx: Context, request: ApprovalRequest): Promise<V
       risk,
       onTimeout,
       ...(request.callId === undefined ? undefined : { callId: request.callId }),
+      ...(request.grantable === true && mayApproveUnseen(request) ? { grantable: true } : undefined),
     },
   })
   const { outcome } = await withoutPermit(ctx, () => ctx.next(question))
@@ -138,7 +149,15 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
     ...(rest.comment === undefined ? undefined : { comment: rest.comment }),
   }
   if (decided.decision === 'edit') return { approved: true, input: decided.input, edited: true, by: 'human', ...by }
-  if (decision === 'approve') return { approved: true, input, edited: false, by: 'human', ...by }
+  if (decided.decision === 'approve')
+    return {
+      approved: true,
+      input,
+      edited: false,
+      by: 'human',
+      ...by,
+      ...(decided.grant === undefined ? undefined : { grant: decided.grant }),
+    }
   return { approved: false, how: decision === 'retry' ? 'retry' : 'rejected', ...by }
 }
 

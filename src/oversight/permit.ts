@@ -20,6 +20,12 @@ export async function withoutPermit<T>(ctx: Context, wait: () => Promise<T>): Pr
   return end
 }
 
+/** A leader that gives permits of its own hears this in the place of whoever gave it one: it says so in turn. */
+export function passOnWaiting(ctx: Context, waits: boolean): void {
+  const giver = isObject(ctx.input) ? ctx.input['permit'] : undefined
+  if (typeof giver === 'string' && giver !== ctx.place.activation) ctx.send(giver as ActivationId, { type, waits })
+}
+
 /** Whether this is the word of a worker, or of somebody below it, that it begins (true) or ceases (false) to wait; undefined if it is not. */
 export function waitsNow(arrival: Arrival, worker: ActivationId): boolean | undefined {
   if (arrival.type !== 'message' || !isObject(arrival.body) || arrival.body['type'] !== type) return undefined

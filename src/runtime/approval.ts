@@ -22,6 +22,8 @@ export interface Approval {
   readonly reason: string
   readonly risk: ApprovalRequested['risk']
   readonly onTimeout: ApprovalRequested['onTimeout']
+  /** A yes may hold for later calls, too: `decide({ …, grant: 'session' })`. */
+  readonly grantable: boolean
   readonly askedAt: number
   readonly until?: number
 }
@@ -30,9 +32,9 @@ export interface Approval {
 export function approvalsAmong(questions: readonly Question[]): readonly Approval[] {
   return questions.flatMap((question) => {
     if (question.kind !== 'approval') return []
-    const { path, tool, toolVersion, input, inputHash, reason, risk, onTimeout } = question.body as ApprovalRequested
+    const { path, tool, toolVersion, input, inputHash, reason, risk, onTimeout, grantable = false } = question.body as ApprovalRequested
     const { id, run, activation, askedAt, until } = question
-    const given = { path: [...path], tool, toolVersion, input: copy(input), inputHash, reason, risk, onTimeout }
+    const given = { path: [...path], tool, toolVersion, input: copy(input), inputHash, reason, risk, onTimeout, grantable }
     return [{ id, run, activation, askedAt, ...given, ...(until === undefined ? {} : { until }) }]
   })
 }

@@ -5,9 +5,20 @@
  * (the store, by a unique key: K2), what a decision means to the run (oversight, agent).
  * Whenever an error is thrown here, nothing was decided and nothing runs.
  */
-import { completed, isObject, jsonProblem, ReeveError, type Clock, type ErrorCode, type Json, type RunId } from '../core/index.ts'
+import {
+  completed,
+  isObject,
+  jsonProblem,
+  meantInstead,
+  ReeveError,
+  type Clock,
+  type ErrorCode,
+  type Json,
+  type RunId,
+} from '../core/index.ts'
 import type { Engine, PostResult, Question } from '../engine/index.ts'
-import { runView } from '../journal/index.ts'
+import { runView, type ApprovalRequested } from '../journal/index.ts'
+import { grantProblem, type Granting } from '../oversight/index.ts'
 
 /**
  * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`. `retry` rejects this attempt and asks the
@@ -16,7 +27,15 @@ import { runView } from '../journal/index.ts'
 export type Decision =
   | {
       readonly approvalId: string
-      readonly decision: 'approve' | 'reject' | 'retry'
+      readonly decision: 'approve'
+      readonly comment?: string
+      readonly approver?: string
+      /** For how long this yes holds. Default `once`. More only where the approval says that it is `grantable`: never for a sensitive tool or a high risk. */
+      readonly grant?: Granting
+    }
+  | {
+      readonly approvalId: string
+      readonly decision: 'reject' | 'retry'
       readonly comment?: string
       readonly approver?: string
     }
@@ -51,19 +70,21 @@ export interface DecisionDesk {
   readonly run?: RunId
 }
 
-const decisionFields: ReadonlySet<string> = new Set(['approvalId', 'decision', 'input', 'comment', 'approver'])
+const decisionFields: ReadonlySet<string> = new Set(['approvalId', 'decision', 'input', 'comment', 'approver', 'grant'])
 const decisions: ReadonlySet<unknown> = new Set(['approve', 'reject', 'edit', 'retry'])
 
 /** What is wrong with the shape of a decision; undefined if nothing. */
 function decisionProblem(given: unknown): string | undefined {
   if (!isObject(given)) return 'a decision is an object { approvalId, decision, … }'
-  const { approvalId, decision, input, comment, approver } = given
+  const { approvalId, decision, input, comment, approver, grant } = given
   const unknown = Object.keys(given).filter((name) => !decisionFields.has(name))
   if (typeof approvalId !== 'string' || approvalId === '') return 'a decision must name its approval: approvalId is missing'
   if (unknown.length > 0) return `a decision has no field ${unknown.map((name) => `"${name}"`).join(', ')}`
   if (!decisions.has(decision)) return `decision is ${JSON.stringify(decision)}, expected "approve", "reject", "edit" or "retry"`
   if (decision === 'edit' && input === undefined) return 'decision "edit" needs the edited arguments as input'
   if (decision !== 'edit' && input !== undefined) return `decision ${JSON.stringify(decision)} takes no input; only "edit" does`
+  if (grant !== undefined && decision !== 'approve') return `decision ${JSON.stringify(decision)} grants nothing; only "approve" does`
+  if (grant !== undefined && grantProblem(grant) !== undefined) return grantProblem(grant)
   if (comment !== undefined && typeof comment !== 'string') return 'comment must be a text'
   if (approver !== undefined && typeof approver !== 'string') return 'approver must be a text'
   const problem = input === undefined ? undefined : jsonProblem(input, 'input')
@@ -78,6 +99,7 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
   const question = await find(desk, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(desk, approvalId)
   if (question.until !== undefined && question.until < desk.clock.now()) throw expired(approvalId, question.until)
+  if ('grant' in decision) mustBeGrantable(question.body as ApprovalRequested, decision.grant)
   const result = await desk.engine.post({
     type: 'answer',
     activation: question.activation,
@@ -87,6 +109,27 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
   if (result === 'accepted') return
   throw await closedApproval({ ...desk, run: question.run }, approvalId, result)
 }
+
+/** More than this one yes: the approval must allow it, and a narrowed grant must be about arguments that there are. */
+function mustBeGrantable({ id, grantable, input: asked }: ApprovalRequested, grant: Granting | undefined): void {
+  if (grant === undefined || grant === 'once') return
+  if (grantable !== true) throw notGrantable(id)
+  const there = isObject(asked) ? Object.keys(asked) : []
+  const strange = Object.keys((typeof grant === 'object' ? grant.input : undefined) ?? {}).find((name) => !there.includes(name))
+  if (strange === undefined) return
+  throw new ReeveError(
+    'approval.invalid',
+    `grant.input: "${strange}" is not among the arguments${meantInstead(strange, there, 'they are')}`,
+    {
+      hint: 'Nothing was decided. The grant would never have let a call like this one pass.',
+    },
+  )
+}
+
+const notGrantable = (id: string): ReeveError =>
+  new ReeveError('approval.invalid', `approval "${id}" holds for this call alone: nothing can be granted with it`, {
+    hint: 'Nothing was decided. Sensitive tools, high risks and approvals that code asks for are decided one by one.',
+  })
 
 const expired = (id: string, until: number): ReeveError =>
   new ReeveError('approval.expired', `the deadline of approval "${id}" has passed (${new Date(until).toISOString()})`, {

@@ -33,7 +33,7 @@ export interface PartsOptions {
   readonly signal?: AbortSignal
 }
 
-const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'limited', 'timed-out', 'cancelled'])
+const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'limited', 'timed-out', 'cancelled', 'bailed'])
 
 /** True for the status of a run that has ended. */
 export const hasEnded = (status: RunStatus): boolean => ended.has(status)

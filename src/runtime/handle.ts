@@ -16,7 +16,19 @@ import {
   type Usage,
 } from '../core/index.ts'
 import { unknownRun, type Engine, type Post, type PostResult, type Question } from '../engine/index.ts'
-import { foldRun, newRunFold, viewOf, type Recorded, type RunView, type Spoken } from '../journal/index.ts'
+import {
+  delegationsIn,
+  foldDelegated,
+  foldRun,
+  newDelegated,
+  newRunFold,
+  viewOf,
+  type DelegationView,
+  type Recorded,
+  type RunView,
+  type Spoken,
+} from '../journal/index.ts'
+import { isStopWord } from '../oversight/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
   answer,
@@ -30,6 +42,7 @@ import {
 } from './decide.ts'
 import { follow, followMessages, hasEnded, liveParts, liveText, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
 import type { RunPart } from './placing.ts'
+import { stopDelegation, type StopDelegation } from './stopping.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -81,9 +94,16 @@ export interface Run<O = Json> {
   pause(options?: PauseOptions): Promise<void>
   resume(by?: string): Promise<void>
   cancel(reason?: string, by?: string): Promise<void>
-  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. */
+  /**
+   * Stops one delegation, wherever it stands: pending, at work, between two attempts, in the background or not; the run goes on, and its leader is told. Resolves when the stop is durable,
+   * from any process. Rejects with `delegation.unknown` and `delegation.ended`. A second stop changes nothing.
+   */
+  stop(delegation: StopDelegation): Promise<void>
+  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for the word by which Reeve itself asks for a stop. */
   post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
   view(): Promise<RunView>
+  /** One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools answered. Whatever its leader's model was told. */
+  delegations(): Promise<readonly DelegationView[]>
   usage(): Promise<Usage>
 }
 
@@ -96,7 +116,8 @@ export interface HandleParts {
 /** A handle. Cheap: nothing is read until it is asked. */
 export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> {
   const desk = { engine, clock, run: id }
-  const current = reader(engine, id)
+  const current = reader(engine, id, newRunFold(), foldRun, ({ position }) => position)
+  const delegated = reader(engine, id, newDelegated(), foldDelegated, ({ run }) => run.position)
   const outcome = async (): Promise<RunOutcome<O>> => {
     const end = await engine.outcome(id)
     return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
@@ -127,26 +148,35 @@ export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> 
       }),
     resume: (by) => control({ type: 'resume', run: id, ...said('by', by) }),
     cancel: (reason = 'cancelled by the operator', by) => control({ type: 'cancel', run: id, reason, ...said('by', by) }),
+    stop: (given) => stopDelegation(desk, given),
     post: async (to, message, { id: key } = {}) => {
+      if (isStopWord(message))
+        throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", { hint: 'run.stop() stops a delegation.' })
       const result = await engine.post({ type: 'message', activation: to, id: key ?? newId('msg'), body: message })
       return result === 'lost' ? 'accepted' : result
     },
     view: async () => viewOf(await current()),
+    delegations: async () => delegationsIn(await delegated()),
     usage: async () => viewOf(await current()).usage,
   }
 }
 
 /** Reads on where it stopped the last time; concurrent callers share one reading. */
-function reader(engine: Engine, run: RunId): () => Promise<ReturnType<typeof newRunFold>> {
-  const fold = newRunFold()
+function reader<F>(
+  engine: Engine,
+  run: RunId,
+  fold: F,
+  take: (fold: F, recorded: Recorded) => unknown,
+  position: (fold: F) => number,
+): () => Promise<F> {
   let reading: Promise<void> | undefined
   const read = async (): Promise<void> => {
-    for (const recorded of await engine.read(run, fold.position)) foldRun(fold, recorded)
+    for (const recorded of await engine.read(run, position(fold))) take(fold, recorded)
   }
   return async () => {
     reading = (reading ?? Promise.resolve()).then(read, read)
     await reading
-    if (fold.position === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+    if (position(fold) === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
     return fold
   }
 }

@@ -5,26 +5,31 @@
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
 import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/index.ts'
-import { described, ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
+import { described, nearest, ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
-import { orchestrateRoot, type HasEnded } from './session.ts'
+import { withMetadata } from './caller.ts'
+import { orchestrateRoot, type SessionParts } from './session.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
   /** The agent that is meant, with whoever joined its team since; or `agent.not-registered`. An agent object must be the registered one, or one of the same name and version. */
   require(agent: Agent | string): Agent
+  /** Everybody who can be run. */
+  readonly names: readonly string[]
+  /** The agent in this version: an exact one, or the newest that declares it; without one the newest. Undefined: there is none. */
+  named(name: string, version?: string): Agent | undefined
 }
 
 /**
  * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them. Throws (`team.invalid` and its like) with every problem of every agent
- * in one message. `hasEnded`: how a run that waits for its session learns that whoever has it is gone.
+ * in one message. `sessions`: how a run that waits for its session learns that whoever has it is gone, and what it is shown.
  */
 export function registerAgents(
   given: readonly Agent[],
   earlier: readonly Agent[],
   onMissingVersion: 'move' | 'park',
-  hasEnded: HasEnded = () => Promise.resolve(false),
+  sessions: SessionParts = { hasEnded: () => Promise.resolve(false) },
 ): Agents {
   const byName = new Map<string, Map<string, Agent>>()
   const register = (agents: readonly Agent[]): void => {
@@ -45,12 +50,19 @@ export function registerAgents(
   }
   return {
     onMissingVersion,
+    get names() {
+      return [...byName.keys()]
+    },
     find(name, version) {
       const agent = lookUp(name, version)
       if (agent === undefined) return undefined
-      const known = made.get(agent) ?? orchestrationOf(agent, hasEnded)
+      const known = made.get(agent) ?? orchestrationOf(agent, sessions)
       made.set(agent, known)
       return known
+    },
+    named(name, version) {
+      const declares = (agent: Agent): boolean => agent.version.split('+')[0] === version
+      return lookUp(name, version) ?? [...(byName.get(name)?.values() ?? [])].findLast(declares)
     },
     require(agent) {
       if (typeof agent !== 'string' && !isAgent(agent))
@@ -71,24 +83,28 @@ export function registerAgents(
           `the agent "${name}" is registered in another version: this one is ${agent.version}, registered is ${[...others.keys()].join(', ')}`,
           { hint: 'Give this one to createRuntime({ agents: [...] }), or start the registered one by its name.' },
         )
-      throw new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime`, {
-        hint:
-          byName.size === 0
-            ? 'Give it to createRuntime({ agents: [...] }).'
-            : `Registered are: ${[...byName.keys()].join(', ')}. Give it to createRuntime({ agents: [...] }).`,
-      })
+      throw notRegisteredHere(name, [...byName.keys()])
     },
   }
 }
 
-function orchestrationOf(agent: Agent, hasEnded: HasEnded): Orchestration {
+function notRegisteredHere(name: string, registered: readonly string[]): ReeveError {
+  const give = 'Give it to createRuntime({ agents: [...] }).'
+  const hint = registered.length === 0 ? give : `Registered are: ${registered.join(', ')}. ${give}`
+  const meant = nearest(name, registered)
+  const slip = meant === undefined ? '' : `: did you mean "${meant}"?`
+  return new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime${slip}`, { hint })
+}
+
+function orchestrationOf(agent: Agent, sessions: SessionParts): Orchestration {
   return {
     name: agent.name,
     version: agent.version,
-    run: (ctx, input: Json) => {
+    run: (given, input: Json) => {
       const edge = readEdge(input)
+      const ctx = edge.metadata === undefined ? given : withMetadata(given, edge.metadata)
       const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
-      return isRoot ? orchestrateRoot(ctx, edge, (given) => workOf(agent, ctx, given), hasEnded) : workOf(agent, ctx, edge)
+      return isRoot ? orchestrateRoot(ctx, edge, (begun) => workOf(agent, ctx, begun), sessions) : workOf(agent, ctx, edge)
     },
   }
 }

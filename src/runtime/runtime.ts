@@ -9,17 +9,19 @@ import {
   described,
   mustBeOptions,
   newId,
+  redactionProblems,
   ReeveError,
   systemClock,
   unknownNames,
   type Clock,
   type Json,
   type NamesOf,
-  type Redaction,
   type RunId,
 } from '../core/index.ts'
+import type { Revision } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
+import type { ApprovalGrant } from '../oversight/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
   answer,
@@ -32,10 +34,25 @@ import {
   type DoubtSettlement,
 } from './decide.ts'
 import { liveParts } from './feed.ts'
+import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
 import { registerAgents } from './registry.ts'
+import type { SessionMemory } from './session.ts'
 import { startRequest, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
+import {
+  choiceProblems,
+  chosenBy,
+  resolvedIn,
+  statusProblems,
+  unknownVersion,
+  Versions,
+  type Chosen,
+  type KeptRevision,
+  type Resolved,
+  type RevisionStatus,
+  type VersionChoices,
+} from './versions.ts'
 
 /** How a runtime is made. */
 export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
@@ -51,6 +68,14 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly drive?: boolean
   /** What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default `move`. */
   readonly onMissingVersion?: 'move' | 'park'
+  /** What runs of a session are shown of it. Default: its last 100 turns. */
+  readonly memory?: SessionMemory
+  /** Versions of agents that hold in every run that is started here. A run may choose others. Default: the code as it is. */
+  readonly versions?: VersionChoices
+  /** The revisions that hold for all agents that nothing is chosen for: reads what is published at each start. Default: none. */
+  readonly defaultStatus?: RevisionStatus
+  /** What becomes of a start that asks for a version that is not there: it begins with the code as it is and says so in its journal, or it throws `version.unknown`. Default `warn`; in strict mode `refuse`. */
+  readonly onUnknownVersion?: 'warn' | 'refuse'
 }
 
 const optionNames: NamesOf<RuntimeOptions> = {
@@ -60,6 +85,10 @@ const optionNames: NamesOf<RuntimeOptions> = {
   earlier: true,
   drive: true,
   onMissingVersion: true,
+  memory: true,
+  versions: true,
+  defaultStatus: true,
+  onUnknownVersion: true,
   clock: true,
   strict: true,
   durability: true,
@@ -74,7 +103,6 @@ const optionNames: NamesOf<RuntimeOptions> = {
   onWarning: true,
   crash: true,
 }
-const redactNames: NamesOf<Redaction> = { keys: true, values: true }
 
 /** Starts runs and finds them again. */
 export interface Runtime extends AsyncDisposable {
@@ -99,6 +127,21 @@ export interface Runtime extends AsyncDisposable {
   answer(answer: Answer): Promise<void>
   settleDoubt(settlement: DoubtSettlement): Promise<void>
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
+  /**
+   * Publishes a version of an agent: data over its code. By name alone: one that is kept already, a draft or an earlier one. Runs that have begun go on as they began.
+   * Throws `agent.not-registered`, `input.invalid` for data that does not fit, `version.conflict` for a published one that would change, `version.unknown` for a name of nothing.
+   */
+  publish(agent: Agent | string, revision: Revision | string, options?: { readonly by?: string }): Promise<void>
+  /** Keeps a version of an agent to be tried: it holds for whoever asks for it, or for drafts. It may be kept again. Throws as `publish` does. */
+  draft(agent: Agent | string, revision: Revision, options?: { readonly by?: string }): Promise<void>
+  /** All versions that are kept, drafts and earlier ones too. */
+  revisions(filter?: { readonly agent?: string }): Promise<readonly KeptRevision[]>
+  /** Of each agent the version that is published now. */
+  published(): Promise<readonly KeptRevision[]>
+  /** What was granted for a session, or for a run that belongs to none, and still holds. */
+  grants(of: { readonly session: string } | { readonly run: string }): Promise<readonly ApprovalGrant[]>
+  /** Takes back a grant, or all of them: the next call is asked for again, in runs that have begun, too. Returns how many were taken back. */
+  revoke(of: ({ readonly session: string } | { readonly run: string }) & { readonly grant?: string }): Promise<number>
   /** Removes an ended run and everything of it. Changes no session. */
   remove(run: string): Promise<void>
   /** Stops driving and lets the store go. Runs stay as they are and go on when it is opened again. Idempotent. */
@@ -108,7 +151,8 @@ export interface Runtime extends AsyncDisposable {
 /** Opens a store and begins to run what is in it. Throws `config.invalid` for options that are none, `team.invalid` and its like for what is wrong with the agents. */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')
-  const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...embedded } = options
+  const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...others } = options
+  const { memory, versions, defaultStatus, onUnknownVersion = others.strict === true ? 'refuse' : 'warn', ...embedded } = others
   // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
   const hasEnded = async (run: RunId): Promise<boolean> => {
     const summary = await engine?.summary(run)
@@ -118,10 +162,15 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   try {
     mustBeFine(options)
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
-    const registry = registerAgents(agents, earlier, onMissingVersion, hasEnded)
+    const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory })
+    mustBeChoices(versions, registry.names)
     engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
     if (drive) await engine.drive(registry)
-    return new EngineRuntime(engine, registry, embedded.clock ?? systemClock)
+    const chosen: Chosen = {
+      ...(versions === undefined ? undefined : { versions }),
+      ...(defaultStatus === undefined ? undefined : { defaultStatus }),
+    }
+    return new EngineRuntime(engine, registry, embedded.clock ?? systemClock, chosen, onUnknownVersion)
   } catch (thrown) {
     await engine?.close()
     throw thrown
@@ -136,10 +185,23 @@ function mustBeFine(options: RuntimeOptions): void {
     ...Object.entries({ agents, earlier }).flatMap(([name, list]) =>
       list === undefined || Array.isArray(list) ? [] : [`createRuntime: ${name} is ${described(list)}, expected a list of agents`],
     ),
-    ...(redact === undefined ? [] : unknownNames(redact, redactNames, 'createRuntime: redact')),
+    ...redactionProblems(redact, 'createRuntime: redact'),
+    ...(options.memory === undefined || typeof options.memory?.recall === 'function'
+      ? []
+      : [`createRuntime: memory is ${described(options.memory)}, expected an object with recall`]),
+    ...statusProblems(options.defaultStatus, 'createRuntime'),
+    ...(options.onUnknownVersion === undefined || options.onUnknownVersion === 'warn' || options.onUnknownVersion === 'refuse'
+      ? []
+      : [`createRuntime: onUnknownVersion is ${described(options.onUnknownVersion)}, expected "warn" or "refuse"`]),
   ]
   if (problems.length > 0)
     throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })
+}
+
+/** A choice for somebody who is not here would be passed over in silence. */
+function mustBeChoices(versions: VersionChoices | undefined, registered: readonly string[]): void {
+  const problems = choiceProblems(versions, 'createRuntime', registered)
+  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
 }
 
 /** Options of the embedded engine beside another engine would be passed over in silence, `redact` among them. */
@@ -161,15 +223,28 @@ async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
   return createEmbeddedEngine(options)
 }
 
+const nameOf = (agent: Agent | string): string => (typeof agent === 'string' ? agent : agent.name)
+
 class EngineRuntime implements Runtime {
   readonly #engine: Engine
   readonly #registry: ReturnType<typeof registerAgents>
   readonly #clock: Clock
+  /** What holds for every run. */
+  readonly #chosen: Chosen
+  readonly #onUnknownVersion: 'warn' | 'refuse'
 
-  constructor(engine: Engine, registry: ReturnType<typeof registerAgents>, clock: Clock) {
+  constructor(
+    engine: Engine,
+    registry: ReturnType<typeof registerAgents>,
+    clock: Clock,
+    chosen: Chosen,
+    onUnknownVersion: 'warn' | 'refuse',
+  ) {
     this.#engine = engine
     this.#registry = registry
     this.#clock = clock
+    this.#chosen = chosen
+    this.#onUnknownVersion = onUnknownVersion
   }
 
   async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
@@ -178,9 +253,70 @@ class EngineRuntime implements Runtime {
   }
 
   async start<O>(agent: Agent | string, input: unknown, options: StartOptions = {}): Promise<Run<O>> {
-    const request = startRequest(this.#registry.require(agent), input, options)
-    await this.#engine.start(request)
+    const root = this.#registry.require(agent)
+    // what is wrong with it is said before anything is read
+    const request = startRequest(root, input, options)
+    const chosen = chosenBy(this.#chosen, options)
+    if (chosen === undefined) await this.#engine.start(request)
+    else await this.#startChosen(root, input, { ...options, runId: request.run }, chosen)
     return this.handle<O>(request.run)
+  }
+
+  /** The same start again is the same run, whatever was published since: then what was chosen then counts. */
+  async #startChosen(root: Agent, input: unknown, options: StartOptions & { readonly runId: string }, chosen: Chosen): Promise<void> {
+    const begin = (choice: Resolved): Promise<unknown> => {
+      const base = choice.revisions?.[root.name]?.base
+      const agent = (base === undefined ? undefined : this.#registry.named(root.name, base)) ?? root
+      return this.#engine.start(startRequest(agent, input, options, { ...choice, chosen }))
+    }
+    const now = await this.#versions.resolve(root, chosen)
+    const [missing] = now.unknown
+    if (missing !== undefined && this.#onUnknownVersion === 'refuse') throw unknownVersion(missing.agent, missing.asked, missing.known)
+    try {
+      await begin(now)
+    } catch (thrown) {
+      if (!ReeveError.is(thrown, 'run.conflict')) throw thrown
+      await begin(await this.#begunWith(options.runId as RunId))
+    }
+  }
+
+  async #begunWith(run: RunId): Promise<Resolved> {
+    const [first] = await this.#engine.read(run)
+    return first?.event.type === 'activation.started' ? resolvedIn(first.event.input) : { unknown: [] }
+  }
+
+  async grants(of: GrantsOf): Promise<readonly ApprovalGrant[]> {
+    return grantsOf(this.#engine, of, this.#clock.now())
+  }
+
+  async revoke(of: GrantsOf & { readonly grant?: string }): Promise<number> {
+    return revokeGrants(this.#engine, of)
+  }
+
+  async publish(agent: Agent | string, revision: Revision | string, { by }: { readonly by?: string } = {}): Promise<void> {
+    await this.#versions.keep(this.#known(agent), revision, 'published', by)
+  }
+
+  async draft(agent: Agent | string, revision: Revision, { by }: { readonly by?: string } = {}): Promise<void> {
+    await this.#versions.keep(this.#known(agent), revision, 'draft', by)
+  }
+
+  /** The name of a registered agent. What is published for nobody would hold for nobody. */
+  #known(agent: Agent | string): string {
+    return this.#registry.require(nameOf(agent)).name
+  }
+
+  async revisions({ agent }: { readonly agent?: string } = {}): Promise<readonly KeptRevision[]> {
+    const all = await this.#versions.list()
+    return agent === undefined ? all : all.filter((each) => each.agent === agent)
+  }
+
+  async published(): Promise<readonly KeptRevision[]> {
+    return (await this.#versions.list()).filter(({ status, current }) => status === 'published' && current)
+  }
+
+  get #versions(): Versions {
+    return new Versions(this.#engine.stream('reg_agents'), this.#clock, (name, version) => this.#registry.named(name, version))
   }
 
   stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {

@@ -1,16 +1,32 @@
 /**
  * Sessions: a conversation that several runs continue, one run at a time.
  *
- * Owns: the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: where values are kept
+ * Owns: the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: how a line works (agent/line.ts), where values are kept
  * (the engine: on the session's stream), what agents do with the history.
  * It is orchestration over the verbs, wrapped around a root agent: a crash of the run that holds the session loses nothing, since it resumes and
  * still holds it. K1: deleting a run changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent format.
  *
- * S1: the run at the head of the line has the session, and only the line says so. S2: a run joins and leaves the line with one compare-and-set each,
- * so whoever leaves sees everybody who waits, and tells the new head. S3: it leaves in every ending of its code. S4: a head whose run has ended all
- * the same (its code was gone, the store failed it) is taken out by whoever waits: they look when they join, and by and by.
- * S5: a turn is stored once; what grows with every run is one turn, not all of them.
+ * S3: a run leaves the line in every ending of its code. S4: a head whose run has ended all the same (its code was gone, the store failed it) is taken out by whoever waits: they look
+ * when they join, and by and by. S5: a turn is stored once; what grows with every run is one turn, not all of them.
  */
+import {
+  addExchange,
+  countExchanges,
+  exchangeMessages,
+  exchangeSlots,
+  leaveLine,
+  mostExchanges,
+  askWord,
+  newestExchanges,
+  recalledMessages,
+  recalledProblem,
+  takeTurn,
+  type InLine,
+  type Exchange,
+  type Line,
+  type Recalled,
+  type Shelf,
+} from '../agent/index.ts'
 import {
   asText,
   failed,
@@ -24,7 +40,9 @@ import {
   type RunId,
 } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from '../edge/index.ts'
-import type { Arrival, Context } from '../engine/index.ts'
+import type { Context, StepIO } from '../engine/index.ts'
+import type { Caller } from '../journal/index.ts'
+import type { Chosen, UnknownVersion } from './versions.ts'
 
 /** What a second run on a busy session does: wait its turn, or end at once with `session.busy`. */
 export type BusySession = 'queue' | 'reject'
@@ -33,59 +51,94 @@ export type BusySession = 'queue' | 'reject'
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
+  /** The versions that were chosen: the same start again means the same choice. What they came to is in the edge. */
+  readonly chosen?: Chosen
+  /** Versions that were asked for and are not there. */
+  readonly unknown?: readonly UnknownVersion[]
 }
 
-/** A finished run of a session, as later ones are shown it. */
-interface Turn {
-  readonly run: string
-  readonly agent: string
-  readonly input: string
-  readonly answer: string
-}
-
-/** How many turns a run is shown. */
-const shownTurns = 100
-/** One slot more than are shown: the next turn is written before it is counted, and must not overwrite one that counts. */
-const slots = shownTurns + 1
-/** When a waiting run looks whether the head of the line is still there. Milliseconds: the first time, and at most. */
-const lookAfterMs = 5_000
-const longestLookMs = 600_000
-
-const lineKey = '$line'
-/** How many turns there have been. */
-const turnsKey = '$turns'
-const turnKey = (nth: number): string => `$turn.${nth % slots}`
-const yourTurn = '$session.your-turn'
+const shelf: Shelf = { count: '$turns', slot: (nth) => `$turn.${nth % exchangeSlots}` }
 
 /** Whether a run has ended, or is not there any more. */
 export type HasEnded = (run: RunId) => Promise<boolean>
+
+/** What a memory of sessions is asked by. */
+export interface SessionQuery {
+  /** Says which session and which user it is. Keep them apart. */
+  readonly caller: Caller
+  readonly run: RunId
+  /** The root agent. */
+  readonly agent: string
+  /** What it is asked. */
+  readonly prompt: string
+}
+
+/** A finished run of a session. */
+export interface SessionTurn extends SessionQuery {
+  /** Who answered. */
+  readonly answeredBy: string
+  readonly answer: string
+}
+
+/** What runs of a session are shown, in place of its last 100 turns. Both are steps: done once, retried never; `io.key` is the same if a crash makes one run again. A failure is `hook.failed`, and stops no run. */
+export interface SessionMemory {
+  /** What a run is shown before its input; a text is shown as a user's. If it fails, nothing is shown. */
+  recall(query: SessionQuery, io: StepIO): Recalled | Promise<Recalled>
+  /** Called when a run has completed. The session keeps its turns all the same. */
+  save?(turn: SessionTurn, io: StepIO): unknown
+}
+
+/** What the runtime gives to every session. */
+export interface SessionParts {
+  readonly hasEnded: HasEnded
+  readonly memory?: SessionMemory | undefined
+}
 
 /** Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the history, passes the turn on. */
 export async function orchestrateRoot(
   ctx: Context,
   recorded: Edge & { readonly root?: RootExtras },
   work: (edge: Edge) => Promise<Outcome>,
-  hasEnded: HasEnded,
+  { hasEnded, memory }: SessionParts,
 ): Promise<Outcome> {
   const { root: extras = {}, ...edge } = recorded
+  warn(ctx, extras)
   if (ctx.place.caller.session === undefined) {
     await setValues(ctx.scope('start'), extras)
     return work(edge)
   }
   const inSession = ctx.scope('session')
-  ctx.onCancel('session', async (undo) => leave(undo.scope('session'), ctx.place.run))
-  const holder = await takeTurn(inSession, extras.busySession ?? 'queue', hasEnded)
-  if (holder !== ctx.place.run) return busy(ctx.place.caller.session, holder)
+  const { run } = ctx.place
+  const line = lineOf(extras.busySession ?? 'queue', hasEnded)
+  const me = runInLine(run)
+  ctx.onCancel('session', async (undo) => leaveLine(undo.scope('session'), line, me, me))
+  const holder = await takeTurn(inSession, line, me)
+  if (holder?.id !== run) return busy(ctx.place.caller.session, holder?.id)
   await setValues(inSession, extras)
-  const count = countOf(await inSession.values.get(turnsKey))
-  const turns = await readTurns(inSession, count)
-  const outcome = await settled(() =>
-    work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...historyOf(turns)] }),
-  )
-  if (!('thrown' in outcome)) await addTurn(inSession, count, edge, outcome)
-  await leave(inSession, ctx.place.run)
+  const { values } = inSession
+  const count = await countExchanges(values, shelf)
+  const query: SessionQuery = { caller: ctx.place.caller, run, agent: ctx.place.agent, prompt: briefText(edge.brief) }
+  const turns =
+    memory === undefined
+      ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
+      : await recalled(inSession, memory, query)
+  const outcome = await settled(() => work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }))
+  if (!('thrown' in outcome) && outcome.status === 'completed') {
+    const turn = turnOf(ctx, edge, outcome)
+    await addExchange(values, shelf, count, turn)
+    if (memory?.save !== undefined) await saved(inSession, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
+  }
+  await leaveLine(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown
   return withoutTrail(outcome)
+}
+
+/** Where a version that was asked for is not there, the code works as it is, and the journal says so. */
+function warn(ctx: Context, { unknown = [] }: RootExtras): void {
+  if (ctx.carried !== undefined || unknown.length === 0) return
+  const scope = ctx.scope('versions')
+  for (const { agent, asked, known } of unknown)
+    scope.emit({ type: 'fact.noted', name: 'version.unknown', data: { agent, asked, used: 'the code as it is', known } })
 }
 
 /** A defect in an agent's code must not keep the session: it is thrown again when the session has been passed on. */
@@ -102,77 +155,24 @@ async function setValues(ctx: Context, extras: RootExtras): Promise<void> {
   for (const [key, value] of Object.entries(extras.values ?? {})) await ctx.values.update(key, () => value)
 }
 
-/** The line as it is stored. `passedBy` says who took whom out of its head last, so that a replay knows it too. */
-interface Line {
-  readonly runs: readonly string[]
-  readonly passedBy?: string
-}
+const runInLine = (run: string): InLine => ({ id: run, at: rootActivation(run as RunId), lane: '' })
 
-const readLine = (value: Json): Line => (isObject(value) && Array.isArray(value['runs']) ? (value as unknown as Line) : { runs: [] })
-const written = (line: Line): Json => line as unknown as Json
-
-/** Joins the line and waits until this run is its head. Resolves to who has the session: this run, unless it would rather not wait. */
-async function takeTurn(ctx: Context, when: BusySession, hasEnded: HasEnded): Promise<string | undefined> {
-  const me = ctx.place.run
-  let line = await join(ctx, when)
-  let lookMs = lookAfterMs
-  for (;;) {
-    const head = line[0]
-    if (head === me) return head
-    if (head !== undefined && (await isOver(ctx, head as RunId, hasEnded))) await leave(ctx, head as RunId)
-    else if (!line.includes(me)) return head
-    else {
-      await told(ctx, lookMs)
-      lookMs = Math.min(lookMs * 2, longestLookMs)
-    }
-    // who is told may have been told by anybody: the line is what counts (S1)
-    line = readLine(await ctx.values.get(lineKey)).runs
-    if (!line.includes(me)) line = await join(ctx, when)
-  }
-}
-
-async function join(ctx: Context, when: BusySession): Promise<readonly string[]> {
-  const me = ctx.place.run
-  const joined = await ctx.values.update(lineKey, (value) => {
-    const line = readLine(value)
-    const stays = line.runs.includes(me) || (when === 'reject' && line.runs.length > 0)
-    return stays ? written(line) : written({ ...line, runs: [...line.runs, me] })
-  })
-  return readLine(joined).runs
-}
-
-/** Takes a run out of the line: this one, or one that has ended (S4). Tells the next run if it was the head (S2). */
-async function leave(ctx: Context, gone: RunId): Promise<void> {
-  const me = ctx.place.run
-  const passedBy = `${gone} ${me}`
-  const left = readLine(
-    await ctx.values.update(lineKey, (value) => {
-      const line = readLine(value)
-      if (!line.runs.includes(gone)) return written(line)
-      const runs = line.runs.filter((each) => each !== gone)
-      return line.runs[0] === gone ? written({ runs, passedBy }) : written({ ...line, runs })
-    }),
-  )
-  const next = left.runs[0]
-  if (next !== undefined && next !== me && left.passedBy === passedBy) ctx.send(rootActivation(next as RunId), { type: yourTurn })
-}
-
-/** A recorded look at another run. */
-async function isOver(ctx: Context, run: RunId, hasEnded: HasEnded): Promise<boolean> {
-  const { outcome } = await ctx.next(ctx.begin('look', () => hasEnded(run), { effect: 'read' }))
-  return outcome.status === 'completed' && outcome.output === true
-}
-
-/** Waits until somebody says that it is this run's turn, but no longer than this. */
-async function told(ctx: Context, ms: number): Promise<void> {
-  const timer = ctx.ask('wait', { until: new Date(ctx.now().getTime() + ms) })
-  const arrival = await ctx.next((each) => each.id === timer || isMyTurn(each))
-  if (arrival.id !== timer) ctx.stop(timer, 'it is told')
-}
-
-function isMyTurn(arrival: Arrival): boolean {
-  return arrival.type === 'message' && isObject(arrival.body) && arrival.body['type'] === yourTurn
-}
+/** The line of the runs of a session: of each only its id is stored. */
+const lineOf = (when: BusySession, hasEnded: HasEnded): Line => ({
+  key: '$line',
+  word: '$session.your-turn',
+  read: (value) => {
+    const { runs, passedBy } = isObject(value) && Array.isArray(value['runs']) ? value : { runs: [] as Json }
+    return { all: (runs as readonly string[]).map(runInLine), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
+  },
+  write: ({ all, passedBy }) => ({ runs: all.map(({ id }) => id), ...(passedBy === undefined ? undefined : { passedBy }) }),
+  mayWait: () => when === 'queue',
+  /** A recorded look at another run. */
+  async isGone(ctx, { id }) {
+    const { outcome } = await ctx.next(ctx.begin('look', () => hasEnded(id as RunId), { effect: 'read' }))
+    return outcome.status === 'completed' && outcome.output === true
+  },
+})
 
 const busy = (session: string, holder: string | undefined): Outcome =>
   failed(
@@ -181,32 +181,26 @@ const busy = (session: string, holder: string | undefined): Outcome =>
     }),
   )
 
-const countOf = (value: Json): number => (typeof value === 'number' ? value : 0)
-
-/** The newest turns, oldest first. One recorded read: an engine that stores equal texts once has them once, however many runs are shown them. */
-async function readTurns(ctx: Context, count: number): Promise<readonly Turn[]> {
-  if (count === 0) return []
-  const first = Math.max(0, count - shownTurns)
-  const values = await ctx.values.getAll(Array.from({ length: count - first }, (_, i) => turnKey(first + i)))
-  return values.filter(isObject) as unknown as readonly Turn[]
-}
-
-function historyOf(turns: readonly Turn[]): readonly EdgeMessage[] {
-  return turns.flatMap(({ input, answer, agent }): EdgeMessage[] => [
-    { role: 'user', text: input },
-    { role: 'assistant', text: answer, agent },
-  ])
-}
-
 /** Only a completed run is a turn: what failed has said nothing that a later run should take for an answer. Nobody else counts while this run has the session. */
-async function addTurn(ctx: Context, count: number, edge: Edge, outcome: Outcome): Promise<void> {
-  if (outcome.status !== 'completed') return
+function turnOf(ctx: Context, edge: Edge, outcome: Extract<Outcome, { readonly status: 'completed' }>): Exchange {
   const { run, agent: root } = ctx.place
   const answer = asText(outcome.output)
+  const { said, feedback } = trailOf(outcome)
   // somebody to whom control was handed may have answered: in a later run those are its own words
-  const last = trailOf(outcome).said.findLast((entry) => entry.answer === true)
+  const last = said.findLast((entry) => entry.answer === true)
   const agent = last?.agent !== undefined && last.message.content === answer ? last.agent : root
-  const turn: Turn = { run, agent, input: briefText(edge.brief), answer }
-  await ctx.values.update(turnKey(count), () => turn as unknown as Json)
-  await ctx.values.update(turnsKey, () => count + 1)
+  return { run, agent, input: briefText(edge.brief), answer, ...(feedback === undefined ? undefined : { feedback }) }
+}
+
+async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {
+  const ask = (io: StepIO): unknown => memory.recall(query, io)
+  const { word } = await askWord<Exclude<Recalled, void>>(ctx, 'memory.recall', ask, recalledProblem)
+  return recalledMessages(word)
+}
+
+async function saved(ctx: Context, memory: SessionMemory, turn: SessionTurn): Promise<void> {
+  const ask = async (io: StepIO): Promise<void> => {
+    await memory.save?.(turn, io)
+  }
+  await askWord(ctx, 'memory.save', ask, () => undefined)
 }

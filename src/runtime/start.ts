@@ -4,7 +4,7 @@
  * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own: idempotency by run id and
  * `run.conflict` (the engine). When a check fails nothing was started.
  */
-import type { Agent } from '../agent/index.ts'
+import { reachable, type Agent } from '../agent/index.ts'
 import {
   copy,
   hasNames,
@@ -33,6 +33,7 @@ import {
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { BusySession, RootExtras } from './session.ts'
+import { choiceProblems, statusProblems, type Chosen, type Resolved, type RevisionStatus, type VersionChoices } from './versions.ts'
 
 /** How a run is started. */
 export interface StartOptions {
@@ -50,6 +51,10 @@ export interface StartOptions {
   /** Of the whole tree, hard; the tighter of these and the agent's own. */
   readonly limits?: Limits
   readonly permissions?: Permissions
+  /** Versions of agents that hold in this run, before those of the runtime. Chosen once, now: what is published later changes nothing. */
+  readonly versions?: VersionChoices
+  /** The revisions that hold for all other agents. Default: that of the runtime, else none: the code as it is. */
+  readonly defaultStatus?: RevisionStatus
   /** What was said before the input, oldest first; every agent in a flow is shown it unchanged, after its own instructions. Pictures go here, in a user message. */
   readonly messages?: readonly Message[]
 }
@@ -64,22 +69,35 @@ const known: NamesOf<StartOptions> = {
   limits: true,
   permissions: true,
   messages: true,
+  versions: true,
+  defaultStatus: true,
 }
 
-/** The request that starts this agent with this input. */
-export function startRequest(agent: Agent, input: unknown, options: StartOptions): StartRun {
-  const problems = optionProblems(options)
+/** What was chosen of versions for a run, and what it has come to. */
+export interface Choice extends Resolved {
+  readonly chosen: Chosen
+}
+
+/** The request that starts this agent with this input. `agent` is the version that runs. */
+export function startRequest(agent: Agent, input: unknown, options: StartOptions, choice?: Choice): StartRun {
+  const problems = optionProblems(options, agent)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
   const { limits, permissions, values, busySession, messages } = options
-  const extras: RootExtras = { ...(values === undefined ? {} : { values }), ...(busySession === undefined ? {} : { busySession }) }
+  const extras: RootExtras = {
+    ...(values === undefined ? {} : { values }),
+    ...(busySession === undefined ? {} : { busySession }),
+    ...(choice === undefined ? {} : { chosen: choice.chosen }),
+    ...(choice === undefined || choice.unknown.length === 0 ? {} : { unknown: choice.unknown }),
+  }
   const edge = rootEdge(
     brief,
     {
       ...(limits === undefined ? {} : { limits }),
       ...(permissions === undefined ? {} : { permissions }),
       ...(messages === undefined ? {} : { messages }),
+      ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
     },
     agent,
   )
@@ -120,7 +138,7 @@ function callerOf({ user, metadata, session }: StartOptions): Caller {
 
 const sessionId = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
 
-function optionProblems(options: StartOptions): string[] {
+function optionProblems(options: StartOptions, agent: Agent): string[] {
   const problems = unknownNames(options, known, 'start')
   if (!hasNames(options)) return problems
   const { session, busySession, user, metadata, values, limits, permissions } = options
@@ -141,6 +159,9 @@ function optionProblems(options: StartOptions): string[] {
   for (const key of Object.keys(isObject(values) ? values : {}))
     if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
   if (limits !== undefined) problems.push(...limitProblems(limits, 'start'))
+  problems.push(...statusProblems(options.defaultStatus, 'start'))
+  if (options.versions !== undefined)
+    problems.push(...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]))
   if (permissions !== undefined) problems.push(...permissionProblems(permissions, 'start'))
   return problems
 }

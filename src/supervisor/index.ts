@@ -1,3 +1,29 @@
-/** Many minds led by one: delegate, forward, recruit. */
-export { supervisor, type Supervisor, type SupervisorOptions } from './supervisor.ts'
-export type { Delegation, WorkerDelegation } from './delegation.ts'
+/** Many minds led by one: delegate, forward, recruit; and conversations that somebody leads. */
+export { ledger, type LedgerOptions } from './conversation/ledger.ts'
+export { roundtable, type RoundtableOptions } from './conversation/roundtable.ts'
+export type { DelegationQuestion, WorkerQuestions } from './delegation/question.ts'
+export type { AskingOptions, Chair, Choice, Floor, Speaker, SpeakerRule, SpeakerWord, Table } from './conversation/speaking.ts'
+export {
+  supervisor,
+  type BasedSupervisorOptions,
+  type CodeSupervisorOptions,
+  type Supervisor,
+  type SupervisorOptions,
+} from './supervisor.ts'
+export type { DelegationResult, OwnTeam, TeamDelegateOptions } from './leading.ts'
+export type { Lesson, LessonMemory, Similarity } from './lessons.ts'
+export { reflect, type Judged, type ReflectOptions } from './reflect.ts'
+export type { Delegation, Results, VerbNames, WorkerDelegation } from './delegation/options.ts'
+export type {
+  DelegationEnd,
+  DelegationEndWord,
+  DelegationHooks,
+  DelegationMessages,
+  DelegationMoment,
+  DelegationStart,
+  DelegationStartWord,
+} from './delegation/hooks.ts'
+export type { Memory, MemoryExchange, MemoryQuery, ThreadMemory, WorkerMemory } from './delegation/memory.ts'
+export type { References } from './delegation/references.ts'
+export type { BackgroundPlan, DelegationRetry, Disposition, Hedge } from './delegation/dispatch.ts'
+export { delegateToSeveral, type Keep, type SeveralEnd, type SeveralOptions, type SeveralResult } from './delegation/several.ts'

@@ -1,10 +1,10 @@
 /**
- * supervisor(): a mind that leads others. The same turn loop as every mind's, with verbs to delegate, forward and recruit.
+ * supervisor(): whoever leads others. A mind in the same turn loop as every other, with verbs to delegate, forward and recruit; or code, with its team in its hand.
  *
  * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the model.
- * Does not own: the verbs (verbs.ts), one delegation (delegation.ts), the loop (../agent).
+ * Does not own: the verbs (verbs.ts), one delegation (delegation/), how code leads (leading.ts), what is taken over from a base (base.ts), the loop (../agent).
  */
-import { described, hasNames, mustBeOptions, unknownNames, type NamesOf } from '../core/index.ts'
+import { described, isObject, mustBeOptions, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import {
   dataOf,
   factNames,
@@ -15,17 +15,26 @@ import {
   mindProblems,
   mustHaveBrain,
   refuseTeam,
+  renamable,
   schemaOf,
   ToolBinding,
   toolProblems,
   versionOf,
   type Agent,
   type AgentFacts,
+  type InputOf,
   type MindFacts,
   type NameOf,
+  type OutputOf,
+  type Talk,
 } from '../agent/index.ts'
-import { limitProblems, permissionProblems, type Infer, type SchemaLike } from '../edge/index.ts'
-import { typedVerb, verbNames, type Delegation, type WorkerDelegation } from './delegation.ts'
+import type { Infer, SchemaLike } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { basedOn, refuseBase } from './base.ts'
+import { codeDispatchProblems } from './delegation/dispatch.ts'
+import { delegationProblems, verbProblems, verbsOf, verbsTaken, type Delegation, type VerbNames } from './delegation/options.ts'
+import { CodeSupervisor, type LeadingCode, type OwnTeam } from './leading.ts'
+import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
 import { TeamDesk, type TeamPolicy } from './team-desk.ts'
 
@@ -43,26 +52,75 @@ export interface Supervisor<Name extends string = string, I = unknown, O = unkno
   remove(name: string): Agent | undefined
 }
 
-/** How a supervisor is defined. */
+/** What every supervisor is told of its team. */
+interface TeamFacts<Workers extends readonly Agent[], Specialists extends readonly Agent[]> {
+  /** Who works for it. A function is asked when a run begins, and may name agents that are defined later. */
+  readonly workers: Workers | (() => Workers)
+  /** What crosses to the workers. Default: the brief only, with the leader's own permissions and limits. */
+  readonly delegation?: Delegation<NameOf<Workers[number]>>
+  /** Who may be recruited while a run goes on. Default: nobody. */
+  readonly specialists?: Specialists
+  /** The most workers there may be, recruits included. A team that begins larger is not cut. Default 10. */
+  readonly maxTeamSize?: number
+  /** How many workers may work at once. Default: all. */
+  readonly concurrency?: number
+}
+
+/** How the team is put to a model that leads it. */
+interface LeadFacts {
+  /**
+   * The text after the instructions that introduces the team. The list of workers, by their descriptions, stands where it says `{workers}`, and at its end if it does not; all other braces are
+   * only text. Default: two sentences on delegating.
+   */
+  readonly guidance?: string
+  /** What its verbs are called, in place of `delegate` (and with it `delegate_<worker>`), `forward_message`, `recruit` and the others. Its own tools may not take whatever names hold. */
+  readonly verbs?: Partial<VerbNames>
+}
+
+/** How a supervisor is defined that thinks with a model. */
 export interface SupervisorOptions<
   Name extends string,
   Workers extends readonly Agent[],
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 >
-  extends AgentFacts<Name, In, Out>, MindFacts {
-  /** Who works for it. A function is asked when a run begins, and may name agents that are defined later. */
-  readonly workers: Workers | (() => Workers)
-  /** What crosses to the workers. Default: the brief only, with the leader's own permissions and limits. */
-  readonly delegation?: Delegation<NameOf<Workers[number]>>
-  /** Who may be recruited while a run goes on. Default: nobody. */
-  readonly specialists?: readonly Agent[]
-  /** The most workers there may be, recruits included. A team that begins larger is not cut. Default 10. */
-  readonly maxTeamSize?: number
-  /** How many workers may work at once. Default: all. */
-  readonly concurrency?: number
-  /** The text between the instructions and the list of workers. Taken as it is: braces mean nothing. Default: two sentences on delegating. */
-  readonly guidance?: string
+  extends AgentFacts<Name, In, Out>, MindFacts, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
+  readonly base?: never
+  readonly run?: never
+}
+
+/** How a supervisor is defined that thinks as another agent does. */
+export interface BasedSupervisorOptions<
+  Name extends string,
+  Workers extends readonly Agent[],
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+  Base extends Agent,
+>
+  extends AgentFacts<Name, In, Out>, Partial<MindFacts>, TeamFacts<Workers, readonly Agent[]>, LeadFacts {
+  /**
+   * Whose brain leads: an agent with a model, another supervisor, or a `reflect()` of one. Everything that its definition says holds, but for its name, and for what is said here. The workers of
+   * a supervisor stay, with those given here after them; of its `delegation`, `verbs` and `limits` whatever is not said here. A `reflect()` goes on reflecting: whom it wraps leads the team,
+   * under the name `<name>_lead`. Throws `team.invalid` for agents that have no mind: flows, routers, and code, which leads by `run`.
+   */
+  readonly base: Base
+  readonly run?: never
+}
+
+/** How a supervisor is defined that is code. */
+export interface CodeSupervisorOptions<
+  Name extends string,
+  Workers extends readonly Agent[],
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+  O,
+  Specialists extends readonly Agent[],
+>
+  extends AgentFacts<Name, In, Out>, TeamFacts<Workers, Specialists> {
+  /** The work: orchestration, as that of a code agent (`agent({ run })`), with a team to delegate to. Returns the output. */
+  readonly run: (ctx: Context, brief: Infer<In>, team: OwnTeam<Workers[number] | Specialists[number]>, talk: Talk) => O | Promise<O>
+  readonly model?: never
+  readonly base?: never
 }
 
 const defaultGuidance =
@@ -75,75 +133,152 @@ const defaultGuidance =
 export function supervisor<
   const Name extends string,
   const Workers extends readonly Agent[],
+  Base extends Agent,
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
->(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>> {
-  mustBeOptions(options, 'supervisor', 'team.invalid')
-  mustHaveBrain(options, `supervisor "${options.name}"`, optionNames)
-  type Made = Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
-  return new SupervisorAgent(options) as unknown as Made
+>(
+  options: BasedSupervisorOptions<Name, Workers, In, Out, Base>,
+): Supervisor<
+  Name,
+  [In] extends [undefined] ? InputOf<Base> : Infer<In>,
+  [Out] extends [undefined] ? OutputOf<Base> : Infer<Out>,
+  NameOf<Workers[number]>
+>
+export function supervisor<
+  const Name extends string,
+  const Workers extends readonly Agent[],
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+  O = unknown,
+  const Specialists extends readonly Agent[] = readonly [],
+>(
+  options: CodeSupervisorOptions<Name, Workers, In, Out, O, Specialists>,
+): Supervisor<Name, Infer<In>, [Out] extends [undefined] ? Awaited<O> : Infer<Out>, NameOf<Workers[number]>>
+export function supervisor<
+  const Name extends string,
+  const Workers extends readonly Agent[],
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+>(options: SupervisorOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Infer<Out>, NameOf<Workers[number]>>
+export function supervisor(given: object): Supervisor {
+  mustBeOptions(given, 'supervisor', 'team.invalid')
+  return renamable(leader(given as AnyOptions), (name) =>
+    supervisor({ ...(given as CodeSupervisorOptions<string, readonly Agent[], undefined, undefined, unknown, readonly Agent[]>), name }),
+  )
 }
 
-type AnyOptions = SupervisorOptions<string, readonly Agent[], SchemaLike | undefined, SchemaLike | undefined>
+/** Everything that may be said of a supervisor, whatever its brain. */
+type AnyOptions = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> &
+  Partial<MindFacts> &
+  TeamFacts<readonly Agent[], readonly Agent[]> &
+  LeadFacts & { readonly base?: Agent; readonly run?: LeadingCode }
 
-const optionNames: NamesOf<AnyOptions> = {
-  ...factNames,
-  ...mindNames,
+const teamNames: NamesOf<TeamFacts<readonly Agent[], readonly Agent[]>> = {
   workers: true,
   delegation: true,
   specialists: true,
   maxTeamSize: true,
   concurrency: true,
-  guidance: true,
 }
-const workerDelegationNames: NamesOf<WorkerDelegation> = { context: true, permissions: true, limits: true }
-const delegationNames: NamesOf<Delegation> = { ...workerDelegationNames, workers: true }
+const leadNames: NamesOf<LeadFacts> = { guidance: true, verbs: true }
+const mindOptions = { ...factNames, ...mindNames, ...teamNames, ...leadNames }
+const codeOptions = { ...factNames, ...teamNames, run: true } as const
+const anyOptions = { ...mindOptions, base: true, run: true } as const
+
+function leader(options: AnyOptions): Supervisor {
+  const where = `supervisor "${options.name}"`
+  mustHaveBrain(options, where, anyOptions)
+  const { base } = options
+  if (base instanceof Reflection) return reflecting(base, options)
+  const whole = basedOn(options)
+  if (whole === undefined) refuseBase(where, base, unknownNames(options, anyOptions, where))
+  mustHaveBrain(whole, where, anyOptions)
+  const made = typeof whole.run === 'function' ? codeSupervisor(whole, whole.run) : new SupervisorAgent(whole)
+  if (typeof whole.workers !== 'function') refuseTeam(made.problems())
+  return made as unknown as Supervisor
+}
+
+/** A reflection goes on as it is; whom it wraps has the team. What is said of the whole holds for the whole. */
+function reflecting(base: Reflection, options: AnyOptions): Supervisor {
+  const { name, description, outputKey, limits, version, ...own } = options
+  const inner = leader({ ...own, name: `${name}_lead`, base: base.agent })
+  const outer = base.around(inner, { name, description, outputKey, limits, version })
+  return Object.assign(outer, {
+    team: () => inner.team(),
+    add: (worker: Agent) => inner.add(worker),
+    remove: (worker: string) => inner.remove(worker),
+  })
+}
+
+type MindOptions = AnyOptions & MindFacts
+
+function policyOf(options: AnyOptions): TeamPolicy {
+  const { name, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
+  return {
+    leader: name,
+    roster: new Roster(name, workers, specialists),
+    delegation,
+    verbs: verbsOf(options.verbs),
+    concurrency,
+    maxTeamSize,
+    output: schemaOf(options.output, `supervisor "${name}": output`),
+    tools: [],
+  }
+}
+
+/** What is data in it besides what is in every agent. Nothing where nothing is said, so that what was before has the version that it had. */
+const versionData = (data: Json, { verbs }: AnyOptions): Json => (isObject(data) && isObject(verbs) ? { ...data, verbs } : data)
+
+/** The whole definition, with the workers as they are now, for a leader whose base it is. */
+const definitionOf = (options: AnyOptions, roster: Roster): AnyOptions => ({
+  ...options,
+  workers: typeof options.workers === 'function' ? () => roster.workers() : roster.workers(),
+})
+
+const marker = '{workers}'
+
+/** The system text: instructions, guidance, and the workers where it wants them. Plain concatenation: braces and dollars are only text. */
+function systemText(instructions: string, guidance: string, workers: string): string {
+  const at = guidance.indexOf(marker)
+  const introduced =
+    at !== -1
+      ? `${guidance.slice(0, at)}${workers}${guidance.slice(at + marker.length)}`
+      : [guidance, workers].filter((part) => part !== '').join('\n')
+  return instructions === '' ? introduced : `${instructions}\n\n${introduced}`
+}
 
 class SupervisorAgent extends MindAgent {
   readonly #roster: Roster
+  readonly #options: MindOptions
 
-  constructor(options: AnyOptions) {
-    const { name, description = '', limits, outputKey, delegation = {}, workers, specialists = [], maxTeamSize = 10, concurrency } = options
-    const roster = new Roster(name, workers, specialists)
+  constructor(given: AnyOptions) {
+    const options = given as MindOptions
+    const { name, description = '', limits, outputKey, guidance = defaultGuidance } = options
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
-    const output = schemaOf(options.output, `supervisor "${name}": output`)
+    const open = policyOf(options)
+    const { roster, output } = open
     const mind = mindOf(name, options, output, limits)
-    const { tools, model } = mind
-    const policy: TeamPolicy = {
-      leader: name,
-      roster,
-      delegation,
-      concurrency,
-      maxTeamSize,
-      output,
-      tools: tools.map((tool) => new ToolBinding(tool, name, output)),
-    }
-    const guidance = options.guidance ?? defaultGuidance
-    const guided = (instructions = ''): string => (instructions === '' ? guidance : `${instructions}\n\n${guidance}`)
+    const { tools, model, instructions = '' } = mind
+    const policy: TeamPolicy = { ...open, brain: mind, tools: tools.map((tool) => new ToolBinding(tool, name, output)) }
     const namesNow = (): string[] => roster.workers().map((worker) => worker.name)
     super({
+      definition: options,
       description,
-      version: () =>
-        versionOf(
-          options.version,
-          dataOf({
-            instructions: guided(mind.instructions),
-            model: model.id,
-            tools,
-            input: inputSchema,
-            output,
-            limits,
-            outputKey,
-            workers: namesNow(),
-            options,
-          }),
-        ),
+      version: () => {
+        const said = { instructions: instructions === '' ? guidance : `${instructions}\n\n${guidance}`, model: model.id, tools }
+        const data = dataOf({ ...said, input: inputSchema, output, limits, outputKey, workers: namesNow(), options })
+        return versionOf(options.version, versionData(data, options))
+      },
       mind: {
         ...mind,
-        open: (desk, instructions) => {
-          const team = new TeamDesk(policy, desk.edge.team ?? namesNow())
-          const before = guided(instructions)
-          return { system: team.names.length === 0 ? before : `${before}\n${team.lines()}`, toolbox: team }
+        open: (desk, own = '') => {
+          const team = new TeamDesk(policy, desk.edge.team ?? namesNow(), true)
+          const { background } = team
+          return {
+            system: systemText(own, guidance, team.lines()),
+            toolbox: team,
+            ...(background === undefined ? undefined : { background }),
+          }
         },
       },
       inputSchema,
@@ -152,10 +287,26 @@ class SupervisorAgent extends MindAgent {
       workers: () => roster.everybody(),
       team: namesNow,
       refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined),
-      problems: () => problemsOf(options, roster, tools),
+      problems: () => {
+        const where = `supervisor "${name}"`
+        const problems = problemsOf(options, mindOptions, roster)
+        const team = [...roster.workers(), ...roster.specialists]
+        const typed = team.flatMap((worker) => (worker.inputSchema === undefined ? [] : [worker.name]))
+        return [
+          ...problems,
+          ...mindProblems(options, where),
+          ...(typeof guidance === 'string' ? [] : [`${where}: guidance is ${described(guidance)}, expected a text`]),
+          ...verbProblems(options.verbs, typed, where),
+          ...toolProblems(name, tools, verbsTaken(policy.verbs, team)),
+        ]
+      },
     })
     this.#roster = roster
-    if (typeof workers !== 'function') refuseTeam(this.problems())
+    this.#options = options
+  }
+
+  override get definition(): MindOptions {
+    return definitionOf(this.#options, this.#roster) as MindOptions
   }
 
   add(worker: Agent): void {
@@ -167,49 +318,42 @@ class SupervisorAgent extends MindAgent {
   }
 }
 
-function problemsOf(options: AnyOptions, roster: Roster, tools: Parameters<typeof toolProblems>[1]): readonly string[] {
+function codeSupervisor(options: AnyOptions, run: LeadingCode): CodeSupervisor {
+  const { name, description = '', limits, outputKey } = options
+  const policy = policyOf(options)
+  const { roster, output } = policy
+  const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
+  const workers = (): string[] => roster.workers().map((worker) => worker.name)
+  return new CodeSupervisor({
+    name,
+    description,
+    run,
+    policy,
+    inputSchema,
+    limits,
+    outputKey,
+    definition: () => definitionOf(options, roster),
+    version: () => versionOf(options.version, dataOf({ input: inputSchema, output, limits, outputKey, workers: workers() })),
+    problems: () => problemsOf(options, codeOptions, roster),
+  })
+}
+
+/** What is wrong with a supervisor, whatever its brain. */
+function problemsOf(options: AnyOptions, known: Readonly<Record<string, true>>, roster: Roster): readonly string[] {
   const { name, maxTeamSize, concurrency } = options
-  const delegation: Delegation = hasNames(options.delegation) ? options.delegation : {}
-  const exceptions: NonNullable<Delegation['workers']> = hasNames(delegation.workers) ? delegation.workers : {}
   const where = `supervisor "${name}"`
-  const team = [...roster.workers(), ...roster.specialists]
-  const taken = new Set<string>([...Object.values(verbNames), ...team.map((worker) => typedVerb(worker.name))])
-  const known = new Set(roster.everybody().map((worker) => worker.name))
+  const names = new Set(roster.everybody().map((worker) => worker.name))
   return [
-    ...unknownNames(options, optionNames, where),
+    ...unknownNames(options, known, where),
     ...factProblems(options),
-    ...mindProblems(options, where),
     ...roster.problems(),
-    ...toolProblems(name, tools, taken),
-    ...(options.delegation === undefined ? [] : unknownNames(options.delegation, delegationNames, `${where}: delegation`)),
-    ...delegationProblems(delegation, where),
-    ...(hasNames(delegation.workers ?? {})
-      ? []
-      : [`${where}: delegation.workers is ${described(delegation.workers)}, expected exceptions by name`]),
-    ...Object.entries(exceptions).flatMap(([worker, own]) => [
-      ...(known.has(worker)
-        ? []
-        : [`${where}: delegation.workers names "${worker}", who does not work here; who does: ${[...known].join(', ')}`]),
-      ...(own === undefined ? [] : unknownNames(own, workerDelegationNames, `${where}: delegation.workers.${worker}`)),
-      ...(hasNames(own) ? delegationProblems(own, `${where}: delegation.workers.${worker}`) : []),
-    ]),
+    ...delegationProblems(options.delegation, names, where),
+    ...(options.run === undefined ? [] : codeDispatchProblems(options.delegation, where)),
     ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0)
       ? []
       : [`${where}: maxTeamSize is ${maxTeamSize}, expected a whole number of at least 1`]),
     ...(concurrency === undefined || (Number.isInteger(concurrency) && concurrency > 0)
       ? []
       : [`${where}: concurrency is ${concurrency}, expected a whole number of at least 1`]),
-  ]
-}
-
-const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'answers', 'conversation'])
-
-function delegationProblems({ context, permissions, limits }: WorkerDelegation, where: string): string[] {
-  return [
-    ...(policies.has(context) || typeof context === 'function'
-      ? []
-      : [`${where}: context is ${JSON.stringify(context)}, expected "brief", "answers", "conversation" or a function`]),
-    ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
-    ...(limits === undefined ? [] : limitProblems(limits, where)),
   ]
 }

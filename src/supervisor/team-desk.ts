@@ -5,22 +5,29 @@
  * Lives in memory; replay makes it again from the same calls (K3). Specs are made again only when somebody joins, never per turn.
  */
 import { failure, type Failure } from '../core/index.ts'
-import type { Binding, CallResult, Desk, Toolbox } from '../agent/index.ts'
-import type { Brief, Schema } from '../edge/index.ts'
+import type { Background, Binding, Brain, CallResult, Toolbox } from '../agent/index.ts'
+import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { Delegations, type Delegation, type Place } from './delegation.ts'
+import type { Delegation, VerbNames } from './delegation/options.ts'
+import { Delegations, type Asked, type LeaderDesk, type Place, type Shared, type Worker } from './delegation/delegations.ts'
+import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
+import { ReadBinding } from './delegation/references.ts'
 import { describe, type Roster } from './roster.ts'
-import { DelegateBinding, ForwardBinding, RecruitBinding, TypedDelegateBinding, type Team } from './verbs.ts'
+import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './giving.ts'
+import { ForwardBinding, RecruitBinding, StopBinding, type Team } from './verbs.ts'
 
 /** What a supervisor's definition says about its team. */
 export interface TeamPolicy {
   readonly leader: string
   readonly roster: Roster
   readonly delegation: Delegation
+  readonly verbs: VerbNames
   readonly concurrency: number | undefined
   readonly maxTeamSize: number
   readonly output: Schema | undefined
+  /** What answers its workers' questions, if that is a model. */
+  readonly brain?: Brain
   /** The user's own tools. */
   readonly tools: readonly Binding[]
 }
@@ -28,15 +35,22 @@ export interface TeamPolicy {
 export class TeamDesk implements Toolbox, Team {
   readonly delegations: Delegations
   readonly #policy: TeamPolicy
+  readonly #defers: boolean
   readonly #names: string[]
   #bindings = new Map<string, Binding>()
   #specs: readonly ToolSpec[] = []
   #stale = true
 
-  constructor(policy: TeamPolicy, names: readonly string[]) {
+  /** `defers`: its leader lets the background tell of what has ended. */
+  constructor(policy: TeamPolicy, names: readonly string[], defers = false) {
     this.#policy = policy
+    this.#defers = defers
     this.#names = [...names]
-    this.delegations = new Delegations(policy.leader, policy.delegation, policy.concurrency)
+    this.delegations = new Delegations(policy.leader, policy.delegation, policy.concurrency, policy.verbs, policy.brain)
+  }
+
+  get verbs(): VerbNames {
+    return this.#policy.verbs
   }
 
   /** Everybody on the team, in the order in which they joined. */
@@ -59,7 +73,7 @@ export class TeamDesk implements Toolbox, Team {
   }
 
   #make(): void {
-    const { roster, tools, output } = this.#policy
+    const { roster, tools, output, delegation } = this.#policy
     const typed = this.typed
     const plain = this.#names.filter((name) => !typed.includes(name))
     const absent = roster.specialists.map((agent) => agent.name).filter((name) => !this.#names.includes(name))
@@ -67,6 +81,10 @@ export class TeamDesk implements Toolbox, Team {
     if (plain.length > 0) bindings.push(new DelegateBinding(this, plain))
     for (const name of typed) bindings.push(new TypedDelegateBinding(this, name, roster.find(name)))
     if (this.#names.length > 0) bindings.push(new ForwardBinding(this, this.#names, output))
+    const { shown } = this.delegations
+    if (shown !== undefined) bindings.push(new ReadBinding(this.verbs.readResult, shown, (ref) => this.delegations.find(ref)))
+    if (delegation.several === true && plain.length > 0) bindings.push(new SeveralBinding(this, plain))
+    if (this.#names.some((name) => this.disposition(name) !== undefined)) bindings.push(new StopBinding(this))
     if (roster.specialists.length > 0) bindings.push(new RecruitBinding(this, absent))
     // an empty list of choices is no schema that providers take: who is recruited last takes the verb from the list, not from the toolbox
     this.#specs = bindings.filter((binding) => !(binding instanceof RecruitBinding && absent.length === 0)).map((binding) => binding.spec)
@@ -74,8 +92,29 @@ export class TeamDesk implements Toolbox, Team {
     this.#stale = false
   }
 
-  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief, place: Place): Promise<CallResult> {
-    return this.delegations.run(ctx, call, desk, this.#policy.roster, worker, brief, place)
+  delegate(ctx: Context, call: ToolCall, desk: LeaderDesk, asked: Asked, place: Place): Promise<CallResult> {
+    const beside = this.#policy.delegation.workers?.[asked.worker]?.hedge?.with
+    const other = beside === undefined ? undefined : this.#worker(beside)
+    return this.delegations.run(ctx, call, desk, this.#worker(asked.worker), asked, place, other)
+  }
+
+  several(names: readonly string[], shared: Omit<Shared, 'workers'>, place: Place): Promise<CallResult> {
+    return this.delegations.several({ ...shared, workers: names.map((name) => this.#worker(name)) }, place)
+  }
+
+  /** What tells its leader of ends; undefined if nobody may work in the background. */
+  get background(): Background | undefined {
+    const { background, workers = {} } = this.#policy.delegation
+    const may = background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
+    return this.#defers && may ? this.delegations.background : undefined
+  }
+
+  disposition(worker: string): Disposition | undefined {
+    return this.#defers ? dispositionOf(this.#policy.delegation, worker) : undefined
+  }
+
+  #worker(name: string): Worker {
+    return this.#policy.roster.find(name) ?? { name }
   }
 
   recruit(name: string): Failure | undefined {

@@ -1,134 +1,48 @@
 /**
- * Verbs of a supervisor's model: delegate, delegate_<name>, forward_message, recruit.
+ * Verbs of a supervisor's model that begin no delegation: forward_message, stop_delegation, recruit; and the team, as all its verbs see it.
  *
- * Owns: their names and schemas (what models see), what is checked, what they answer. Does not own: how a worker is started (delegation.ts).
+ * Owns: their schemas (what models see), what is checked, what they answer. Does not own: the verbs that give work (giving.ts).
  * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
  */
 import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'
-import { fitting, invalidInput, type Agent, type Binding, type CallResult, type Desk } from '../agent/index.ts'
-import type { Brief, Schema } from '../edge/index.ts'
+import { fitting, invalidInput, type Binding, type CallResult } from '../agent/index.ts'
+import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { labelOf, refuseDelegation, refuseVerb, typedVerb, verbNames, type Delegated, type Delegations, type Place } from './delegation.ts'
-import { describe } from './roster.ts'
+import type { VerbNames } from './delegation/options.ts'
+import type { Disposition } from './delegation/dispatch.ts'
+import {
+  refuseVerb,
+  type Asked,
+  type Delegated,
+  type Delegations,
+  type LeaderDesk,
+  type Place,
+  type Shared,
+} from './delegation/delegations.ts'
 
 /** The team of one activation, as its verbs see it. */
 export interface Team {
   readonly delegations: Delegations
+  readonly verbs: VerbNames
   /** Workers that take a typed input. */
   readonly typed: readonly string[]
-  delegate(ctx: Context, call: ToolCall, desk: Desk, worker: string, brief: Brief, place: Place): Promise<CallResult>
+  delegate(ctx: Context, call: ToolCall, desk: LeaderDesk, asked: Asked, place: Place): Promise<CallResult>
+  several(names: readonly string[], shared: Omit<Shared, 'workers'>, place: Place): Promise<CallResult>
+  /** What becomes of a call to this worker that says nothing about it; undefined if its leader always waits. */
+  disposition(worker: string): Disposition | undefined
   /** Takes a specialist in, from the next turn on; a failure says why not. */
   recruit(name: string): Failure | undefined
   describe(name: string): string
 }
 
-const text = (description: string): JsonObject => ({ type: 'string', description })
-const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
+export const text = (description: string): JsonObject => ({ type: 'string', description })
+export const object = (properties: JsonObject, required: readonly string[]): JsonObject => ({
   type: 'object',
   properties,
   required,
   additionalProperties: false,
 })
-
-/** What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs. */
-abstract class Delegating implements Binding {
-  readonly verb = true
-  abstract readonly spec: ToolSpec
-  protected readonly team: Team
-
-  constructor(team: Team) {
-    this.team = team
-  }
-
-  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    return this.placed(call).run(ctx, call, desk)
-  }
-
-  placed(call: ToolCall): Pick<Binding, 'run'> {
-    const place = this.team.delegations.place(call)
-    return { run: (ctx, given, desk) => this.give(ctx, given, desk, place) }
-  }
-
-  protected abstract give(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult>
-}
-
-/** `delegate`: gives work to a worker that takes text. */
-export class DelegateBinding extends Delegating {
-  readonly spec: ToolSpec
-  readonly #names: readonly string[]
-
-  constructor(team: Team, names: readonly string[]) {
-    super(team)
-    this.#names = names
-    this.spec = {
-      name: verbNames.delegate,
-      description:
-        'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
-      parameters: object(
-        {
-          worker: { type: 'string', enum: names, description: 'Who is to do it.' },
-          instructions: text('What is to be done, complete in itself.'),
-        },
-        ['worker', 'instructions'],
-      ),
-    }
-  }
-
-  protected give(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
-    const { worker, instructions } = isObject(call.input) ? call.input : {}
-    const problem = briefProblem(worker, instructions)
-    if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
-    if (!this.#names.includes(worker as string)) return Promise.resolve(unknownWorker(ctx, call, worker as string, this.#names, this.team))
-    return this.team.delegate(ctx, call, desk, worker as string, { instructions: instructions as string }, place)
-  }
-}
-
-function briefProblem(worker: Json | undefined, instructions: Json | undefined): string | undefined {
-  if (typeof worker !== 'string') return worker === undefined ? '"worker" is missing' : '"worker" must be a string, the name of a worker'
-  if (typeof instructions !== 'string') return instructions === undefined ? '"instructions" is missing' : '"instructions" must be a string'
-  return instructions.trim() === '' ? '"instructions" is empty: say what is to be done' : undefined
-}
-
-function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: readonly string[], team: Team): CallResult {
-  const typed = team.typed.includes(worker) ? ` "${worker}" takes a typed input: call ${typedVerb(worker)}.` : ''
-  const what = failure(
-    'delegation.unknown-worker',
-    `there is no worker "${worker}" here. Workers are: ${names.join(', ')}.${typed}`,
-    'validation',
-  )
-  return refuseDelegation(ctx, call, worker, what)
-}
-
-/** `delegate_<name>`: gives work to the one worker that takes this input. */
-export class TypedDelegateBinding extends Delegating {
-  readonly spec: ToolSpec
-  readonly #worker: string
-  readonly #schema: Schema | undefined
-
-  constructor(team: Team, worker: string, agent: Agent | undefined) {
-    super(team)
-    this.#worker = worker
-    this.#schema = agent?.inputSchema
-    const json = this.#schema?.json ?? { type: 'object' }
-    // models send objects only; another input travels inside one
-    this.spec = {
-      name: typedVerb(worker),
-      description: `Gives ${worker} a task and returns its answer. ${worker}: ${describe(worker, agent)}`,
-      parameters: wrapped(json) ? object({ input: json }, ['input']) : json,
-    }
-  }
-
-  protected give(ctx: Context, call: ToolCall, desk: Desk, place: Place): Promise<CallResult> {
-    const json = this.#schema?.json
-    const input = json !== undefined && wrapped(json) && isObject(call.input) ? (call.input['input'] ?? null) : (call.input ?? {})
-    const checked = this.#schema?.check(input)
-    if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
-    return this.team.delegate(ctx, call, desk, this.#worker, { input }, place)
-  }
-}
-
-const wrapped = (json: JsonObject): boolean => json['type'] !== undefined && json['type'] !== 'object'
 
 /** `forward_message`: the leader answers with a worker's output, verbatim, and is done. Runs after the delegations of its turn. */
 export class ForwardBinding implements Binding {
@@ -142,9 +56,8 @@ export class ForwardBinding implements Binding {
     this.#team = team
     this.#output = output
     this.spec = {
-      name: verbNames.forward,
-      description:
-        "Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for the first delegation of this conversation, d2 for the second, and so on.",
+      name: team.verbs.forward,
+      description: `Answers with a worker's last output, word for word, and ends your work. Name the worker; or, if it worked several times, the delegation: d1 for your first call to ${team.verbs.delegate}, d2 for the second, and so on.`,
       parameters: object(
         { worker: { type: 'string', enum: names }, delegation: text('d1, d2, …: which delegation; instead of worker.') },
         [],
@@ -158,15 +71,14 @@ export class ForwardBinding implements Binding {
 
   #forward(ctx: Context, call: ToolCall): CallResult {
     const { worker, delegation } = isObject(call.input) ? call.input : {}
-    const list = this.#team.delegations.list
+    const { list, over } = this.#team.delegations
+    if (over !== undefined) return refuseVerb(ctx, call, over)
     const named = typeof delegation === 'string' && delegation !== ''
     if (!named && typeof worker !== 'string') return invalidInput(ctx, call, 'name a worker or a delegation')
-    const found = named
-      ? list.find((each, i) => labelOf(i) === delegation || each.callId === delegation || each.id === delegation)
-      : list.findLast((each) => each.worker === worker && hasOutput(each))
-    if (found === undefined || !hasOutput(found))
+    const found = named ? this.#team.delegations.find(delegation) : list.findLast((each) => each.worker === worker && isForwardable(each))
+    if (found === undefined || !isForwardable(found))
       return refuseVerb(ctx, call, failure('work.rejected', nothingToForward(named ? delegation : (worker as string), list), 'validation'))
-    const given = this.#output === undefined ? asText(found.outcome.output) : found.outcome.output
+    const given = this.#output === undefined ? asText(found.output) : found.output
     const fits = fitting(given, this.#output)
     if (!fits.ok) {
       return refuseVerb(
@@ -186,13 +98,13 @@ export class ForwardBinding implements Binding {
 
 type WithOutput = Delegated & {
   readonly id: NonNullable<Delegated['id']>
-  readonly outcome: { readonly status: 'completed'; readonly output: Json }
+  readonly output: Json
 }
 
-const hasOutput = (each: Delegated): each is WithOutput => each.id !== undefined && each.outcome?.status === 'completed'
+export const isForwardable = (each: Delegated): each is WithOutput => each.id !== undefined && each.output !== undefined
 
-function nothingToForward(what: string, list: readonly Delegated[]): string {
-  const ready = list.flatMap((each, i) => (hasOutput(each) ? [`${labelOf(i)} (${each.worker})`] : []))
+export function nothingToForward(what: string, list: readonly Delegated[]): string {
+  const ready = list.flatMap((each) => (isForwardable(each) ? [`${each.label} (${each.worker})`] : []))
   return `there is no output of "${what}" to forward. ${ready.length === 0 ? 'No worker has answered yet.' : `There are: ${ready.join(', ')}.`}`
 }
 
@@ -205,7 +117,7 @@ export class RecruitBinding implements Binding {
   constructor(team: Team, names: readonly string[]) {
     this.#team = team
     this.spec = {
-      name: verbNames.recruit,
+      name: team.verbs.recruit,
       description: 'Takes a specialist into your team. From your next turn on you can delegate to it.',
       parameters: object({ worker: { type: 'string', enum: names }, reason: text('Why it is needed.') }, ['worker', 'reason']),
     }
@@ -220,5 +132,39 @@ export class RecruitBinding implements Binding {
     if (refused !== undefined) return Promise.resolve(refuseVerb(ctx, call, refused))
     ctx.emit({ type: 'worker.recruited', worker, reason })
     return Promise.resolve({ content: `"${worker}" has joined the team: ${this.#team.describe(worker)}` })
+  }
+}
+
+/** `stop_delegation`: ends one delegation, and the leader goes on. */
+export class StopBinding implements Binding {
+  readonly verb = true
+  readonly spec: ToolSpec
+  readonly #team: Team
+
+  constructor(team: Team) {
+    this.#team = team
+    this.spec = {
+      name: team.verbs.stop,
+      description: 'Stops a delegation that works in the background. What it has not answered by then is lost.',
+      parameters: object({ delegation: text('d1, d2, …: which one.'), reason: text('Why.') }, ['delegation']),
+    }
+  }
+
+  async run(ctx: Context, call: ToolCall): Promise<CallResult> {
+    const { delegation, reason } = isObject(call.input) ? call.input : {}
+    if (typeof delegation !== 'string' || delegation === '')
+      return invalidInput(ctx, call, '"delegation" must be the name of a delegation: d1, d2, …')
+    const { background, list } = this.#team.delegations
+    const why = typeof reason === 'string' && reason.trim() !== '' ? `stopped by its leader: ${reason}` : 'stopped by its leader'
+    const stopped = await background.stop(delegation, why)
+    if (stopped.length > 0) return { content: `[stopped: ${stopped.map(({ label, worker }) => `${label} ("${worker}")`).join(', ')}]` }
+    const known = list.some(({ label, id, callId }) => label === delegation || id === delegation || callId === delegation)
+    const under = background.lines()
+    const what = failure(
+      known ? 'delegation.ended' : 'delegation.unknown',
+      `${known ? `"${delegation}" has ended already` : `there is no delegation "${delegation}"`}. ${under.length === 0 ? 'None is under way.' : `Under way: ${under.join('; ')}.`}`,
+      'validation',
+    )
+    return refuseVerb(ctx, call, what)
   }
 }

@@ -200,7 +200,9 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
     return [event.op === 'worker' ? `${id}>${event.address}` : event.address]
   })
   // what the context asks for by itself: steps of values, deadlines of compensations
-  const own = recorded.filter((address) => !/(^|\/)value\.(get:|get-all|update:)|^!cancel!\//.test(decodeURIComponent(address)))
+  const own = recorded.filter(
+    (address) => !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|^!cancel!\//.test(decodeURIComponent(address)),
+  )
   const at = own.findIndex((address, i) => asked[i] !== address)
   return at < 0 && asked.length === own.length
     ? []

@@ -1,11 +1,13 @@
 /** What is easily got wrong where agents work together is said in words, as early as it can be known. */
 import { expect, test } from 'vitest'
-import { agent, tool, transferTo, type Agent } from '../../src/agent/index.ts'
+import { agent, delegate, tool, transferTo, type Agent } from '../../src/agent/index.ts'
 import { asTool, loop, router, sequential } from '../../src/flow/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { delegateToSeveral, supervisor } from '../../src/supervisor/index.ts'
 import { any, del, ended, model, one, open, plain, refusal, saidOf, workers, type Wrong } from './refused.ts'
+
+const writer = agent({ name: 'writer', description: 'Writes.', model })
 
 test('a router or an order without a list of agents', () => {
   expect(() => router({ name: 'r', model: () => 'x' } as never)).toThrow('router "r": workers is no list of agents')
@@ -172,6 +174,45 @@ test.each<Wrong>([
     'supervisor "s": delegation.workers names "two", who does not work here; who does: one',
   ],
   [
+    'an exception for somebody whose name is misspelled',
+    () => supervisor(any({ name: 's', model, workers, delegation: { workers: { onee: {} } } })),
+    'team.invalid',
+    'supervisor "s": delegation.workers names "onee", who does not work here: did you mean "one"?',
+  ],
+  [
+    'a misspelled name in the background',
+    () => supervisor(any({ name: 's', model, workers: [writer], delegation: { background: ['writr'] } })),
+    'team.invalid',
+    'supervisor "s": delegation.background names "writr", who does not work here: did you mean "writer"?',
+  ],
+  [
+    'a misspelled name of a hedge',
+    () =>
+      supervisor(
+        any({ name: 's', model, workers: [writer], delegation: { workers: { writer: { hedge: { afterMs: 1, with: 'wrter' } } } } }),
+      ),
+    'team.invalid',
+    'supervisor "s": delegation.workers.writer: hedge.with names "wrter", who does not work here: did you mean "writer"?',
+  ],
+  [
+    'a background that is true',
+    () => supervisor(any({ name: 's', model, workers, delegation: { background: true } })),
+    'team.invalid',
+    'supervisor "s": delegation.background is true, expected a list of names or { workers }',
+  ],
+  [
+    'a scorer without a name',
+    () => agent(any({ ...plain, isComplete: { scorers: [() => 1] } })),
+    'team.invalid',
+    /isComplete\.scorers\[0\] is a function without a name: write \{ name: '…', score: … \}$/,
+  ],
+  [
+    'a version of nobody',
+    () => createRuntime({ agents: [writer], versions: { writr: 'v1' } }),
+    'config.invalid',
+    'createRuntime: versions.writr: no agent of that name takes part: did you mean "writer"?',
+  ],
+  [
     'permissions that are a text',
     () => asTool(one, any({ permissions: { deny: 'del' } })),
     'tool.invalid',
@@ -230,6 +271,39 @@ test.each<Wrong>([
   ['limits that are null', () => agent(any({ ...plain, limits: null })), 'team.invalid', 'agent "a": limits is null, expected an object'],
 ])('what a JSON file may hold is said in words: %s', async (_what, make, code, says) => {
   expect(await saidOf(make)).toMatchObject(refusal(code, says))
+})
+
+test('what is published, granted or revoked for nobody is refused', async () => {
+  const runtime = await createRuntime({ agents: [writer] })
+  open.push(runtime)
+  for (const made of [runtime.publish('writr', { version: 'v1' }), runtime.draft('writr', { version: 'v1' })])
+    await expect(made).rejects.toMatchObject({
+      code: 'agent.not-registered',
+      message: 'the agent "writr" is not registered with this runtime: did you mean "writer"?',
+    })
+  expect(await runtime.revisions()).toEqual([])
+  for (const [made, message] of [
+    [() => runtime.revoke(any({ sesssion: 's' })), 'revoke() has no option "sesssion": did you mean "session"?'],
+    [() => runtime.revoke(any({ session: 's', grant: 7 })), 'revoke(): grant is 7, expected the id of a grant'],
+    [() => runtime.grants(any({})), 'grants(): expected { session } or { run }, and was given neither'],
+    [() => runtime.grants(any({ session: 's', run: 'r' })), 'grants(): expected { session } or { run }, and was given both'],
+    [() => runtime.grants(any({ session: 7 })), 'grants(): session is 7, expected an id'],
+    [() => runtime.grants(any('s')), 'grants() is the text "s", expected an object'],
+  ] as const)
+    await expect(made()).rejects.toMatchObject({ code: 'input.invalid', message })
+})
+
+test('code that delegates to somebody who is not registered is told what to do', async () => {
+  const leader = agent({
+    name: 'leader',
+    run: async (ctx) => {
+      const outcome = await delegate(ctx, one, 'go')
+      const { all } = await delegateToSeveral(ctx, [one], 'go', { keep: 'first' })
+      return [outcome, all[0]!.outcome].map((each) => (each.status === 'failed' ? each.failure.hint : each.status)).join(' | ')
+    },
+  })
+  const hint = 'Add it to the `workers` of whoever starts it, or give it to createRuntime({ agents: [...] }).'
+  expect(await ended(leader)).toMatchObject({ output: `${hint} | ${hint}` })
 })
 
 test('control may be handed to the agent itself instead of its name', async () => {

@@ -109,7 +109,12 @@ test.each<Wrong>([
     'team.invalid',
     /^supervisor "s" has no option "transfer"/,
   ],
-  ['supervisor, run', () => supervisor(any({ name: 's', run: model, workers })), 'agent.invalid', /^supervisor "s" has no option "run"/],
+  [
+    'supervisor, run',
+    () => supervisor(any({ name: 's', runs: model, workers })),
+    'agent.invalid',
+    /has no option "runs": did you mean "run"\?/,
+  ],
   [
     'delegation',
     () => supervisor(any({ name: 's', model, workers, delegation: { permission: {} } })),
@@ -159,6 +164,12 @@ test.each<Wrong>([
     () => createRuntime(any({ redact: { key: ['token'] } })),
     'config.invalid',
     'createRuntime: redact has no option "key": did you mean "keys"?',
+  ],
+  [
+    'redact, by a pattern',
+    () => createRuntime(any({ redact: { values: [/secret/] } })),
+    'config.invalid',
+    'createRuntime: redact.values is a list with something else in it, expected a list of texts',
   ],
   ['transferTo', () => transferTo('one', any({ tsk: 'x' })), 'input.invalid', 'transferTo has no option "tsk": did you mean "task"?'],
 ])('a name of an option that nobody knows is refused: %s', async (_what, make, code, says) => {

@@ -23,13 +23,15 @@ const store = new AdversarialStore()
 export const engine = () => new AdversarialEngine({ store })`,
 }
 const agents = `
-import { agent, interrupt, tool } from ${source('index.ts')}
+import { agent, interrupt, supervisor, tool } from ${source('index.ts')}
 const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
 const wants = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 export const agents = [
   agent({ name: 'clerk', description: 'Pays.', tools: [pay], model: ({ messages }) => messages.some(({ role }) => role === 'tool')
     ? { text: 'Done.' } : { calls: [{ name: 'pay', input: { note: 'x'.repeat(300), usd: 3 } }] } }),
   agent({ name: 'asker', description: 'Asks.', run: (ctx) => interrupt(ctx, 'Which one?') }),
+  supervisor({ name: 'lead', workers: [agent({ name: 'asked', description: 'Asks.', run: (ctx) => interrupt(ctx, 'Which one?') })],
+    model: ({ messages }) => messages.some(({ role }) => role === 'tool') ? { text: 'Done.' } : { calls: [{ name: 'delegate', input: { worker: 'asked', instructions: 'Go.' } }] } }),
   agent({ name: 'strict', description: 'Asks for a city.', run: (ctx) => interrupt(ctx, 'Which city?', { schema: wants }) }),
 ]
 `
@@ -59,6 +61,25 @@ async function reeve(...args: string[]): Promise<{ readonly code: number; readon
 const long = `note: "${'x'.repeat(119)}… (302 characters), usd: 3`
 
 describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker) => {
+  test('open delegations are listed with what stops them, and one is stopped; the run goes on', async () => {
+    const config = await given(maker)
+    await driven(config, 'lead')
+    expect((await reeve('show', 'run_q')).out).toContain('waiting: d1 (asked)    (reeve stop run_q d1)\n')
+    expect(await reeve('stop', 'run_q', 'd7')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('there is no delegation "d7"') as string,
+    })
+    expect(await reeve('stop', 'run_q', 'd1', '--reason', 'too slow')).toMatchObject({
+      code: 0,
+      out: 'The leader of d1 is told to stop it. The run run_q goes on.\n',
+    })
+    await using runtime = await worker(config)
+    expect(await runtime.handle('run_q').outcome()).toMatchObject({ status: 'completed', output: 'Done.' })
+    expect(await runtime.handle('run_q').delegations()).toMatchObject([
+      { label: 'd1', status: 'cancelled', outcome: { reason: 'stopped by cli: too slow' } },
+    ])
+  })
+
   test('who approves sees what; the end is told', async () => {
     const config = await given(maker)
     const id = await driven(config, 'clerk')

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { agent, breakLoop, exit, transferTo, type Agent } from '../../src/agent/index.ts'
 import { loop, parallel, router, sequential } from '../../src/flow/index.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { roundtable, supervisor } from '../../src/supervisor/index.ts'
 import { eventLines } from '../../src/cli/lines.ts'
 import { treeLines } from '../../src/cli/tree.ts'
 
@@ -103,4 +103,40 @@ test('a worker under delegation has no arrow', async () => {
       messages.at(-1)?.role === 'tool' ? 'final' : { calls: [{ name: 'delegate', input: { worker: 'one', instructions: 'go' } }] },
   })
   expect((await shown(boss)).tree).toEqual(['✓ boss', '└─ ✓ one'])
+})
+
+test('a leader with somebody in the background, a scorer and a hook that throws; a round table: each says what it did', async () => {
+  const lead = supervisor({
+    name: 'lead',
+    workers: [says('one')],
+    model: ({ messages }) =>
+      messages.some(({ role }) => role === 'tool')
+        ? JSON.stringify(messages).includes('works in the background')
+          ? 'wait'
+          : 'final'
+        : { calls: [{ name: 'delegate', input: { worker: 'one', instructions: 'go' } }] },
+    delegation: {
+      background: ['one'],
+      hookErrors: 'lenient',
+      onComplete: () => {
+        throw new Error('no\nluck')
+      },
+    },
+    isComplete: { scorers: [{ name: 'fine', score: () => 1 }] },
+  })
+  const { lines } = await shown(roundtable({ name: 'table', agents: [lead], speaker: 'round-robin', maxRounds: 1 }))
+  expect(lines.toSorted()).toEqual(
+    [
+      'table started',
+      'table lets lead speak (round 1)',
+      'lead started',
+      'lead goes on while one works in the background (d1)',
+      'one started',
+      'one completed',
+      'lead: onComplete failed: no luck',
+      'the answer of lead passed: fine 1',
+      'lead completed',
+      'table completed',
+    ].toSorted(),
+  )
 })

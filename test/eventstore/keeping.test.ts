@@ -26,8 +26,7 @@ const write = (stream: string, key: string, run: RunId, expected: number, value:
     key,
     expected,
     value,
-    once,
-    run,
+    by: { run, once },
     event: encode({ type: 'value.updated', key, value, version: expected + 1, by: run }),
     at: 1_000,
   }) as never

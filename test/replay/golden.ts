@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { manualClock, type Scenario } from '../../src/testing/index.ts'
+import { delegationGoldens } from './delegation-goldens.ts'
 import { flowGoldens } from './flow-scenarios.ts'
 import { scenarios } from './scenarios.ts'
 
@@ -98,7 +99,7 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
 if (process.argv[1] === import.meta.filename) {
   const version = 'v0.1'
   mkdirSync(`${folder}${version}`, { recursive: true })
-  for (const scenario of [...scenarios, ...flowGoldens]) {
+  for (const scenario of [...scenarios, ...flowGoldens, ...delegationGoldens]) {
     const path = `${folder}${version}/${scenario.name}.jsonl`
     if (existsSync(path)) continue
     const commits = await record(scenario)

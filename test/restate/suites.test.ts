@@ -21,7 +21,7 @@ test('every other file makes its runtimes on the engine under test', () => {
   const neutral = ['retry', 'collaboration'] // their own createRuntime is expected to refuse before any engine is opened
   for (const file of suiteFiles.filter((each) => !whole.has(each))) {
     const text = textOf(file)
-    expect(text, file).toMatch(/engine-under-test|from '\.\/team\.ts'/)
+    expect(text, file).toMatch(/engine-under-test|from '\.{1,2}\/(scenario\/)?team\.ts'/)
     if (neutral.some((name) => file.includes(`/${name}.test`))) continue
     expect(text, file).not.toMatch(/import \{[^}]*\bcreateRuntime\b[^}]*\} from '\.\.\/\.\.\/src/)
   }

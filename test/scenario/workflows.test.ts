@@ -64,7 +64,10 @@ describe('sequential', () => {
     const { outcome, paths } = await played(sequential({ name: 'S', agents: [a, a] }))
     expect(outcome).toMatchObject({ output: 'two' })
     expect(paths).toEqual(['S', 'S/A', 'S/A/A'])
-    expect(model.prompts[1]!.at(-1)).toEqual({ role: 'assistant', content: 'one' })
+    expect(model.prompts[1]!.slice(-2)).toEqual([
+      { role: 'assistant', content: 'one' },
+      { role: 'user', content: 'It is your turn again. Go on from here.' },
+    ])
   })
 
   test('its output is that of its last step, whatever it is', async () => {

@@ -16,7 +16,7 @@ import {
 import type { Outcome } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { router, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { reflect, supervisor } from '../../src/supervisor/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -108,6 +108,42 @@ const team = supervisor({
 })
 // @ts-expect-error 'editor' does not work here
 supervisor({ name: 'newsroom', model: () => 'x', workers: [text, typed], delegation: { workers: { editor: { limits: { turns: 3 } } } } })
+const led = supervisor({
+  name: 'led',
+  input: z.object({ topic: z.string() }),
+  workers: [text, typed],
+  specialists: [coded],
+  delegation: { workers: { writer: { limits: { turns: 3 } } } },
+  run: async (_ctx, brief, own) => {
+    const found = await own.delegate('researcher', brief.topic)
+    const written = await own.delegate('writer', { topic: brief.topic }, { turns: 2 })
+    own.recruit('counter', 'needed')
+    // @ts-expect-error 'editor' does not work here
+    await own.delegate('editor', 'x')
+    // @ts-expect-error the writer takes a typed input
+    await own.delegate('writer', 'x')
+    // @ts-expect-error nor can somebody be forwarded who does not work here
+    own.forward('editor')
+    own.forward('d1')
+    return { found: found.text, words: written.outcome.status === 'completed' ? written.outcome.output.words : own.forward('writer').words }
+  },
+})
+const based = supervisor({ name: 'based', base: typed, workers: [text] })
+const careful = reflect(typed, { judge: ({ text: said }) => said.length > 3 })
+export const ledInferred = (): void => {
+  same<InputOf<typeof led>, { topic: string }>(true)
+  same<OutputOf<typeof led>, { found: string; words: number }>(true)
+  same<OutputOf<typeof based>, { words: number }>(true)
+  same<InputOf<typeof based>, { topic: string }>(true)
+  same<NameOf<typeof careful>, 'writer_reflected'>(true)
+  same<OutputOf<typeof careful>, { words: number }>(true)
+}
+// @ts-expect-error code leads without words for a model
+supervisor({ name: 'led', workers: [text], guidance: 'x', run: () => 1 })
+// @ts-expect-error either a base or a run
+supervisor({ name: 'led', workers: [text], base: typed, run: () => 1 })
+// @ts-expect-error somebody judges
+reflect(typed, {})
 // @ts-expect-error a supervisor thinks with something
 supervisor({ name: 'newsroom', workers: [text] })
 // @ts-expect-error either a model or a run

@@ -248,14 +248,14 @@ export interface EventStore {
 
   // ---- values of sessions
   value(stream: string, key: string): Promise<{ readonly version: number; readonly value: Json }>
-  /** Compare and set, once under `once`: a repeated call gives what the first one wrote. `moved`: somebody else was faster. Appends `event` to the stream. */
+  /** Compare and set; by a run once under its key: a repeated call gives what the first one wrote. `moved`: somebody else was faster. Appends `event` to the stream. */
   writeValue(write: {
     readonly stream: string
     readonly key: string
     readonly expected: number
     readonly value: Json
-    readonly once: string
-    readonly run: RunId
+    /** The run that writes it, once under its key; absent: somebody outside of any run, each time anew. */
+    readonly by?: { readonly run: RunId; readonly once: string }
     readonly event: string
     readonly at: number
   }): Promise<{ readonly status: 'written'; readonly value: Json } | { readonly status: 'moved' }>

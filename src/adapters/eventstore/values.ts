@@ -15,11 +15,14 @@ export function* value(stream: string, key: string): Work<{ readonly version: nu
 }
 
 export function* writeValue(w: ValueWrite): Work<Written> {
-  const [streams, done, values] = yield* ask(
+  const { by } = w
+  const [streams, values, done] = yield* ask(
     // Holds the stream: writers of one stream come one after the other.
     statement('INSERT INTO stream(id, seq) VALUES($1, 0) ON CONFLICT(id) DO UPDATE SET seq = stream.seq RETURNING seq', w.stream),
-    statement('SELECT body FROM done WHERE run = $1 AND stream = $2 AND once = $3', w.run, w.stream, w.once),
     statement('SELECT version FROM value WHERE stream = $1 AND key = $2', w.stream, w.key),
+    ...(by === undefined
+      ? []
+      : [statement('SELECT body FROM done WHERE run = $1 AND stream = $2 AND once = $3', by.run, w.stream, by.once)]),
   )
   const before = done?.[0] as { body: string } | undefined
   if (before !== undefined) return { status: 'written', value: JSON.parse(before.body) as Json }
@@ -29,7 +32,7 @@ export function* writeValue(w: ValueWrite): Work<Written> {
   const put =
     'INSERT INTO value(stream, key, version, body) VALUES($1, $2, $3, $4) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body'
   yield* write(put, w.stream, w.key, w.expected + 1, body)
-  yield* write('INSERT INTO done(run, stream, once, body) VALUES($1, $2, $3, $4)', w.run, w.stream, w.once, body)
+  if (by !== undefined) yield* write('INSERT INTO done(run, stream, once, body) VALUES($1, $2, $3, $4)', by.run, w.stream, by.once, body)
   yield* write('UPDATE stream SET seq = seq + 1 WHERE id = $1', w.stream)
   yield* append([{ run: w.stream, position: seq + 1, act: w.stream, seq, at: w.at, text: w.event }])
   return { status: 'written', value: JSON.parse(body) as Json }

@@ -8,6 +8,7 @@ import { messageOf, ReeveError, rootActivation, systemClock, type ActivationId, 
 import { encode, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
+  streamFromOutside,
   mustBeJson,
   mustBeSameStart,
   openRun,
@@ -22,6 +23,7 @@ import {
   type RunFilter,
   type RunSummary,
   type StartRun,
+  type StreamValues,
 } from '../../engine/index.ts'
 import { openEventStore, type EventStore } from '../eventstore/index.ts'
 import { RestateClient } from './client.ts'
@@ -31,6 +33,7 @@ import { keyOf } from './names.ts'
 import { settingsOf, type RestateOptions, type Settings } from './options.ts'
 import { Place } from './place.ts'
 import { Sweeper } from './sweeper.ts'
+import { readValue, updateValue, type ValueDesk } from './values.ts'
 
 /** How often is looked though no news has come. Milliseconds. */
 const lookAgainMs = 2_000
@@ -281,6 +284,16 @@ export class RestateEngine implements Engine {
       leave()
       heard.delete(hear)
       if (heard.size === 0) this.#listeners.delete(run)
+    }
+  }
+
+  stream(name: string): StreamValues {
+    const stream = streamFromOutside(name)
+    const { clock, redact } = this.#settings.place
+    const desk: ValueDesk = { clock, redact, persist: async (work) => work(await this.#ready()) }
+    return {
+      get: (key) => readValue(desk, stream, key),
+      update: (key, change) => updateValue(desk, stream, key, change, undefined),
     }
   }
 

@@ -5,17 +5,7 @@
  * Does not own: commits (seat.ts), effects on their way out and back (outlet.ts), session values (values.ts).
  * Holds: K2 (a question goes in the transaction that asks it), K8 (looked at before every effect), K11 (charges settle where they occur).
  */
-import {
-  failed,
-  failure,
-  parentOf,
-  type ActivationId,
-  type Failure,
-  type Json,
-  type MessageId,
-  type Outcome,
-  type Usage,
-} from '../../core/index.ts'
+import { parentOf, runOf, type ActivationId, type Failure, type Json, type MessageId, type Outcome, type Usage } from '../../core/index.ts'
 import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
 import {
   askedQuestion,
@@ -23,7 +13,9 @@ import {
   divergenceQuestion,
   doubtQuestion,
   Effects,
+  notRegistered,
   reserveFor,
+  streamOf,
   type Mail,
   type Operation,
   type Orchestration,
@@ -32,7 +24,7 @@ import {
   type StartOptions,
 } from '../../engine/index.ts'
 import type { Desk, Keeping } from './desk.ts'
-import { readValue, updateValue } from './values.ts'
+import { readValue, updateValue, type ValueDesk } from './values.ts'
 
 export class Keeper implements Keeping {
   readonly #seat: Desk
@@ -118,7 +110,7 @@ export class Keeper implements Keeping {
     if (!op.fresh || owner.discarded) return
     const found = this.#seat.place.registry?.find(agent, options.version)
     if (found === undefined) {
-      const outcome = failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation'))
+      const outcome = notRegistered(agent)
       return owner.arrive({ type: 'worker.settled', address, outcome })
     }
     const { version } = found
@@ -200,10 +192,15 @@ export class Keeper implements Keeping {
     for (const account of this.#seat.accounts) account.settle(reserved, actual)
     this.#seat.draft.accounts.push({ op: 'settle', reserved, actual })
   }
-  readValue(owner: Owner, key: string): Promise<Json> {
-    return readValue(this.#seat, owner, key)
+  #stream(owner: Owner): string {
+    return streamOf(this.#seat.caller, runOf(owner.id))
   }
-  updateValue(owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
-    return updateValue(this.#seat, owner, key, change, once)
+  readValue(owner: Owner, stream: string | undefined, key: string): Promise<Json> {
+    return readValue(this.#seat, stream ?? this.#stream(owner), key)
+  }
+  updateValue(owner: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+    const { place } = this.#seat
+    const desk: ValueDesk = { clock: place.clock, redact: place.options.redact, persist: (work) => this.#seat.persist(work) }
+    return updateValue(desk, stream ?? this.#stream(owner), key, change, { run: runOf(owner.id), once })
   }
 }

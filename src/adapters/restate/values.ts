@@ -1,26 +1,44 @@
 /**
- * Session values on the event store: reads as they are now, writes by compare-and-set and once under their key.
+ * Values on the event store: reads as they are now, writes by compare-and-set, and those of a run once under its key.
  */
-import { runOf, type Json } from '../../core/index.ts'
+import type { Clock, Json, RunId } from '../../core/index.ts'
 import { encode } from '../../journal/index.ts'
-import { streamOf, type Owner } from '../../engine/index.ts'
-import type { Desk } from './desk.ts'
+import type { EventStore } from '../eventstore/index.ts'
 
-export async function readValue(seat: Desk, owner: Owner, key: string): Promise<Json> {
-  const { value } = await seat.persist((store) => store.value(streamOf(seat.caller, runOf(owner.id)), key))
+/** What values are written with. */
+export interface ValueDesk {
+  readonly clock: Clock
+  readonly redact: (text: string) => string
+  /** Asks the store, and waits for one that is away. */
+  persist<T>(work: (store: EventStore) => Promise<T>): Promise<T>
+}
+
+export async function readValue(desk: Pick<ValueDesk, 'persist'>, stream: string, key: string): Promise<Json> {
+  const { value } = await desk.persist((store) => store.value(stream, key))
   return value
 }
 
-/** Tries again while other writers are faster. A repeated call gives what the first one wrote. */
-export async function updateValue(seat: Desk, owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
-  const run = runOf(owner.id)
-  const stream = streamOf(seat.caller, run)
+/** Tries again while other writers are faster. A repeated call of a run gives what the first one wrote. */
+export async function updateValue(
+  desk: ValueDesk,
+  stream: string,
+  key: string,
+  change: (value: Json) => Json,
+  by: { readonly run: RunId; readonly once: string } | undefined,
+): Promise<Json> {
+  const who = by === undefined ? undefined : { by }
   for (;;) {
-    const { version, value } = await seat.persist((store) => store.value(stream, key))
-    const next = JSON.parse(seat.place.options.redact(JSON.stringify(change(value) ?? null))) as Json
-    const event = encode({ type: 'value.updated', key, value: next, version: version + 1, by: run })
-    const at = seat.place.clock.now()
-    const written = await seat.persist((store) => store.writeValue({ stream, key, expected: version, value: next, once, run, event, at }))
+    const { version, value } = await desk.persist((store) => store.value(stream, key))
+    const next = JSON.parse(desk.redact(JSON.stringify(change(value) ?? null))) as Json
+    const event = encode({
+      type: 'value.updated',
+      key,
+      value: next,
+      version: version + 1,
+      ...(by === undefined ? undefined : { by: by.run }),
+    })
+    const at = desk.clock.now()
+    const written = await desk.persist((store) => store.writeValue({ stream, key, expected: version, value: next, ...who, event, at }))
     if (written.status === 'written') return written.value
   }
 }

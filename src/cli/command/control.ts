@@ -1,4 +1,4 @@
-/** `reeve pause` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever drives the run obeys. */
+/** `reeve pause`, `reeve stop` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever drives the run obeys. */
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
@@ -8,6 +8,20 @@ export function pause({ terminal, options, cwd }: CommandContext, run: string, {
   return look(options, cwd, async (runtime) => {
     await runtime.handle(run).pause({ by: 'cli', ...(reason === undefined ? {} : { reason }) })
     terminal.line(`The run ${run} pauses before its next effect. Let it go on with:\n  reeve resume ${run}${whereOf(options)}`)
+    return exits.done
+  })
+}
+
+/** Ends one delegation; the run goes on without it. */
+export function stop(
+  { terminal, options, cwd }: CommandContext,
+  run: string,
+  delegation: string,
+  { reason }: { readonly reason?: string },
+): Promise<Exit> {
+  return look(options, cwd, async (runtime) => {
+    await runtime.handle(run).stop({ delegation, by: 'cli', ...(reason === undefined ? {} : { reason }) })
+    terminal.line(`The leader of ${delegation} is told to stop it. The run ${run} goes on.`)
     return exits.done
   })
 }

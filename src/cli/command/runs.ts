@@ -8,6 +8,7 @@ import type { Style } from '../terminal.ts'
 
 const colours: Partial<Record<RunStatus, Style>> = {
   completed: 'green',
+  bailed: 'green',
   failed: 'red',
   limited: 'red',
   'timed-out': 'red',

@@ -5,12 +5,13 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
 import { treeLines } from '../tree.ts'
-import type { ApprovalView, InterruptView, RunView } from '../../runtime/index.ts'
+import type { ApprovalView, InterruptView, Run, RunView } from '../../runtime/index.ts'
 
 /** Shows a run. */
 export function show({ terminal, options, cwd }: CommandContext, id: string, { json = false }: { readonly json?: boolean }): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
-    const view = await runtime.handle(id).view()
+    const run = runtime.handle(id)
+    const view = await run.view()
     if (json) {
       terminal.line(JSON.stringify(view))
       return exits.done
@@ -19,6 +20,7 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     terminal.line(`${terminal.style('bold', view.run)}  ${view.status}  ${view.agent} ${view.version}`)
     terminal.line(`input: ${shortly(inputOf(view))}`)
     for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
+    for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : []) terminal.line(line)
     for (const approval of view.approvals) terminal.line(approvalText(approval, where))
     for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where))
     for (const { run, reason } of await runtime.runs({ status: ['stuck'] }))
@@ -28,7 +30,21 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
     if (view.outcome?.status === 'completed') terminal.line(`output: ${shortly(view.outcome.output)}`)
     else if (view.outcome !== undefined) terminal.line(describeOutcome(view.outcome))
+    if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
     return exits.done
+  })
+}
+
+const openStates: ReadonlySet<string> = new Set(['pending', 'running', 'waiting'])
+
+/** The open delegations, with what stops each: its leader's name for it, unless another leader has one of that name. */
+function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: string, where: string): string[] {
+  const open = all.filter(({ status }) => openStates.has(status))
+  return open.map(({ label, worker, status, activation, callId }) => {
+    const alone = label !== undefined && open.filter((each) => each.label === label).length === 1
+    const id = (alone ? label : undefined) ?? activation ?? callId
+    const stop = id === undefined ? '' : `    (reeve stop ${run} ${id}${where})`
+    return `${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`
   })
 }
 

@@ -58,10 +58,8 @@ export interface ValueWrite {
   readonly key: string
   readonly expected: number
   readonly body: string
-  /** Written once under this key. */
-  readonly once: string
-  /** The run that writes it: its word counts only while it is this process's own. */
-  readonly from: RunId
+  /** Who writes it, if that is a run: its word counts only while it is this process's own, and it writes once under this key. */
+  readonly by: { readonly run: RunId; readonly once: string } | undefined
   readonly event: string
   readonly at: number
 }
@@ -196,7 +194,9 @@ export class BatchWriter {
       this.#writeQuestions(batch, keep)
       const speaks = (from: RunId): boolean => keep(from) && batch.epochs.has(from)
       const posts = batch.rows.map((row) => (row.from === undefined || speaks(row.from) ? this.#post(row) : 'lost'))
-      const values = batch.values.map((write): ValueResult => (speaks(write.from) ? this.#writeValue(write) : { status: 'lost' }))
+      const values = batch.values.map((write): ValueResult =>
+        write.by === undefined || speaks(write.by.run) ? this.#writeValue(write) : { status: 'lost' },
+      )
       this.#writeIndexes(batch, keep)
       const begun = stopwatch()
       this.#sql.commit.run()
@@ -307,7 +307,8 @@ export class BatchWriter {
 
   #writeValue(write: ValueWrite): ValueResult {
     const s = this.#sql
-    const done = s.done.get(write.from, write.stream, write.once) as { seq: number } | undefined
+    const { by } = write
+    const done = by === undefined ? undefined : (s.done.get(by.run, write.stream, by.once) as { seq: number } | undefined)
     if (done !== undefined) return { status: 'repeated', seq: done.seq }
     const now = (s.valueVersion.get(write.stream, write.key) as { version: number } | undefined)?.version ?? 0
     if (now !== write.expected) return { status: 'moved' }
@@ -315,7 +316,7 @@ export class BatchWriter {
     const num = this.#num(write.stream as ActivationId)
     const seq = Number((s.nextSeq.get(num) as { seq: number | null }).seq ?? -1) + 1
     s.log.run(num, seq, write.at, write.event, null)
-    s.newDone.run(write.from, write.stream, write.once, seq)
+    if (by !== undefined) s.newDone.run(by.run, write.stream, by.once, seq)
     return { status: 'written' }
   }
 

@@ -338,7 +338,7 @@ export class Driver implements Desk {
 
   writeValue(write: ValueWrite): Promise<ValueResult> {
     return new Promise((resolve, reject) => {
-      const run = this.runs.get(write.from)
+      const run = write.by === undefined ? undefined : this.runs.get(write.by.run)
       if (run !== undefined) this.batch.epochs.set(run.id, run.epoch)
       this.batch.values.push(write)
       this.#values.push({ resolve, reject })

@@ -18,6 +18,7 @@ import {
 import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import { mustBeJson } from '../scope.ts'
+import { streamFromOutside } from '../stream.ts'
 import {
   addressOfPost,
   mustBeSameStart,
@@ -32,6 +33,7 @@ import {
   type RunFilter,
   type RunSummary,
   type StartRun,
+  type StreamValues,
 } from '../port.ts'
 import { pack } from './blobs.ts'
 import type { CrashPoint } from './desk.ts'
@@ -42,6 +44,7 @@ import { Reader } from './reader.ts'
 import { removeRun } from './remove.ts'
 import { Run } from './run.ts'
 import { openStore, storeError, type OpenOptions } from './schema.ts'
+import { updateValue } from './values.ts'
 import { Writer, type WriterMode } from './writer.ts'
 
 /** How the embedded engine is set up. Everything but the file has a default. */
@@ -329,6 +332,17 @@ export class EmbeddedEngine implements Engine {
     this.#writer.forget()
     // Whoever waits in this process may not have seen yet that it has ended elsewhere.
     if (end !== undefined) this.#news.ended(run, end)
+  }
+
+  stream(name: string): StreamValues {
+    const stream = streamFromOutside(name)
+    return {
+      get: (key) => this.#read(() => this.#reader.value(stream, key).value),
+      update: async (key, change) => {
+        this.#open()
+        return updateValue(this.driver, stream, key, change, undefined)
+      },
+    }
   }
 
   remove(run: RunId): Promise<void> {

@@ -23,7 +23,8 @@ import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import { awaitsForeign, codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
-import type { Operation, Owner } from '../operation.ts'
+import { notRegistered, type Operation, type Owner } from '../operation.ts'
+import { streamOf } from '../stream.ts'
 import { pack } from './blobs.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { accountsOf, leave, reserve, settle } from './ledger.ts'
@@ -171,7 +172,7 @@ export class Keeper implements Keeping {
       op.owner.arrive({
         type: 'worker.settled',
         address: op.address,
-        outcome: failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation')),
+        outcome: notRegistered(agent),
       })
       return
     }
@@ -307,10 +308,13 @@ export class Keeper implements Keeping {
   settle(activation: Owner, reserved: Charge, actual: Charge | undefined): void {
     settle(activation, reserved, actual)
   }
-  readValue(activation: Owner, key: string): Promise<Json> {
-    return readValue(this.#desk, this.callerOf(activation.id), activation, key)
+  #stream(activation: Owner): string {
+    return streamOf(this.callerOf(activation.id), runOf(activation.id))
   }
-  updateValue(activation: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
-    return updateValue(this.#desk, this.callerOf(activation.id), activation, key, change, once)
+  readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json> {
+    return readValue(this.#desk, stream ?? this.#stream(activation), key)
+  }
+  updateValue(activation: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+    return updateValue(this.#desk, stream ?? this.#stream(activation), key, change, { run: runOf(activation.id), once })
   }
 }

@@ -8,6 +8,7 @@
 import { copy, newId, ReeveError, rootActivation, systemClock, type Clock, type Json, type RunId } from '../../core/index.ts'
 import { decode, encode, type Recorded } from '../../journal/index.ts'
 import {
+  streamFromOutside,
   mustBeSameStart,
   openRun,
   unknownRun,
@@ -22,6 +23,7 @@ import {
   type RunStatus,
   type RunSummary,
   type StartRun,
+  type StreamValues,
 } from '../../engine/index.ts'
 import { Mover } from './mover.ts'
 import { badWeather, LossyNetwork, type Weather } from './network.ts'
@@ -211,6 +213,17 @@ export class AdversarialEngine implements Engine {
     this.#listeners.set(run, heard)
     heard.add(hear)
     return () => void heard.delete(hear)
+  }
+
+  stream(name: string): StreamValues {
+    const stream = streamFromOutside(name)
+    return {
+      get: async (key) => this.store.value(stream, key).value,
+      update: (key, change) => {
+        this.#open()
+        return this.store.update(stream, key, change, undefined)
+      },
+    }
   }
 
   async remove(run: RunId): Promise<void> {

@@ -31,8 +31,10 @@ import {
   encodeEnd,
   mayLeave,
   noteHeld,
+  notRegistered,
   reserveAll,
   stoppedEnd,
+  streamOf,
   type EffectsHost,
   type Host,
   type LivePart,
@@ -257,7 +259,7 @@ export class Site implements Host, EffectsHost {
     if (this.of(owner).box.out.has(`birth:${address}`)) return
     const found = this.registry?.find(agent, options.version)
     if (found === undefined) {
-      const outcome = failed(failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation'))
+      const outcome = notRegistered(agent)
       return owner.arrive({ type: 'worker.settled', address, outcome })
     }
     const path = options.path ?? [...owner.birth.path, agent]
@@ -358,18 +360,13 @@ export class Site implements Host, EffectsHost {
     })
   }
   #stream(owner: Owner): string {
-    return this.callerOf(owner.id).session ?? `ses_${runOf(owner.id)}`
+    return streamOf(this.callerOf(owner.id), runOf(owner.id))
   }
-  readValue(owner: Owner, key: string): Promise<Json> {
-    return Promise.resolve(this.store.value(this.#stream(owner), key).value)
+  readValue(owner: Owner, stream: string | undefined, key: string): Promise<Json> {
+    return Promise.resolve(this.store.value(stream ?? this.#stream(owner), key).value)
   }
-  async updateValue(owner: Owner, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
-    for (;;) {
-      const { version, value } = this.store.value(this.#stream(owner), key)
-      await new Promise((resolve) => setImmediate(resolve))
-      const written = this.store.write(this.#stream(owner), key, version, change(value) ?? null, once)
-      if (written !== undefined) return written
-    }
+  updateValue(owner: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
+    return this.store.update(stream ?? this.#stream(owner), key, change, once)
   }
 
   /** Whether the run has anything out in this process. */

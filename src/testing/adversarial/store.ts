@@ -5,7 +5,7 @@
  */
 import { copy, rootActivation, runOf, type ActivationId, type Json, type OutcomeStatus, type RunId } from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
-import type { AccountLimits, Mail, PostResult, Question, Registry } from '../../engine/index.ts'
+import { runStream, type AccountLimits, type Mail, type PostResult, type Question, type Registry } from '../../engine/index.ts'
 
 /** What goes from one activation to another. */
 export type LetterBody =
@@ -171,20 +171,30 @@ export class AdversarialStore {
     return stored === undefined ? { version: 0, value: null } : { version: stored.version, value: JSON.parse(stored.body) as Json }
   }
 
+  /** Others may be faster in between; then it is tried again. */
+  async update(stream: string, key: string, change: (value: Json) => Json, once: string | undefined): Promise<Json> {
+    for (;;) {
+      const { version, value } = this.value(stream, key)
+      await new Promise((resolve) => setImmediate(resolve))
+      const written = this.#write(stream, key, version, change(value) ?? null, once)
+      if (written !== undefined) return written
+    }
+  }
+
   /** Compare and set, once per idempotency key. Undefined: somebody else was faster. */
-  write(stream: string, key: string, expected: number, value: Json, once: string): Json | undefined {
-    const done = this.written.get(once)
+  #write(stream: string, key: string, expected: number, value: Json, once: string | undefined): Json | undefined {
+    const done = once === undefined ? undefined : this.written.get(once)
     if (done !== undefined) return JSON.parse(done) as Json
     if (this.value(stream, key).version !== expected) return undefined
     const body = JSON.stringify(value)
     this.values.set(`${stream}/${key}`, { version: expected + 1, body })
-    this.written.set(once, body)
+    if (once !== undefined) this.written.set(once, body)
     return copy(value)
   }
 
   remove(run: RunId): void {
     for (const { id } of this.boxesOf(run)) this.boxes.delete(id)
-    for (const key of this.values.keys()) if (key.startsWith(`ses_${run}/`)) this.values.delete(key)
+    for (const key of this.values.keys()) if (key.startsWith(`${runStream(run)}/`)) this.values.delete(key)
     const root = rootActivation(run)
     for (const once of this.written.keys()) if (once.startsWith(`${root}:`) || once.startsWith(`${root}>`)) this.written.delete(once)
     this.runs.delete(run)

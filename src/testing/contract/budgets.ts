@@ -1,7 +1,8 @@
 /** Contract: accounts. Reserved before an effect, settled when its end is known, over the whole tree, never above the limit (DESIGN §3.3). */
 import assert from 'node:assert/strict'
-import { completed, type Json, type Outcome } from '../../core/index.ts'
+import { completed, type Json, type Outcome, type Usage } from '../../core/index.ts'
 import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
+import { runView } from '../../journal/index.ts'
 import { ended, gate, question, step, until, type Play } from './stage.ts'
 
 /** Reserves `tokens`; says that it used `used`, or nothing at all. */
@@ -11,6 +12,17 @@ const spend = (tokens: number, used?: number): StepOptions => ({
   retry: { attempts: 1 },
   ...(used === undefined ? {} : { settle: () => ({ charge: { tokens: used } }) }),
 })
+
+/** A call of the model "m". */
+const asks = (tokens: number): StepOptions => ({
+  ...spend(tokens),
+  as: { type: 'model.requested', model: 'm', prompt: '', renderer: 1, messages: 1 },
+})
+
+const rowsOf = (usage: Usage): readonly (readonly (string | number)[])[] =>
+  usage
+    .map(({ agent, model, calls, input, unknown, unpriced }) => [agent, model, calls, input, unknown, unpriced])
+    .sort(([a], [b]) => String(a).localeCompare(String(b)))
 
 const word = (outcome: Outcome): Json => (outcome.status === 'failed' ? outcome.failure.code : outcome.status)
 
@@ -77,6 +89,82 @@ export const budgetCases: readonly Play[] = [
       await stage.drive()
       const { outcome } = await stage.play('a', null, { limits: { tokens: 100 } })
       assert.deepEqual(outcome, completed(['completed', 'agent.failed', 'budget.exceeded', 'completed']))
+    },
+  },
+  {
+    invariant: 'K11',
+    name: 'a model call that had left and was stopped is a call of unknown usage, and settles at its reserve; one that never left used nothing',
+    async play(stage) {
+      const wait = gate()
+      stage.agent('worker', async (ctx) => spends(ctx, 's', wait.effect, asks(40)))
+      stage.agent('lead', async (ctx) => {
+        const worker = ctx.start('worker', null)
+        const own = ctx.begin('s', wait.effect, asks(10))
+        const never = ctx.begin('never', stage.does('never'), asks(30))
+        ctx.stop(never, 'no')
+        const words = [word(await ended(ctx, never))]
+        await ended(
+          ctx,
+          ctx.begin('wait', () => until('both are out', () => wait.waiting === 2).then(() => null)),
+        )
+        for (const id of [worker, own]) ctx.stop(id, 'enough')
+        words.push(word(await ended(ctx, worker)), word(await ended(ctx, own)))
+        words.push(await spends(ctx, 'more', stage.does('more'), spend(51)), await spends(ctx, 'rest', stage.does('rest'), spend(50, 50)))
+        return words
+      })
+      await stage.drive()
+      const run = await stage.start('lead', null, { limits: { tokens: 100 } })
+      const { outcome, usage } = await stage.engine.outcome(run)
+      assert.deepEqual(outcome, completed(['cancelled', 'cancelled', 'cancelled', 'budget.exceeded', 'completed']))
+      assert.deepEqual(rowsOf(usage), [
+        ['lead', 'm', 1, 0, 1, 1],
+        ['worker', 'm', 1, 0, 1, 1],
+      ])
+      assert.deepEqual(rowsOf(runView(await stage.events(run)).usage), rowsOf(usage))
+      assert.deepEqual(stage.ran, ['rest'])
+    },
+  },
+  {
+    invariant: 'K11',
+    name: 'a model call that is out when its agent ends, begins anew or is cancelled is a call of unknown usage; a crash before makes no second one of it',
+    restarts: true,
+    async play(stage) {
+      const wait = gate()
+      const out = async (ctx: Context, waiting: number): Promise<unknown> => {
+        ctx.begin('s', wait.effect, asks(10))
+        ctx.begin('read', wait.effect, { effect: 'read' })
+        return ended(
+          ctx,
+          ctx.begin('wait', () => until('they are out', () => wait.waiting === waiting).then(() => null)),
+        )
+      }
+      stage.agent('anew', async (ctx) => {
+        if (ctx.carried !== undefined) return 'done'
+        await out(ctx, 2)
+        return ctx.restart('second')
+      })
+      stage.agent('returns', async (ctx) => {
+        await out(ctx, 2)
+        ctx.begin('never', stage.does('never'), asks(10))
+        return 'done'
+      })
+      stage.agent('stays', async (ctx) => word((await out(ctx, 2), await ended(ctx, ctx.ask('q', question('int_1'))))))
+      stage.agent('lead', async (ctx) => {
+        for (const name of ['anew', 'returns']) await ctx.next(ctx.scope('w').start(name, null))
+        return (await ended(ctx, ctx.start('stays', null))).status
+      })
+      await stage.drive()
+      const run = await stage.start('lead')
+      await stage.question(run)
+      await stage.restart('kill')
+      await until('they are out again', () => wait.waiting >= 2)
+      await stage.post({ type: 'cancel', run, reason: 'enough' })
+      const { outcome, usage } = await stage.engine.outcome(run)
+      assert.equal(outcome.status, 'cancelled')
+      const expected = ['anew', 'returns', 'stays'].map((name) => [name, 'm', 1, 0, 1, 1])
+      assert.deepEqual(rowsOf(usage), expected)
+      assert.deepEqual(rowsOf(runView(await stage.events(run)).usage), expected)
+      assert.deepEqual(stage.ran, [])
     },
   },
   {

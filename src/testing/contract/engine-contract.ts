@@ -5,6 +5,7 @@
 import { askingCases } from './asking.ts'
 import { budgetCases } from './budgets.ts'
 import { cancelCases } from './cancelling.ts'
+import { delegatingCases } from './delegating.ts'
 import { feedCases } from './feed.ts'
 import { handingOnCases } from './handing-on.ts'
 import { mailCases } from './mail.ts'
@@ -42,6 +43,7 @@ const plays: readonly Play[] = [
   ...versionCases,
   ...feedCases,
   ...handingOnCases,
+  ...delegatingCases,
 ]
 
 /** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */

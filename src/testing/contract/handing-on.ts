@@ -3,7 +3,7 @@
  * write them, from end to end: the same outcome and the same facts on every engine.
  */
 import assert from 'node:assert/strict'
-import { agent, breakLoop, reachable, tool, type Agent } from '../../agent/index.ts'
+import { agent, breakLoop, tool, type Agent } from '../../agent/index.ts'
 import {
   completed,
   failed,
@@ -19,8 +19,8 @@ import {
 import type { DomainEvent, Question } from '../../engine/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../flow/index.ts'
 import { interrupt } from '../../oversight/index.ts'
-import { registerAgents, startRequest } from '../../runtime/index.ts'
 import { scripted, type ScriptLine } from '../team.ts'
+import { begin } from './begin.ts'
 import { ended, question, until, type Play, type Stage } from './stage.ts'
 
 const pathOf = (path: readonly string[]): string => path.join('/')
@@ -167,16 +167,6 @@ const facts: readonly Play[] = [
     },
   },
 ]
-
-/** Registers real agents and begins a run of the first. */
-async function begin(stage: Stage, root: Agent): Promise<RunId> {
-  const registry = registerAgents([root], [], 'move')
-  stage.agents.push(...reachable([root]).map(({ name }) => registry.find(name)!))
-  await stage.drive()
-  const request = startRequest(registry.require(root), 'task', { runId: 'flow' })
-  await stage.engine.start(request)
-  return request.run
-}
 
 const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
   agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })

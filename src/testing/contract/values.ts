@@ -1,6 +1,7 @@
-/** Contract: values of a session. Compare-and-set; a recorded update never happens again. */
+/** Contract: values of a session, and of streams that outlive runs. Compare-and-set; a recorded update never happens again. */
 import assert from 'node:assert/strict'
-import { completed, runId, type Json, type SessionId } from '../../core/index.ts'
+import { completed, ReeveError, runId, type Json, type SessionId } from '../../core/index.ts'
+import { streamOf } from '../../engine/index.ts'
 import { ended, gate, step, until, type Play } from './stage.ts'
 
 const plusOne = (value: Json): Json => ((value as number | null) ?? 0) + 1
@@ -76,6 +77,71 @@ export const valueCases: readonly Play[] = [
       await until('it waits again', () => wait.waiting === 2)
       wait.open()
       assert.deepEqual(await stage.outcome(run), completed([null, 1, 2]))
+    },
+  },
+  {
+    invariant: 'K1',
+    name: 'a stream that outlives runs is shared by all of them and by those outside, and removing a run changes nothing',
+    async play(stage) {
+      stage.agent('adder', async (ctx) => ctx.stream('mem_1').update('n', plusOne))
+      stage.agent('reader', async (ctx) => [await ctx.stream('mem_1').get('n'), ...(await ctx.stream('reg_1').getAll(['n', 'm']))])
+      await stage.drive()
+      const outside = stage.engine.stream('mem_1')
+      assert.equal(await outside.get('n'), null)
+      const runs = await Promise.all(
+        ['ses_1', 'ses_2', undefined].map((session) =>
+          stage.start('adder', null, session === undefined ? {} : { caller: { session: session as SessionId } }),
+        ),
+      )
+      const written = Promise.all(Array.from({ length: 5 }, () => outside.update('n', plusOne)))
+      const ends = await Promise.all(runs.map((run) => stage.outcome(run)))
+      const all = [...(await written), ...ends.map((end) => (end.status === 'completed' ? end.output : end.status))]
+      assert.deepEqual(new Set(all), new Set([1, 2, 3, 4, 5, 6, 7, 8]))
+      for (const run of runs) await stage.engine.remove(run)
+      assert.equal(await outside.get('n'), 8)
+      assert.deepEqual((await stage.play('reader')).outcome, completed([8, null, null]))
+    },
+  },
+  {
+    invariant: 'K6',
+    name: 'what a run reads of a stream that outlives it stays what it was, and it writes there once, also after a crash',
+    restarts: true,
+    async play(stage) {
+      const wait = gate()
+      stage.agent('a', async (ctx) => {
+        const values = ctx.stream('reg_1')
+        const before = await values.get('n')
+        const mine = await values.update('n', plusOne)
+        await step(ctx, 'wait', wait.effect)
+        return [before, mine, await values.get('n')]
+      })
+      await stage.drive()
+      const run = await stage.start('a')
+      await until('it waits', () => wait.waiting === 1)
+      assert.equal(await stage.engine.stream('reg_1').update('n', plusOne), 2)
+      await stage.restart('kill')
+      await until('it waits again', () => wait.waiting === 2)
+      assert.equal(await stage.engine.stream('reg_1').get('n'), 2)
+      wait.open()
+      assert.deepEqual(await stage.outcome(run), completed([null, 1, 2]))
+    },
+  },
+  {
+    invariant: 'K1',
+    name: 'no code reaches a session by name; from outside it is the stream that its runs share',
+    async play(stage) {
+      const refused = (thrown: unknown): boolean => ReeveError.is(thrown, 'input.invalid')
+      stage.agent('a', async (ctx) => {
+        assert.throws(() => ctx.stream('ses_1'), refused)
+        return null
+      })
+      await stage.drive()
+      stage.agent('adder', async (ctx) => ctx.values.update('n', plusOne))
+      assert.deepEqual((await stage.play('a')).outcome, completed(null))
+      const caller = { session: 'ses_1' as SessionId }
+      assert.equal(await stage.engine.stream(streamOf(caller, runId('any'))).update('n', plusOne), 1)
+      assert.deepEqual((await stage.play('adder', null, { caller })).outcome, completed(2))
+      for (const name of ['run_1', 'ses_', 'reg_', 'mem_a/b', '']) assert.throws(() => stage.engine.stream(name), refused)
     },
   },
 ]

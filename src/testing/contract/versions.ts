@@ -1,7 +1,7 @@
 /** Contract: code that changes under a run. Versions are pinned; what does not fit the journal stops and asks (K4). */
 import assert from 'node:assert/strict'
-import { cancelled, childActivation, completed, failed, failure, rootActivation, type Json, type RunId } from '../../core/index.ts'
-import type { Context, Post } from '../../engine/index.ts'
+import { cancelled, childActivation, completed, rootActivation, type Json, type RunId } from '../../core/index.ts'
+import { notRegistered, type Context, type Post } from '../../engine/index.ts'
 import { ended, question, step, until, type Body, type Play, type Stage } from './stage.ts'
 
 /** Runs `a` and `b`, then waits for a word; dies; goes on with other code. */
@@ -233,7 +233,7 @@ export const versionCases: readonly Play[] = [
       stage.agent('lead', async (ctx) => ended(ctx, ctx.start('nobody', null)))
       await stage.drive()
       const { outcome } = await stage.play('lead')
-      assert.deepEqual(outcome, failed(failure('agent.not-registered', 'no agent "nobody" is registered', 'validation')))
+      assert.deepEqual(outcome, notRegistered('nobody'))
     },
   },
   ...divergence,

@@ -4,10 +4,10 @@
  * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its word (hooks.ts).
  * Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it happens once, also across a crash and on replay (K10).
  */
-import { described, isObject, unknownNames, type Action, type Json, type Outcome } from '../core/index.ts'
-import type { Context } from '../engine/index.ts'
-import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../model/index.ts'
-import { isName } from './definition.ts'
+import { described, isObject, unknownNames, type Action, type Json, type Outcome } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../../model/index.ts'
+import { isName } from '../definition.ts'
 
 /** Values of one activation that its middlewares share: gone when it ends, made again on replay. */
 export interface MomentValues {
@@ -28,7 +28,7 @@ export interface Moment {
   readonly brief: Json
   /** The turn under way, from 1; 0 before the first. */
   readonly turn: number
-  /** The conversation so far, the agent's own instructions first. Grows while the agent works; change nothing in it. */
+  /** The conversation as its model is shown it, the agent's own instructions first. Grows while the agent works; change nothing in it. */
   readonly messages: readonly Message[]
   readonly values: MomentValues
   /** What becomes of control when the agent ends, if not by an answer alone. Known in `after`. */

@@ -2,7 +2,7 @@
  * Hooks: the middlewares of one activation at work.
  *
  * Owns: who is asked when and in which order, the values they share, what of their word holds, the failure of one that throws.
- * Does not own: the interface (middleware.ts), the loop that asks (loop.ts). Lives in memory only; replay makes it again from the same calls (K1).
+ * Does not own: the interface (middleware.ts), the loop that asks (../loop.ts). Lives in memory only; replay makes it again from the same calls (K1).
  * Holds: K3, K4 (each hook of each middleware has a scope of its own, so that taking one out of the list moves no address of another).
  */
 import {
@@ -20,9 +20,9 @@ import {
   type Json,
   type JsonObject,
   type Outcome,
-} from '../core/index.ts'
-import { Cancelled, type Context } from '../engine/index.ts'
-import { estimateTokens, promptHash, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../model/index.ts'
+} from '../../core/index.ts'
+import { Cancelled, type Context } from '../../engine/index.ts'
+import { estimateTokens, promptHash, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../../model/index.ts'
 import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
 
 type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'

@@ -1,0 +1,158 @@
+/**
+ * Iteration: what users' code may say after each turn of a mind.
+ *
+ * Owns: what the hook is told and may answer, the table that says what follows from its word. Does not own: the turns (../loop.ts), the scorers that are asked before it (completion.ts).
+ * Holds: DESIGN §6: turns are those of this activation, from 1; feedback reaches the model in this run, as a user's note, never as its own last words.
+ */
+import { asText, type Json, type NamesOf, type Outcome, type RunId } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import type { Message, ModelAnswer } from '../../model/index.ts'
+import type { Scored } from './completion.ts'
+import type { Desk } from '../desk.ts'
+import { askWord, wordProblem, type Word } from './word.ts'
+
+/** A turn that is over, as `onIterationComplete` is told of it. */
+export interface Iteration {
+  /** The turn of this activation, from 1. The same over resume. */
+  readonly turn: number
+  /** The most turns that it may take. */
+  readonly maxTurns: number
+  /** What the model wrote in this turn. May be empty. */
+  readonly text: string
+  readonly calls: readonly { readonly id: string; readonly name: string; readonly input: Json }[]
+  /** What came of the calls, in their order, as the model is told. */
+  readonly results: readonly { readonly callId: string; readonly name: string; readonly content: Json; readonly isError?: boolean }[]
+  /** Without a word of the hook, the work ends with this turn. */
+  readonly isFinal: boolean
+  /** `answer`: the model called nothing. `calls`: it did, and would be asked again. `finished`: a call has ended the work: a forward, an exit, a transfer, the action of a tool. */
+  readonly finish: 'answer' | 'calls' | 'finished'
+  /** What the scorers of `isComplete` said of the answer, if they were asked. */
+  readonly scored?: Scored
+  readonly agent: string
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+  readonly run: RunId
+  readonly caller: Caller
+  /** The conversation so far without instructions, oldest first. Nobody can change it. */
+  readonly messages: readonly Message[]
+}
+
+/** What `onIterationComplete` may answer. Nothing: go on as it is. */
+export interface IterationWord {
+  /** Whether the model is asked again. */
+  readonly continue?: boolean
+  /** Told to the model, as a user's note, before it is asked again. */
+  readonly feedback?: string
+}
+
+/** The hook after each turn. */
+export type OnIterationComplete = (iteration: Iteration) => Word<IterationWord>
+
+const names: NamesOf<IterationWord> = { continue: true, feedback: true }
+
+/** How a turn has gone. */
+export interface Turned {
+  readonly answer: ModelAnswer
+  /** How the work ends, if nobody says otherwise; undefined if there is another turn. */
+  readonly end: Outcome | undefined
+  readonly scored: Scored | undefined
+}
+
+/** What follows from a turn. */
+export interface Follows {
+  /** The end of the work; undefined: another turn. */
+  readonly end?: Outcome
+  /** What the model is told before. */
+  readonly note?: string
+  /** That turn is the last, and without tools. */
+  readonly last?: true
+}
+
+/** What a model is told that is to go on, though it had answered. */
+export const goOn = 'Your work is not done yet. Go on.'
+
+const natural = ({ end }: Turned): Follows => (end === undefined ? {} : { end })
+
+/** Asks the hook what it has to say to a turn; undefined: nothing, or nothing that can be taken. */
+export async function askIteration(
+  hook: OnIterationComplete,
+  desk: Desk,
+  ctx: Context,
+  turned: Turned,
+  maxTurns: number,
+): Promise<IterationWord | undefined> {
+  const { turn } = desk
+  const { word } = await askWord<IterationWord>(
+    ctx,
+    'onIterationComplete',
+    () => hook(iterationOf(desk, ctx, turned, turn, maxTurns)),
+    problemOf,
+  )
+  return word
+}
+
+/**
+ * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be another turn. Pure.
+ * What has ended by a call, or has failed, has ended whatever the hook says.
+ */
+export function follows(word: IterationWord | undefined, turned: Turned, left: boolean, desk: Desk): Follows {
+  const { end, answer } = turned
+  const isOver = end !== undefined && (answer.calls.length > 0 || end.status !== 'completed')
+  if (word === undefined || isOver) return natural(turned)
+  const note = given(word.feedback)
+  if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
+  if (word.continue === false) return { end: end ?? bailed(desk, turned) }
+  return word.continue === true && end !== undefined && left ? { note: goOn } : natural(turned)
+}
+
+/** What follows from the last turn that a hook has granted: whatever it brought is the end. */
+export const lastFollows = (turned: Turned, desk: Desk): Follows => ({ end: turned.end ?? bailed(desk, turned) })
+
+/** The end by a hook, with what there is: the last text, else what the last calls have brought. Never empty. */
+function bailed(desk: Desk, { answer: { calls }, scored }: Turned): Outcome {
+  const results = resultsOf(desk.messages, calls.length).map(({ content }) => asText(content))
+  const why = scored === undefined || scored.passed ? '' : `; isComplete was not satisfied: ${scored.reason}`
+  const text = [desk.text, results.join('\n')].find((each) => each.trim() !== '') ?? '[no text]'
+  return { status: 'bailed', message: `onIterationComplete ended the work after turn ${desk.turn}${why}`, text }
+}
+
+const given = (feedback: string | undefined): string | undefined =>
+  typeof feedback === 'string' && feedback.trim() !== '' ? feedback : undefined
+
+function problemOf(word: Json): string | undefined {
+  const { continue: goes, feedback } = (typeof word === 'object' ? word : {}) as { readonly [name: string]: Json }
+  return (
+    wordProblem(word, names) ??
+    (goes === undefined || goes === null || typeof goes === 'boolean' ? undefined : 'continue is neither true nor false') ??
+    (feedback === undefined || feedback === null || typeof feedback === 'string' ? undefined : 'feedback is no text')
+  )
+}
+
+function iterationOf(desk: Desk, { place }: Context, { answer, end, scored }: Turned, turn: number, maxTurns: number): Iteration {
+  const { text, calls } = answer
+  const { path, run, caller } = place
+  return {
+    turn,
+    maxTurns,
+    text,
+    calls: calls.map(({ id, name, input }) => ({ id, name, input })),
+    results: resultsOf(desk.messages, calls.length),
+    isFinal: end !== undefined,
+    finish: calls.length === 0 ? 'answer' : end === undefined ? 'calls' : 'finished',
+    ...(scored === undefined ? undefined : { scored }),
+    agent: desk.agent,
+    path,
+    run,
+    caller,
+    messages: desk.conversation(),
+  }
+}
+
+/** The results of the last calls: they stand at the end, in the order of the calls. */
+const resultsOf = (messages: readonly Message[], count: number): Iteration['results'] =>
+  messages.slice(messages.length - count).flatMap((message) => {
+    if (message.role !== 'tool') return []
+    const { callId, name, content, isError } = message
+    return [{ callId, name, content, ...(isError === undefined ? undefined : { isError }) }]
+  })

@@ -1,0 +1,158 @@
+/**
+ * Scoring: the scorers of one activation at work.
+ *
+ * Owns: asking several under one deadline, what their ends count, the words of a refusal. Does not own: the options (completion.ts), when an answer is measured (../loop.ts).
+ * Holds: K3 (the deadline and the scores are arrivals of one inbox, so a replay decides alike), K10 (a function is one step of one attempt, an agent is a worker over the edge).
+ */
+import { copy, describeOutcome, withoutTrail, type ActivationId, type Json, type OpId, type Outcome } from '../../core/index.ts'
+import { briefValue } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { stopAsked } from '../../oversight/index.ts'
+import {
+  defaultTimeoutMs,
+  judgedText,
+  measureOf,
+  scoreOf,
+  type Completion,
+  type Measure,
+  type Scored,
+  type ScorerInput,
+  type ScorerResult,
+} from './completion.ts'
+import type { Desk } from '../desk.ts'
+import { startWorker } from '../verbs.ts'
+import { askWord, computation, spoken } from './word.ts'
+
+/** The scorers of one activation at work. */
+export class Scoring {
+  readonly #completion: Completion
+  readonly #measures: readonly Measure[]
+  readonly #desk: Desk
+  readonly #maxTurns: number
+  /** What was said of the last answer that did not pass. */
+  #unmet: string | undefined
+
+  constructor(completion: Completion, desk: Desk, maxTurns: number) {
+    this.#completion = completion
+    this.#measures = completion.scorers.map(measureOf)
+    this.#desk = desk
+    this.#maxTurns = maxTurns
+  }
+
+  /** What a limit says besides, if an answer was there and did not pass. */
+  get unmet(): string {
+    return this.#unmet === undefined ? '' : `; isComplete was never satisfied: ${this.#unmet}`
+  }
+
+  /** Measures an answer and records what came of it. */
+  async measure(turn: Context, text: string, output: Json): Promise<Scored> {
+    const { strategy = 'all', onScored } = this.#completion
+    const ctx = turn.scope('isComplete')
+    const begunAt = ctx.now().getTime()
+    const { results, timedOut } = await this.#asked(ctx, this.#input(ctx, text, output))
+    const good = results.filter(({ passed }) => passed).length
+    const passed = strategy === 'any' ? good > 0 : good === this.#measures.length
+    const scored: Scored = { passed, results, timedOut, reason: results.map(lineOf).join('; ') }
+    ctx.emit({ type: 'completion.scored', turn: this.#desk.turn, passed, strategy, timedOut, results })
+    this.#unmet = passed ? undefined : scored.reason
+    if (onScored !== undefined) {
+      const { agent, turn: nth } = this.#desk
+      const durationMs = ctx.now().getTime() - begunAt
+      await askWord(
+        ctx,
+        'onScored',
+        async () => void (await onScored({ ...scored, turn: nth, agent, run: ctx.place.run, durationMs })),
+        () => undefined,
+      )
+    }
+    return scored
+  }
+
+  /** Asks until it is decided, everybody has answered, or the time is over. */
+  async #asked(ctx: Context, input: () => ScorerInput): Promise<{ readonly results: readonly ScorerResult[]; readonly timedOut: boolean }> {
+    const { strategy = 'all', parallel = true, timeoutMs = defaultTimeoutMs } = this.#completion
+    const deadline = ctx.ask('deadline', { until: new Date(ctx.now().getTime() + timeoutMs) })
+    const results = new Map<string, ScorerResult>()
+    const open = new Map<string, Measure>()
+    const waiting = [...this.#measures]
+    const isDecided = (): boolean => [...results.values()].some(({ passed }) => (strategy === 'any' ? passed : !passed && !parallel))
+    let timedOut = false
+    while (!timedOut && !isDecided() && waiting.length + open.size > 0) {
+      while (waiting.length > 0 && (parallel || open.size === 0) && !isDecided()) {
+        const next = waiting.shift()!
+        const begun = this.#begun(ctx, next, input)
+        if (typeof begun === 'string') open.set(begun, next)
+        else results.set(next.name, begun)
+      }
+      if (open.size === 0) continue
+      const heard = await ctx.next((each) => each.id === deadline || open.has(each.id) || open.has(stopAsked(each)?.delegation ?? ''))
+      const stop = stopAsked(heard)
+      if (stop !== undefined) {
+        ctx.stop(stop.delegation as ActivationId, stop.reason)
+        continue
+      }
+      const { id, ...arrival } = heard
+      const scorer = open.get(id)
+      timedOut = scorer === undefined
+      open.delete(id)
+      if (scorer !== undefined && 'outcome' in arrival) results.set(scorer.name, resultOf(scorer, arrival.outcome))
+    }
+    if (!timedOut) ctx.stop(deadline, 'every scorer that counts has answered')
+    for (const id of open.keys()) ctx.stop(id as OpId, timedOut ? 'it did not finish in time' : 'another scorer has decided')
+    const late = new Set([...open.values(), ...(timedOut ? waiting : [])].map(({ name }) => name))
+    return {
+      results: this.#measures.flatMap(({ name }) => results.get(name) ?? (late.has(name) ? [errored(name, 'it did not finish')] : [])),
+      timedOut,
+    }
+  }
+
+  /** Begins a scorer: what its end will arrive under, or why it cannot begin. */
+  #begun(ctx: Context, measure: Measure, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
+    const { name, score, agent } = measure
+    if (score !== undefined) return ctx.begin(`score:${name}`, async (io) => spoken(await score(input(), io)), computation)
+    const { brief, text, output, turn } = input()
+    const work = agent.inputSchema === undefined ? { instructions: judgedText(input()) } : { input: { brief, text, output, turn } }
+    const started = startWorker(ctx, this.#desk.edge, agent, work, undefined, undefined, 'score')
+    return typeof started === 'string' ? started : errored(name, started.message)
+  }
+
+  /** Made when it is asked for: on replay nobody does. */
+  #input({ place }: Context, text: string, output: Json): () => ScorerInput {
+    const { turn, agent, edge } = this.#desk
+    const { path, run, caller } = place
+    return () => ({
+      brief: copy(briefValue(edge.brief)),
+      text,
+      output: copy(output),
+      turn,
+      maxTurns: this.#maxTurns,
+      messages: this.#desk.conversation(),
+      agent,
+      path,
+      run,
+      caller,
+    })
+  }
+}
+
+const errored = (scorer: string, error: string): ScorerResult => ({ scorer, score: 0, passed: false, error })
+
+function resultOf({ name }: Measure, outcome: Outcome): ScorerResult {
+  const ended = withoutTrail(outcome)
+  if (ended.status !== 'completed') {
+    const isModel = ended.status === 'failed' && ended.failure.code.startsWith('model.')
+    return errored(
+      name,
+      isModel ? 'its model could not answer' : ended.status === 'failed' ? ended.failure.message : describeOutcome(ended),
+    )
+  }
+  const found = scoreOf(ended.output)
+  return typeof found === 'string' ? errored(name, found) : { scorer: name, ...found, passed: found.score === 1 }
+}
+
+const lineOf = ({ scorer, score, passed, reason, error }: ScorerResult): string =>
+  `${scorer}: ${error !== undefined ? `could not be measured (${error})` : passed ? 'passed' : `${score} of 1`}${reason === undefined ? '' : `, ${reason}`}`
+
+/** What the model is told whose answer did not pass. */
+export const refusedText = ({ results }: Scored): string =>
+  `Your answer is not accepted yet.\n${results.map((result) => `- ${lineOf(result)}`).join('\n')}\nGo on with your work, and answer again when it is done.`

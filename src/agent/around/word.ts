@@ -1,0 +1,64 @@
+/**
+ * Word: what a hook says when it is asked, and what is recorded when it cannot be taken.
+ *
+ * Owns: asking users' code once, the check of what it gives back, the fact `hook.failed`. Does not own: when a hook is asked and what becomes of its word.
+ * Holds: K3, K10: each question is a step of one attempt, so a hook runs once, also across resume and replay; its word is JSON and recorded. It may wait, and be asynchronous.
+ */
+import { described, failure, isObject, jsonProblem, messageOf, unknownNames, type Failure, type Json } from '../../core/index.ts'
+import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
+import type { HookFailed } from '../../journal/index.ts'
+
+/** What users' code may give back: a word, nothing, or a promise of either. */
+export type Word<W> = W | undefined | void | Promise<W | undefined | void>
+
+/** What a hook has said: its word, nothing, or why it has failed. */
+export type WordSaid<W> = { readonly word: W | undefined; readonly failure?: never } | { readonly word?: never; readonly failure: Failure }
+
+/** How users' code is run that only looks: recorded once, and tried once. */
+export const computation = { effect: 'read', retry: { attempts: 1 } } as const satisfies StepOptions
+
+/** Whose hook it is, for the journal. */
+export type About = Pick<HookFailed, 'worker' | 'callId' | 'delegation'>
+
+/** Asks a hook, once. `read` says what is wrong with its word. The fact of a failure is recorded in the same scope. */
+export async function askWord<W>(
+  ctx: Context,
+  hook: string,
+  ask: (io: StepIO) => unknown,
+  read: (word: Json) => string | undefined,
+  about?: About,
+): Promise<WordSaid<W>> {
+  const { outcome } = await ctx.next(ctx.begin(hook, async (io) => spoken(await ask(io)), computation))
+  const problem = outcome.status === 'completed' ? problemOf(outcome.output, read) : undefined
+  if (outcome.status === 'completed' && problem === undefined)
+    return { word: outcome.output === null ? undefined : (outcome.output as unknown as W) }
+  return { failure: hookFailed(ctx, hook, problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status), about) }
+}
+
+/** Records that a hook has failed. */
+export function hookFailed(ctx: Context, hook: string, why: string, about?: About): Failure {
+  const what = failure('hook.failed', `${hook} failed: ${why}`, 'internal', { details: { hook } })
+  ctx.emit({ type: 'hook.failed', hook, ...about, failure: what })
+  return what
+}
+
+/** What came back, as it can be recorded. Throws for what JSON would make something else of. */
+export function spoken(word: unknown): Json {
+  const problem = jsonProblem(word ?? null, 'what it returned')
+  if (problem !== undefined) throw new TypeError(problem)
+  return (word ?? null) as Json
+}
+
+function problemOf(word: Json, read: (word: Json) => string | undefined): string | undefined {
+  try {
+    return word === null ? undefined : read(word)
+  } catch (thrown) {
+    return messageOf(thrown)
+  }
+}
+
+/** What is wrong with a word as such: it is an object, and has no names that nobody knows. */
+export const wordProblem = (word: Json, known: Readonly<Record<string, true>>): string | undefined =>
+  isObject(word)
+    ? unknownNames(word, known, 'its word')[0]
+    : `it returned ${described(word)}; expected nothing or { ${Object.keys(known).join(', ')} }`

@@ -1,0 +1,60 @@
+/**
+ * Defined: what every kind of agent keeps of its definition. The kinds differ in how they work, not in this.
+ *
+ * Owns: these members, and that a version is made once, when it is first asked for: workers may be declared later than their leader. Does not own: what a version is made of, the work.
+ */
+import type { Outcome } from '../core/index.ts'
+import type { Edge, Limits, Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { Agent } from './definition.ts'
+
+/** What is kept of a definition. */
+export interface Defined {
+  readonly name: string
+  readonly description?: string | undefined
+  readonly inputSchema?: Schema | undefined
+  readonly outputSchema?: Schema | undefined
+  readonly limits?: Limits | undefined
+  readonly outputKey?: string | undefined
+  readonly model?: Agent['model'] | undefined
+  readonly team?: (() => readonly string[]) | undefined
+  /** Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a worker it has one only if it states limits: an account costs. */
+  readonly rootTurns?: number
+}
+
+export abstract class DefinedAgent implements Agent {
+  readonly kind = 'agent'
+  readonly name: string
+  readonly description: string
+  readonly inputSchema?: Schema
+  readonly outputSchema?: Schema
+  readonly limits?: Limits
+  readonly defaults?: { readonly limits: Limits }
+  readonly outputKey?: string
+  readonly model?: NonNullable<Agent['model']>
+  readonly team?: () => readonly string[]
+  #version: string | undefined
+
+  constructor({ name, description = '', inputSchema, outputSchema, limits, outputKey, model, team, rootTurns }: Defined) {
+    this.name = name
+    this.description = description
+    if (inputSchema !== undefined) this.inputSchema = inputSchema
+    if (outputSchema !== undefined) this.outputSchema = outputSchema
+    if (limits !== undefined) this.limits = limits
+    if (rootTurns !== undefined) this.defaults = { limits: { turns: rootTurns, ...limits } }
+    else if (limits !== undefined) this.defaults = { limits }
+    if (outputKey !== undefined) this.outputKey = outputKey
+    if (model !== undefined) this.model = model
+    if (team !== undefined) this.team = team
+  }
+
+  get version(): string {
+    return (this.#version ??= this.madeVersion())
+  }
+
+  /** The version, as `versionOf` makes it. Called once. */
+  protected abstract madeVersion(): string
+  abstract orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
+  abstract related(): readonly Agent[]
+  abstract problems(): readonly string[]
+}

@@ -1,0 +1,79 @@
+/**
+ * Exchanges: what was asked and what was answered, kept on values so that somebody later is shown it: the turns of a session, the work of one worker.
+ *
+ * Owns: their form, the slots that they are kept in, what a memory elsewhere may answer. Does not own: whose they are, when one is kept (sessions: runtime, threads of workers: ../supervisor).
+ * An exchange is stored once; what grows with every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (line.ts).
+ */
+import { isObject, type Json } from '../core/index.ts'
+import type { EdgeMessage } from '../edge/index.ts'
+import type { SessionValues } from '../engine/index.ts'
+
+/** One brief and its answer. */
+export interface Exchange {
+  readonly run: string
+  /** Who answered. */
+  readonly agent: string
+  readonly input: string
+  readonly answer: string
+  /** What code said to the one who answered, while it worked. */
+  readonly feedback?: readonly string[]
+}
+
+/** Under which keys exchanges are kept: how many there were, and each. Persistent format (K4). */
+export interface Shelf {
+  readonly count: string
+  readonly slot: (nth: number) => string
+}
+
+/** The most that anybody is shown. */
+export const mostExchanges = 100
+/** One slot more than are shown: the next one is written before it is counted, and must not overwrite one that counts. */
+export const exchangeSlots = mostExchanges + 1
+
+/** How many there were. */
+export async function countExchanges(values: SessionValues, { count }: Shelf): Promise<number> {
+  const value = await values.get(count)
+  return typeof value === 'number' ? value : 0
+}
+
+/** The newest, oldest first. One recorded read: an engine that stores equal texts once has them once, however often they are shown. */
+export async function newestExchanges(values: SessionValues, { slot }: Shelf, count: number, most: number): Promise<readonly Exchange[]> {
+  const shown = Math.min(count, most)
+  if (shown === 0) return []
+  const found = await values.getAll(Array.from({ length: shown }, (_, i) => slot(count - shown + i)))
+  return found.filter(isObject) as unknown as readonly Exchange[]
+}
+
+/** Keeps one more. */
+export async function addExchange(values: SessionValues, { count, slot }: Shelf, before: number, exchange: Exchange): Promise<void> {
+  await values.update(slot(before), () => exchange as unknown as Json)
+  await values.update(count, () => before + 1)
+}
+
+/** As they cross an edge: what was said, in its order. */
+export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeMessage[] =>
+  exchanges.flatMap(({ input, feedback = [], answer, agent }): EdgeMessage[] => [
+    { role: 'user', text: input },
+    ...feedback.map((text): EdgeMessage => ({ role: 'user', text })),
+    { role: 'assistant', text: answer, agent },
+  ])
+
+/** What a memory elsewhere may answer: messages, a text (shown as a user's), or nothing. */
+export type Recalled = readonly EdgeMessage[] | string | undefined | void
+
+/** What is wrong with what a memory has answered; undefined if nothing. */
+export function recalledProblem(word: Json): string | undefined {
+  if (typeof word === 'string') return undefined
+  if (!Array.isArray(word)) return 'it returned neither messages nor a text'
+  const bad = word.findIndex(
+    (each) => !isObject(each) || (each['role'] !== 'user' && each['role'] !== 'assistant') || typeof each['text'] !== 'string',
+  )
+  return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text }`
+}
+
+/** What a memory has answered, as messages. */
+export function recalledMessages(word: Recalled): readonly EdgeMessage[] {
+  if (word === undefined || word === '') return []
+  if (typeof word === 'string') return [{ role: 'user', text: word }]
+  return word.map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
+}

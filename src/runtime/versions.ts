@@ -1,0 +1,279 @@
+/**
+ * Versions of agents: revisions that are published while the code stays, and which of them a run works by.
+ *
+ * Owns: where revisions are kept, how a choice becomes a revision. Does not own: what a revision is (../edge), how a mind works by one (../agent), versions of code (registry.ts).
+ * K1: they live on the stream `reg_agents`, which outlives runs; its keys are persistent format. A run's choice is made once, when it is started, and is recorded in its root's edge: so it holds
+ * for everybody below, in every process, whatever is published later.
+ *
+ * V1: what was published under a name is never changed. V2: the revision is there before anything points to it.
+ */
+import { reachable, type Agent } from '../agent/index.ts'
+import {
+  canonical,
+  copy,
+  described,
+  hasNames,
+  isObject,
+  meantInstead,
+  ReeveError,
+  unknownNames,
+  type Clock,
+  type Json,
+  type NamesOf,
+} from '../core/index.ts'
+import { revisionProblems, type Revision, type Revisions } from '../edge/index.ts'
+import type { StreamValues } from '../engine/index.ts'
+import { resolveModel } from '../model/index.ts'
+
+/** `draft`: to be tried by those who ask for it; may still change. `published`: as it is. */
+export type RevisionStatus = 'draft' | 'published'
+
+/** Which version of an agent: a name, or the newest of a status. A name is that of a revision, else that of a registered version of the code. */
+export type VersionChoice = string | { readonly version: string } | { readonly status: RevisionStatus }
+
+/** Choices by the name of the agent. */
+export type VersionChoices = { readonly [agent: string]: VersionChoice }
+
+/** A revision that is kept. */
+export interface KeptRevision {
+  readonly agent: string
+  readonly status: RevisionStatus
+  readonly revision: Revision
+  /** It is the newest of its status: what `{ status }` means. */
+  readonly current: boolean
+  readonly by?: string
+  /** When it was kept last. */
+  readonly at: number
+}
+
+/** Which agents there are revisions of. */
+const agentsKey = '$agents'
+
+/** What is kept of one agent. */
+interface Shelf {
+  readonly versions: readonly string[]
+  readonly published?: string
+  readonly draft?: string
+}
+
+interface Kept {
+  readonly revision: Revision
+  readonly status: RevisionStatus
+  readonly by?: string
+  readonly at: number
+}
+
+const readShelf = (value: Json): Shelf => (isObject(value) ? (value as unknown as Shelf) : { versions: [] })
+const readKept = (value: Json): Kept | undefined => (isObject(value) ? (value as unknown as Kept) : undefined)
+
+/** The revisions of a store. Every method may reject with `store.*`. */
+export class Versions {
+  readonly #values: StreamValues
+  readonly #clock: Clock
+  readonly #find: (name: string, version?: string) => Agent | undefined
+
+  constructor(values: StreamValues, clock: Clock, find: (name: string, version?: string) => Agent | undefined) {
+    this.#values = values
+    this.#clock = clock
+    this.#find = find
+  }
+
+  /** Keeps a revision. With a name alone: that one, which is kept already, becomes the current one of its status. */
+  async keep(agent: string, given: Revision | string, status: RevisionStatus, by: string | undefined): Promise<void> {
+    const version = typeof given === 'string' ? given : given.version
+    if (typeof given !== 'string') this.#mustFit(agent, given)
+    await this.#values.update(`${agent}/${version}`, (value) => {
+      const before = readKept(value)
+      const revision = typeof given === 'string' ? before?.revision : given
+      if (revision === undefined) throw unknownVersion(agent, version, [])
+      if (
+        before?.status === 'published' &&
+        (status === 'draft' || canonical(before.revision as unknown as Json) !== canonical(revision as unknown as Json))
+      )
+        throw new ReeveError('version.conflict', `version "${version}" of "${agent}" is published and cannot change any more`, {
+          hint: 'Give the change another name.',
+        })
+      if (before?.status === 'published') return value
+      const kept: Kept = {
+        revision: copy(revision as unknown as Json) as unknown as Revision,
+        status,
+        at: this.#clock.now(),
+        ...(by === undefined ? undefined : { by }),
+      }
+      return kept as unknown as Json
+    })
+    await this.#values.update(agent, (value) => {
+      const shelf = readShelf(value)
+      const versions = shelf.versions.includes(version) ? shelf.versions : [...shelf.versions, version]
+      const { draft, ...rest } = shelf
+      const stays = draft === undefined || (draft === version && status === 'published') ? undefined : { draft }
+      return { ...rest, ...stays, versions, [status]: version }
+    })
+    await this.#values.update(agentsKey, (value) => {
+      const names: readonly Json[] = Array.isArray(value) ? value : []
+      return names.includes(agent) ? names : [...names, agent]
+    })
+  }
+
+  /** All revisions, by agent in the order in which they were kept first. */
+  async list(): Promise<readonly KeptRevision[]> {
+    const names = (await this.#values.get(agentsKey)) as readonly string[] | null
+    const all: KeptRevision[] = []
+    for (const agent of names ?? []) {
+      const shelf = readShelf(await this.#values.get(agent))
+      for (const version of shelf.versions) {
+        const kept = readKept(await this.#values.get(`${agent}/${version}`))
+        if (kept !== undefined) all.push({ agent, ...kept, current: shelf[kept.status] === version })
+      }
+    }
+    return all
+  }
+
+  /** What these choices mean for a run of this agent now; nothing is read for an agent that nobody has chosen a version of. */
+  async resolve(root: Agent, { versions: choices = {}, defaultStatus: otherwise }: Chosen): Promise<Resolved> {
+    const revisions: { [agent: string]: Revision } = {}
+    const unknown: UnknownVersion[] = []
+    for (const { name } of reachable([root])) {
+      const choice = choices[name]
+      const found = choice === undefined ? otherwise && (await this.#current(name, otherwise)) : await this.#chosen(name, choice)
+      const used = found === undefined ? undefined : this.#based(name, found)
+      if (used !== undefined) revisions[name] = used
+      else if (choice !== undefined && !asksForPublished(choice)) unknown.push(await this.#missing(name, asksFor(choice)))
+    }
+    return { ...(Object.keys(revisions).length === 0 ? undefined : { revisions }), unknown }
+  }
+
+  async #chosen(agent: string, choice: VersionChoice): Promise<Revision | undefined> {
+    if (typeof choice !== 'string' && 'status' in choice) return this.#current(agent, choice.status)
+    const version = asksFor(choice)
+    const kept = readKept(await this.#values.get(`${agent}/${version}`))
+    return kept?.revision ?? (this.#find(agent, version) === undefined ? undefined : { version, base: version })
+  }
+
+  /** The newest of a status. Nobody who asks for a draft is left without what is published. */
+  async #current(agent: string, status: RevisionStatus): Promise<Revision | undefined> {
+    const { draft, published } = readShelf(await this.#values.get(agent))
+    const version = status === 'draft' ? (draft ?? published) : published
+    return version === undefined ? undefined : readKept(await this.#values.get(`${agent}/${version}`))?.revision
+  }
+
+  /** With the exact version of the code that it stands on; undefined if that is not here. */
+  #based(agent: string, revision: Revision): Revision | undefined {
+    if (revision.base === undefined) return revision
+    const code = this.#find(agent, revision.base)
+    return code === undefined ? undefined : { ...revision, base: code.version }
+  }
+
+  async #missing(agent: string, asked: string): Promise<UnknownVersion> {
+    const { versions } = readShelf(await this.#values.get(agent))
+    return { agent, asked, known: [...versions] }
+  }
+
+  /** What does not fit the agent as it is registered here. */
+  #mustFit(name: string, revision: Revision): void {
+    const problems = revisionProblems(revision, `revision of "${name}"`)
+    const agent = this.#find(name)
+    if (problems.length === 0 && agent !== undefined) problems.push(...fitProblems(agent, revision))
+    if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was kept.' })
+  }
+}
+
+/** Agents that think with a model know their tools. */
+type Minded = Agent & { readonly toolNames?: readonly string[] }
+
+function fitProblems(agent: Minded, { instructions, model, settings, tools }: Revision): string[] {
+  const where = `revision of "${agent.name}"`
+  const minded = Object.entries({ instructions, model, settings, tools }).filter(([, value]) => value !== undefined)
+  if (agent.model === undefined && minded.length > 0)
+    return [`${where}: ${minded.map(([name]) => name).join(', ')} is for agents that think with a model, and this one is code`]
+  const strange = (tools ?? []).filter((name) => agent.toolNames?.includes(name) === false)
+  const problems = strange.map((name) => `${where}: "${name}" is no tool of it; its tools are: ${agent.toolNames?.join(', ') ?? ''}`)
+  if (model === undefined) return problems
+  try {
+    resolveModel(model)
+  } catch (thrown) {
+    problems.push(`${where}: ${thrown instanceof Error ? thrown.message : String(thrown)}`)
+  }
+  return problems
+}
+
+/** What is asked for where a run is started. */
+export interface Chosen {
+  readonly versions?: VersionChoices
+  /** For agents that nobody has chosen a version of. */
+  readonly defaultStatus?: RevisionStatus
+}
+
+/** What holds for a call over what holds for every run; undefined if nobody has chosen anything. */
+export function chosenBy(all: Chosen, call: Chosen): Chosen | undefined {
+  const versions = { ...all.versions, ...call.versions }
+  const defaultStatus = call.defaultStatus ?? all.defaultStatus
+  if (Object.keys(versions).length === 0 && defaultStatus === undefined) return undefined
+  return { versions, ...(defaultStatus === undefined ? undefined : { defaultStatus }) }
+}
+
+/** A version that was asked for and is not there. */
+export interface UnknownVersion {
+  readonly agent: string
+  readonly asked: string
+  readonly known: readonly string[]
+}
+
+/** What choices have come to. */
+export interface Resolved {
+  readonly revisions?: Revisions
+  readonly unknown: readonly UnknownVersion[]
+}
+
+/** What a recorded root's edge says that its choices came to. */
+export function resolvedIn(recorded: Json): Resolved {
+  const { versions, root } = recorded as unknown as {
+    readonly versions?: Revisions
+    readonly root?: { readonly unknown?: readonly UnknownVersion[] }
+  }
+  return { ...(versions === undefined ? undefined : { revisions: versions }), unknown: root?.unknown ?? [] }
+}
+
+const asksFor = (choice: VersionChoice): string =>
+  typeof choice === 'string' ? choice : 'status' in choice ? choice.status : choice.version
+
+/** Where nothing is published, that is the code as it is. */
+const asksForPublished = (choice: VersionChoice): boolean =>
+  typeof choice !== 'string' && 'status' in choice && choice.status === 'published'
+
+/** What is said of versions that are not there. */
+export const unknownVersion = (agent: string, version: string, known: readonly string[]): ReeveError =>
+  new ReeveError(
+    'version.unknown',
+    `there is no version "${version}" of "${agent}"${known.length === 0 ? '' : `; there are: ${known.join(', ')}`}`,
+    {
+      hint: 'List them: runtime.revisions(). Publish it first, or register that version of the code.',
+    },
+  )
+
+const choiceNames: NamesOf<{ readonly version: string; readonly status: string }> = { version: true, status: true }
+const isStatus = (value: unknown): boolean => value === 'draft' || value === 'published'
+
+/** What is wrong with choices, one sentence each. `known`: the agents that may be named; absent: anybody. */
+export function choiceProblems(given: unknown, where: string, known?: readonly string[]): string[] {
+  if (given === undefined) return []
+  if (!hasNames(given)) return [`${where}: versions is ${described(given)}, expected choices by the name of the agent`]
+  return Object.entries(given).flatMap(([agent, choice]: [string, unknown]) => {
+    const at = `${where}: versions.${agent}`
+    if (known !== undefined && !known.includes(agent))
+      return [`${at}: no agent of that name takes part${meantInstead(agent, known, 'those who may are:')}`]
+    if (typeof choice === 'string') return choice === '' ? [`${at} is empty`] : []
+    const problems = unknownNames(choice, choiceNames, at)
+    if (problems.length > 0 || !hasNames(choice)) return problems
+    const { version, status } = choice as { readonly version?: unknown; readonly status?: unknown }
+    if ((version === undefined) === (status === undefined)) return [`${at} says neither a version nor a status, or both`]
+    if (status !== undefined && !isStatus(status)) return [`${at}.status is ${described(status)}, expected "draft" or "published"`]
+    return version === undefined || (typeof version === 'string' && version !== '')
+      ? []
+      : [`${at}.version is ${described(version)}, expected a text`]
+  })
+}
+
+/** What is wrong with the status that holds where nothing is chosen. */
+export const statusProblems = (given: unknown, where: string): string[] =>
+  given === undefined || isStatus(given) ? [] : [`${where}: defaultStatus is ${described(given)}, expected "draft" or "published"`]

@@ -1,0 +1,71 @@
+/**
+ * Base: the agent whose brain leads a team.
+ *
+ * Owns: what a supervisor takes over from it, and how that and its own options come together; what is said of a base that cannot lead.
+ * Does not own: a base that reflects (reflect.ts), the options themselves (supervisor.ts).
+ */
+import { described, hasNames } from '../core/index.ts'
+import { isAgent, listOf, refuseTeam, type Agent } from '../agent/index.ts'
+import type { Delegation, VerbNames } from './delegation/options.ts'
+
+/** What of a definition is put together with care; everything else is taken or left as a whole. */
+interface Whole {
+  readonly base?: unknown
+  readonly run?: unknown
+  readonly workers?: readonly Agent[] | (() => readonly Agent[])
+  readonly specialists?: readonly Agent[]
+  readonly delegation?: Delegation
+  readonly verbs?: Partial<VerbNames>
+}
+
+/**
+ * Options with everything that the definition of their base says and they do not; the same options if they have no base. Undefined if the base has no mind that could be given a
+ * team.
+ */
+export function basedOn<Options extends Whole>(options: Options): Options | undefined {
+  const { base, ...own } = options
+  if (base === undefined) return options
+  const given =
+    isAgent(base) && 'definition' in base && hasNames(base.definition) ? (base.definition as Whole & { readonly name?: string }) : undefined
+  if (given === undefined) return undefined
+  const { name: _name, ...definition } = given
+  const workers = together(definition.workers, own.workers)
+  const specialists = [...new Set([...listOf(definition.specialists), ...listOf(own.specialists)])]
+  const isLed = definition.workers !== undefined
+  const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+  return {
+    ...definition,
+    ...said,
+    workers,
+    ...(isLed && specialists.length > 0 ? { specialists } : undefined),
+    ...(isLed && (definition.delegation ?? own.delegation) !== undefined
+      ? { delegation: edges(definition.delegation, own.delegation) }
+      : undefined),
+    ...((definition.verbs ?? own.verbs) === undefined ? undefined : { verbs: joined(definition.verbs, own.verbs) }),
+  } as unknown as Options
+}
+
+/** The workers of a base, then one's own, each once. What is no list is left for the checks of lists. */
+function together(base: Whole['workers'], own: Whole['workers']): Whole['workers'] {
+  if (base === undefined || (own !== undefined && typeof own !== 'function' && !Array.isArray(own))) return own
+  if (typeof base !== 'function' && typeof own !== 'function') return [...new Set([...listOf(base), ...listOf(own)])]
+  const all = (given: Whole['workers']): readonly Agent[] => listOf(typeof given === 'function' ? given() : given)
+  return () => [...new Set([...all(base), ...all(own)])]
+}
+
+/** What is said for the whole team and for each worker: one's own where one says something. */
+const edges = (base: Delegation | undefined, own: Delegation | undefined): unknown =>
+  own !== undefined && !hasNames(own) ? own : { ...base, ...own, workers: joined(base?.workers, own?.workers) }
+
+/** Names that are no names are left for the checks. */
+const joined = (base: object | undefined, own: object | undefined): object | undefined =>
+  own !== undefined && !hasNames(own) ? own : { ...base, ...own }
+
+/** Throws `team.invalid`: this cannot lead. */
+export function refuseBase(where: string, base: unknown, others: readonly string[]): never {
+  const why = isAgent(base)
+    ? `its base "${base.name}" has no mind that could be given a team; agents with a model have one, supervisors, and what reflect() makes of them. Code leads by run`
+    : `base is ${described(base)}, expected an agent`
+  refuseTeam([`${where}: ${why}`, ...others])
+  throw new Error('unreachable')
+}

@@ -1,0 +1,245 @@
+/**
+ * Ledger: leads a conversation by what is known, a plan, and a look at the progress after every round; when the work stands still, both are made anew.
+ *
+ * Owns: the questions to its model, the count of stalls and of new plans, the facts that record them. Does not own: the rounds (rounds.ts), who is asked what (speaking.ts).
+ * Holds: K3, K4 (a scope for every question). Lives in memory; replay makes it again from the recorded answers (K1).
+ *
+ * The form of the look is that of AutoGen's Magentic teams, so models that know it know this one.
+ */
+import { mustBeOptions, unknownNames, type Json, type JsonObject, type NamesOf, type Outcome } from '../../core/index.ts'
+import { refuseTeam } from '../../agent/index.ts'
+import { compileSchema, type Schema } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { Model, ModelRef } from '../../model/index.ts'
+import { brainOf, purpose, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
+
+/** How a ledger leads. */
+export interface LedgerOptions {
+  /** Thinks about what is known, the plan and the progress. */
+  readonly model: ModelRef
+  /** A round without progress, or in a loop, is a stall; one with progress takes one back. At so many there is a new plan. Default 3. */
+  readonly maxStalls?: number
+  /** How many new plans there may be; then it ends `limited` by `resets`, with the best answer so far. Default 2. */
+  readonly maxResets?: number
+}
+
+const names: NamesOf<LedgerOptions> = { model: true, maxStalls: true, maxResets: true }
+
+/**
+ * A way to choose who speaks in a `roundtable`: a model surveys what is known, makes a plan, and after each round fills in a ledger: is the request satisfied, do we go in circles, is there
+ * progress, who is next and to do what. Facts and plan are shown to everybody; each is recorded as `fact.noted` (`ledger.facts`, `ledger.plan`, `ledger.progress`). When it is satisfied the
+ * model makes the answer from the conversation. When the rounds (default 30) or the new plans are used up, it ends `limited` with the best answer so far. A ledger that has not the
+ * required form is corrected twice, then the table fails with `output.invalid`. Throws `team.invalid` for options that make no sense.
+ */
+export function ledger(options: LedgerOptions): Speaker {
+  mustBeOptions(options, 'ledger', 'team.invalid')
+  const { model, maxStalls = 3, maxResets = 2 } = options
+  const isCount = (given: number, least: number): boolean => Number.isInteger(given) && given >= least
+  refuseTeam([
+    ...unknownNames(options, names, 'ledger'),
+    ...(model === undefined ? ['ledger has no model'] : []),
+    ...(isCount(maxStalls, 1) ? [] : [`ledger: maxStalls is ${String(maxStalls)}, expected a whole number of at least 1`]),
+    ...(isCount(maxResets, 0) ? [] : [`ledger: maxResets is ${String(maxResets)}, expected a whole number of at least 0`]),
+  ])
+  const brain = brainOf('ledger', model)
+  return {
+    name: 'ledger',
+    data: { model: brain.model.id, maxStalls, maxResets },
+    model: brain.model,
+    rounds: 30,
+    open: (floor) => new Ledger(floor, brain.model, maxStalls, maxResets),
+  }
+}
+
+/** One look at the progress. */
+interface Progress {
+  readonly satisfied: boolean
+  readonly stalls: boolean
+  readonly speaker: string
+  readonly instruction: string
+}
+
+type Ends = Extract<SpeakerWord, { type: 'ends' }>
+
+class Ledger implements Chair {
+  readonly #floor: Floor
+  readonly #model: Model
+  readonly #maxStalls: number
+  readonly #maxResets: number
+  #facts: string | undefined
+  #stalls = 0
+  #resets = 0
+  /** Somebody has spoken since the plan was made. */
+  #isUnderWay = false
+
+  constructor(floor: Floor, model: Model, maxStalls: number, maxResets: number) {
+    this.#floor = floor
+    this.#model = model
+    this.#maxStalls = maxStalls
+    this.#maxResets = maxResets
+  }
+
+  async next(ctx: Context, table: Table): Promise<SpeakerWord> {
+    const first = this.#facts === undefined ? await this.#plan(ctx.scope('plan')) : undefined
+    if (first !== undefined) return first
+    for (;;) {
+      const progress = await this.#look(ctx.scope('progress'), table)
+      if ('type' in progress) return progress
+      const { satisfied, speaker, instruction } = progress
+      if (satisfied) return this.#answer(ctx.scope('answer'))
+      if (this.#stalls < this.#maxStalls) {
+        this.#isUnderWay = true
+        return { type: 'speaks', speaker, ...(instruction === '' ? undefined : { instruction }) }
+      }
+      if (this.#resets >= this.#maxResets) return this.#standsStill(ctx.scope('answer'))
+      this.#resets++
+      const failed = await this.#plan(ctx.scope('plan'))
+      if (failed !== undefined) return failed
+    }
+  }
+
+  /** What was said last may be what was asked for. */
+  async over(ctx: Context, table: Table): Promise<SpeakerWord> {
+    const progress = await this.#look(ctx.scope('progress'), table)
+    if ('type' in progress) return progress
+    if (progress.satisfied) return this.#answer(ctx.scope('answer'))
+    return this.#unfinished(ctx.scope('answer'), 'rounds', `${table.round} rounds are used up, and the request is not satisfied`)
+  }
+
+  /** Surveys what is known and plans; what was said before a new plan is not shown any more. What ends the work, if the model cannot answer. */
+  async #plan(ctx: Context): Promise<Ends | undefined> {
+    const before = this.#facts
+    const facts = await this.#ask(ctx.scope('facts'), before === undefined ? surveying : surveyingAgain(before))
+    if (typeof facts !== 'string') return facts
+    const plan = await this.#ask(ctx.scope('steps'), planning(this.#floor, facts, before !== undefined))
+    if (typeof plan !== 'string') return plan
+    const revision = this.#resets
+    ctx.emit({ type: 'fact.noted', name: 'ledger.facts', data: { text: facts, revision } })
+    ctx.emit({ type: 'fact.noted', name: 'ledger.plan', data: { text: plan, revision } })
+    if (before !== undefined) this.#floor.reset()
+    this.#floor.tell(`What we know:\n${facts}\n\nOur plan:\n${plan}`)
+    this.#facts = facts
+    this.#stalls = 0
+    this.#isUnderWay = false
+    return undefined
+  }
+
+  async #look(ctx: Context, { round }: Table): Promise<Progress | Ends> {
+    const outcome = await this.#floor.ask(ctx, this.#model, looking(this.#floor), { output: progressSchema(this.#floor) })
+    if (outcome.status !== 'completed') return { type: 'ends', outcome }
+    const progress = progressOf(outcome.output as JsonObject)
+    // a plan that nobody has begun with cannot stall
+    if (this.#isUnderWay && !progress.satisfied) this.#stalls = progress.stalls ? this.#stalls + 1 : Math.max(0, this.#stalls - 1)
+    const data = { ...(outcome.output as JsonObject), round, stalls: this.#stalls, resets: this.#resets }
+    ctx.emit({ type: 'fact.noted', name: 'ledger.progress', data })
+    return progress
+  }
+
+  async #answer(ctx: Context): Promise<SpeakerWord> {
+    const { output } = this.#floor
+    const outcome = await this.#floor.ask(ctx, this.#model, answering, { aloud: true, ...(output === undefined ? undefined : { output }) })
+    return outcome.status === 'completed' ? { type: 'done', answer: outcome.output } : { type: 'ends', outcome }
+  }
+
+  #standsStill(ctx: Context): Promise<SpeakerWord> {
+    const plans = this.#maxResets === 1 ? 'a new plan' : `${this.#maxResets} new plans`
+    return this.#unfinished(ctx, 'resets', `the work stands still${this.#maxResets === 0 ? '' : `, also after ${plans}`}`)
+  }
+
+  async #unfinished(ctx: Context, limit: 'rounds' | 'resets', message: string): Promise<SpeakerWord> {
+    const best = await this.#ask(ctx, answeringAnyway, true)
+    const outcome: Outcome = { status: 'limited', limit, message }
+    return { type: 'ends', outcome: typeof best === 'string' && best !== '' ? { ...outcome, partial: best } : outcome }
+  }
+
+  async #ask(ctx: Context, question: string, aloud = false): Promise<string | Ends> {
+    const outcome = await this.#floor.ask(ctx, this.#model, question, { aloud })
+    return outcome.status === 'completed' ? (outcome.output as string) : { type: 'ends', outcome }
+  }
+}
+
+const surveying = `Before anybody begins, survey the request above. Answer with four short lists, from what you are told and what you know; leave none out, say "none" where there is nothing:
+1. Given: facts that the request states.
+2. To look up: what must be found, and where.
+3. To derive: what must be worked out.
+4. Guesses: what you believe and cannot be sure of.
+Only facts. No plan yet.`
+
+const surveyingAgain = (
+  facts: string,
+): string => `The work does not get on. Go over what we know, with what was learned since, and write the whole list anew: take in what is known now,
+move what has turned out, and add at least one new guess. So far it is:
+
+${facts}`
+
+const team = ({ members }: Floor): string => members.map((each) => `- ${each.name}: ${purpose(each)}`).join('\n')
+
+const planning = (floor: Floor, facts: string, again: boolean): string =>
+  `${again ? 'Say in one sentence what went wrong, and make a new plan that avoids it.' : 'Make a plan for the request.'} A few steps, each with who does it; not everybody has to take part. The team:
+${team(floor)}
+
+What we know:
+${facts}
+
+Answer with the plan only.`
+
+const looking = (floor: Floor): string =>
+  `Look at the request, the plan and what was said, and answer with a JSON object that has exactly these members, each {"reason": a short text, "answer": …}:
+- is_request_satisfied: true if everything that was asked for is done.
+- is_in_loop: true if the same is asked or said again and again, or nothing new comes.
+- is_progress_being_made: true if the last messages bring the work on.
+- next_speaker: who is next, one of: ${floor.members.map(({ name }) => name).join(', ')}.
+- instruction_or_question: what you tell or ask that one, complete in itself.
+
+The team:
+${team(floor)}`
+
+const answering =
+  'The request is satisfied. Write the answer for whoever asked, from what was said. Only the answer: they have not seen the conversation.'
+const answeringAnyway =
+  'The work ends here, unfinished. Write the best answer there is so far for whoever asked, and say plainly what is missing. They have not seen the conversation.'
+
+const reasoned = (answer: JsonObject): JsonObject => ({
+  type: 'object',
+  properties: { reason: { type: 'string' }, answer },
+  required: ['reason', 'answer'],
+})
+const yesOrNo = reasoned({ type: 'boolean' })
+
+/** Who is next must be somebody, unless nobody has to be. */
+function progressSchema({ members }: Floor): Schema {
+  const people = [...new Set(members.map(({ name }) => name))]
+  const form = (speaker: JsonObject): JsonObject => ({
+    type: 'object',
+    properties: {
+      is_request_satisfied: yesOrNo,
+      is_in_loop: yesOrNo,
+      is_progress_being_made: yesOrNo,
+      next_speaker: reasoned(speaker),
+      instruction_or_question: reasoned({ type: 'string' }),
+    },
+    required: ['is_request_satisfied', 'is_in_loop', 'is_progress_being_made', 'next_speaker', 'instruction_or_question'],
+  })
+  const schema = compileSchema(form({ type: 'string' }), 'ledger')
+  return {
+    json: form({ type: 'string', enum: people }),
+    check(value) {
+      const checked = schema.check(value)
+      if (!checked.ok) return checked
+      const { satisfied, speaker } = progressOf(checked.value as JsonObject)
+      return satisfied || people.includes(speaker)
+        ? checked
+        : { ok: false, problem: `next_speaker is "${speaker}", and there are: ${people.join(', ')}` }
+    },
+  }
+}
+
+function progressOf(given: JsonObject): Progress {
+  const answer = (name: string): Json | undefined => (given[name] as JsonObject)['answer']
+  return {
+    satisfied: answer('is_request_satisfied') === true,
+    stalls: answer('is_in_loop') === true || answer('is_progress_being_made') !== true,
+    speaker: answer('next_speaker') as string,
+    instruction: answer('instruction_or_question') as string,
+  }
+}

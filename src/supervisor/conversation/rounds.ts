@@ -1,0 +1,267 @@
+/**
+ * Rounds: one activation of a round table: who is chosen speaks, the others hear it, and the next one is chosen.
+ *
+ * Owns: the order of a round, how a conversation ends, what is left of it. Does not own: the definition (roundtable.ts), who speaks (speaking.ts, ledger.ts), what crosses to a member
+ * and back (../flow: members work under the same edge as in every flow).
+ * Holds: K3, K4 (a scope for every round). Lives in memory; replay makes it again from recorded ends (K1).
+ */
+import {
+  asText,
+  completed,
+  failed,
+  failure,
+  trailOf,
+  withoutTrail,
+  withTrail,
+  type HistoryEntry,
+  type Json,
+  type Outcome,
+} from '../../core/index.ts'
+import { fitting, isAgent, outputOf, type Agent } from '../../agent/index.ts'
+import { workerTold, type Edge, type Schema } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { Conversation, edgeOf, work, type EdgeOptions } from '../../flow/index.ts'
+import { askHook } from '../delegation/hooks.ts'
+import { askOf, nobodyCalled, tableOf, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
+
+/** A round table, as its rounds need it. */
+export interface RoundRules {
+  readonly name: string
+  readonly speaker: Speaker
+  readonly maxRounds?: number
+  readonly until?: (table: Table) => boolean | Promise<boolean>
+  readonly onFailure?: 'tell' | 'end'
+  readonly summary?: Agent | ((table: Table) => Json | Promise<Json>)
+  readonly edge?: EdgeOptions
+  readonly output?: Schema
+}
+
+/** Whether an answer says nothing: then what was answered before it still stands. */
+const isNothing = (output: Json): boolean => output === null || asText(output).trim() === ''
+
+/** How many rounds there are if nobody says. */
+const defaultRounds = 10
+
+/** Why it has ended. */
+type Reason = 'rounds' | 'until' | 'speaker' | 'break' | 'exit' | 'failure'
+
+interface End {
+  readonly outcome: Outcome
+  readonly why: Reason
+  /** The outcome is the answer already: nothing is made of it any more. */
+  readonly final?: true
+}
+
+/** One activation of a round table. */
+export class Rounds implements Floor {
+  readonly name: string
+  readonly ask: Floor['ask']
+  readonly members: readonly Agent[]
+  readonly output?: Schema
+  readonly #rules: RoundRules
+  readonly #chair: Chair
+  readonly #most: number
+  readonly #ctx: Context
+  readonly #edge: Edge
+  /** What members and whoever chooses are shown; everything, for those who come after. */
+  #shown: Conversation
+  readonly #whole: Conversation
+  readonly #begunAt: number
+  #hops: number
+  #round = 0
+  #last: string | undefined
+  /** The last answer of a member that says something; nothing at all only where nobody has said anything. */
+  #answer: Json | undefined
+  /** How the last member ended that did not complete, and how many of them there were in a row. */
+  #bad: Outcome | undefined
+  #badInARow = 0
+
+  constructor(rules: RoundRules, members: readonly Agent[], ctx: Context, edge: Edge) {
+    const { name, speaker, maxRounds = speaker.rounds ?? defaultRounds } = rules
+    this.name = name
+    this.members = members
+    this.#rules = rules
+    this.#most = maxRounds
+    this.#ctx = ctx
+    this.#edge = edge
+    this.#shown = Conversation.of(edge)
+    this.#whole = Conversation.of(edge)
+    this.#hops = this.#begunAt = edge.flow?.hops ?? 0
+    this.ask = askOf(name, edge, () => this.#entries)
+    if (rules.output !== undefined) this.output = rules.output
+    this.#chair = speaker.open(this)
+  }
+
+  async hold(): Promise<Outcome> {
+    const end = await this.#rounds()
+    const { outcome, why, final } = end
+    this.#ctx.emit({ type: 'fact.noted', name: 'roundtable.ended', data: { why, rounds: this.#round } })
+    return this.#left(outcome.status !== 'completed' || final === true ? outcome : await this.#summed(outcome))
+  }
+
+  async #rounds(): Promise<End> {
+    for (;;) {
+      const round = this.#ctx.scope('round')
+      const isOver = this.#round >= this.#most
+      const word = await this.#chosen(round.scope('speaker'), isOver)
+      if (word.type !== 'speaks') return this.#closed(word, isOver ? 'rounds' : 'speaker')
+      const member = this.members.find(({ name }) => name === word.speaker)
+      if (member === undefined) return { outcome: failed(nobodyCalled(this.name, word.speaker, this.members)), why: 'failure' }
+      this.#round++
+      const end = await this.#speaks(round, member, word)
+      if (end !== undefined) return end
+    }
+  }
+
+  async #chosen(ctx: Context, isOver: boolean): Promise<SpeakerWord> {
+    if (!isOver) return this.#chair.next(ctx, this.#table(this.#round + 1))
+    return (await this.#chair.over?.(ctx, this.#table(this.#round))) ?? { type: 'done' }
+  }
+
+  #closed(word: Exclude<SpeakerWord, { type: 'speaks' }>, why: Reason): End {
+    if (word.type === 'ends') return { outcome: this.#withWords(word.outcome), why: word.outcome.status === 'completed' ? why : 'failure' }
+    if (word.answer !== undefined) return { outcome: completed(word.answer), why }
+    if (this.#answer !== undefined) return { outcome: completed(this.#answer), why }
+    if (this.#bad !== undefined) return { outcome: this.#bad, why: 'failure' }
+    const message = `nobody in "${this.name}" has answered anything`
+    return { outcome: failed(failure('agent.failed', message, 'internal', { retryable: false })), why: 'failure' }
+  }
+
+  /** Who chooses could not go on: what there is so far is not lost. */
+  #withWords(outcome: Outcome): Outcome {
+    const { text } = this.#table(this.#round)
+    return outcome.status === 'limited' && outcome.partial === undefined && text !== '' ? { ...outcome, partial: text } : outcome
+  }
+
+  /** One round. An end, if it was the last. */
+  async #speaks(ctx: Context, member: Agent, word: Extract<SpeakerWord, { type: 'speaks' }>): Promise<End | undefined> {
+    const { instruction, by = this.#rules.speaker.name } = word
+    const { name } = member
+    const task = instruction === undefined || instruction.trim() === '' ? undefined : instruction
+    ctx.emit({ type: 'speaker.chosen', speaker: name, round: this.#round, by, ...(task === undefined ? undefined : { instruction: task }) })
+    const policy = edgeOf(this.#rules.edge ?? {}, name)
+    const path = [...this.#ctx.place.path, name]
+    const outcome = await work(ctx, this.#edge, member, { path, policy, conversation: this.#shown, hops: this.#hops, task })
+    if (task !== undefined) this.#say(this.name, [{ agent: this.name, message: { role: 'assistant', content: `${name}: ${task}` } }])
+    const { said, action, breaks, hops = 0 } = trailOf(outcome)
+    for (const conversation of [this.#shown, this.#whole]) conversation.add(name, said, policy.shares, outcome)
+    this.#hops += hops
+    this.#last = name
+    if (action !== undefined) return { outcome, why: 'exit', final: true }
+    if (outcome.status !== 'completed') return this.#failed(name, outcome)
+    this.#badInARow = 0
+    if (this.#answer === undefined || !isNothing(outcome.output)) this.#answer = outcome.output
+    if (breaks !== undefined) {
+      ctx.emit({ type: 'loop.broken', from: breaks, iteration: this.#round - 1 })
+      return { outcome: completed(this.#answer), why: 'break' }
+    }
+    return this.#until(ctx)
+  }
+
+  /** A failure is content for the others, as long as anybody gets anywhere. */
+  #failed(name: string, outcome: Outcome): End | undefined {
+    const { onFailure = 'tell' } = this.#rules
+    this.#bad = withoutTrail(outcome)
+    this.#badInARow++
+    if (onFailure === 'end' || this.#badInARow >= Math.max(2, this.members.length)) return { outcome, why: 'failure' }
+    const { content } = workerTold(name, outcome)
+    this.#say(name, [{ agent: name, message: { role: 'user', content: content as string } }])
+    return undefined
+  }
+
+  async #until(ctx: Context): Promise<End | undefined> {
+    const { until } = this.#rules
+    if (until === undefined) return undefined
+    const table = this.#table(this.#round)
+    const { word, failure: wrong } = await askHook<boolean>(
+      ctx,
+      { hook: 'until' },
+      () => until(table),
+      (said) => (typeof said === 'boolean' ? undefined : 'it returned neither true nor false'),
+    )
+    if (wrong !== undefined) return { outcome: failed(wrong), why: 'failure' }
+    return word === true ? { outcome: completed(this.#answer!), why: 'until' } : undefined
+  }
+
+  /** The answer, as the summary makes it. */
+  async #summed(outcome: Outcome): Promise<Outcome> {
+    const { summary } = this.#rules
+    if (summary === undefined) return outcome
+    const ctx = this.#ctx.scope('summary')
+    if (isAgent(summary)) {
+      const policy = edgeOf(this.#rules.edge ?? {}, summary.name)
+      const path = [...this.#ctx.place.path, summary.name]
+      const made = await work(ctx, this.#edge, summary, { path, policy, conversation: this.#shown, hops: this.#hops })
+      for (const conversation of [this.#shown, this.#whole]) conversation.add(summary.name, trailOf(made).said, policy.shares, made)
+      if (made.status === 'completed') this.#answer = made.output
+      return made
+    }
+    const table = this.#table(this.#round)
+    const { word = this.#answer ?? null, failure: wrong } = await askHook<Json>(
+      ctx,
+      { hook: 'summary' },
+      () => summary(table),
+      () => undefined,
+    )
+    return wrong === undefined ? completed(word) : failed(wrong)
+  }
+
+  /** What it leaves, with what it leaves to others. */
+  #left(outcome: Outcome): Outcome {
+    const { action } = trailOf(outcome)
+    // an exit of the work under the nearest leader is this table's end, and goes no further
+    const passed = action?.type === 'exit' && action.scope === 'supervisor' ? undefined : action
+    const left = passed === undefined ? this.#fitted(withoutTrail(outcome)) : withoutTrail(outcome)
+    this.#sayAnswer(left)
+    return withTrail(left, {
+      said: this.#whole.said,
+      ...(passed === undefined ? undefined : { action: passed }),
+      ...(this.#hops === this.#begunAt ? undefined : { hops: this.#hops - this.#begunAt }),
+    })
+  }
+
+  /** An answer that nobody at the table has given is its own: those who come after are shown it, too. */
+  #sayAnswer(outcome: Outcome): void {
+    const text = outcome.status !== 'completed' || outcome.output === null ? '' : asText(outcome.output)
+    if (text !== '' && text !== asText(this.#answer ?? null))
+      this.#whole.add(this.name, [{ agent: this.name, message: { role: 'assistant', content: text }, answer: true }])
+  }
+
+  #fitted(outcome: Outcome): Outcome {
+    const { output: schema } = this.#rules
+    if (outcome.status !== 'completed' || schema === undefined) return outcome
+    const { output } = outcome
+    const fits = typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
+    if (fits.ok) return completed(fits.value)
+    return failed(failure('output.invalid', `the answer of "${this.name}" does not have the promised form: ${fits.problem}`, 'validation'))
+  }
+
+  tell(text: string): void {
+    this.#say(this.name, [{ agent: this.name, message: { role: 'user', content: text } }])
+  }
+
+  reset(): void {
+    this.#shown = Conversation.of(this.#edge)
+  }
+
+  #say(by: string, said: readonly HistoryEntry[]): void {
+    this.#shown.add(by, said)
+    this.#whole.add(by, said)
+  }
+
+  /** What was said, as whoever leads is shown it. */
+  get #entries(): readonly HistoryEntry[] {
+    return this.#shown.for(this.name, { policy: 'conversation', transfers: 'hidden' })
+  }
+
+  #table(round: number): Table {
+    const facts = {
+      name: this.name,
+      round,
+      ...(this.#most === Infinity ? undefined : { maxRounds: this.#most }),
+      members: this.members.map(({ name, description }) => ({ name, description })),
+      ...(this.#last === undefined ? undefined : { last: this.#last }),
+    }
+    return tableOf(facts, () => this.#entries, this.#answer)
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * Attempts: the work of one delegation, from its permit to an end that counts: started, watched, tried again.
+ *
+ * Owns: permits, deadlines and retries of delegations; stopping them. Does not own: what the leader's hooks say of an end (delegations.ts), the wait itself (watch.ts),
+ * delegations that go on while their leader does something else (background.ts).
+ * Holds: K3: pauses between attempts are durable timers, drawn from the context; K8: a stop reaches a delegation wherever it stands: before its permit, at work, between two attempts.
+ * K11: every attempt is an activation of its own, so what it used is accounted for.
+ */
+import {
+  failure,
+  messageOf,
+  trailOf,
+  withoutTrail,
+  type ActivationId,
+  type Failure,
+  type FailureClass,
+  type HistoryEntry,
+  type Json,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
+import { startWorker, type CallResult, type Desk, type Heard, type Reply } from '../../agent/index.ts'
+import type { Brief, PermitGrant, Receiver, Schema } from '../../edge/index.ts'
+import { backoff, type Context } from '../../engine/index.ts'
+import type { ToolCall } from '../../model/index.ts'
+import type { WorkerDelegation } from './options.ts'
+import type { DelegationRetry } from './dispatch.ts'
+import { remembered } from './memory.ts'
+import { Permits, type Queued } from './permits.ts'
+import { mayAsk } from './question.ts'
+import { Watch } from './watch.ts'
+
+/** One delegation of a run. */
+export interface Delegated extends Queued {
+  readonly worker: string
+  readonly callId: string
+  /** How a model may name it. */
+  readonly label: string
+  /** Of its last attempt. */
+  id: ActivationId | undefined
+  /** Of its last attempt, without the trail. */
+  outcome: Outcome | undefined
+  /** What is handed on of it: forwarded, referred to, shown to later workers. Undefined until its hook has had its say, and where there is nothing. */
+  output: Json | undefined
+  /** `pending`: it has no permit yet, or waits for its next attempt. `waiting`: for a human. */
+  state: 'pending' | 'running' | 'waiting' | 'ended'
+  /** Why it is to end. */
+  stopped: string | undefined
+}
+
+/** A delegation that has not begun. */
+export const delegated = (worker: string, callId: string, label: string): Delegated => ({
+  worker,
+  callId,
+  label,
+  id: undefined,
+  outcome: undefined,
+  output: undefined,
+  state: 'pending',
+  stopped: undefined,
+  leave: undefined,
+})
+
+/** What a delegation needs of its leader: the desk of a mind has it, and a leader that is code is given one. */
+export type LeaderDesk = Pick<Desk, 'edge' | 'turn' | 'tell' | 'view'> & Partial<Pick<Desk, 'messages' | 'hooks' | 'stopCalls'>>
+
+/** Whoever gets the work, as far as a delegation depends on it. Every `Agent` is one. */
+export type Worker = Receiver & { readonly inputSchema?: Schema }
+
+/** A delegation under way. */
+export interface Job {
+  readonly ctx: Context
+  readonly call: ToolCall
+  readonly desk: LeaderDesk
+  readonly worker: Worker
+  readonly policy: WorkerDelegation
+  readonly entry: Delegated
+  readonly turn: number
+  /** It works while its leader does something else. */
+  readonly deferred: boolean
+  brief: Brief
+  readonly grant: { -readonly [K in keyof PermitGrant]: PermitGrant[K] }
+}
+
+/** How one attempt has ended. */
+export interface Ended {
+  readonly id: ActivationId
+  readonly outcome: Outcome
+  readonly said: readonly HistoryEntry[]
+  readonly usage?: Usage
+  readonly durationMs: number
+  readonly attempt: number
+}
+
+/** Who is told of ends. */
+export interface Hearing {
+  /** An attempt has ended. What the leader's model is told of it, should there be no other. */
+  completed(job: Job, ended: Ended): Promise<CallResult>
+  /** The leader is cancelled while it works; undefined if nobody wants to hear that. */
+  readonly abandoned: ((job: Job, ended: Ended) => Promise<unknown>) | undefined
+  /** The worker, or somebody below it, asks something. */
+  asked(job: Job, question: Heard): Promise<Reply>
+}
+
+/** How many may work at once; absent: all. */
+export interface Concurrency {
+  readonly all: number | undefined
+  /** Of those that work in the background. */
+  readonly background: number | undefined
+}
+
+export class Attempts {
+  /** Why nothing is delegated any more. */
+  bailed: string | undefined
+  readonly #permits: Permits
+  readonly #background: Permits
+  readonly #watch: Watch
+  readonly #hearing: Hearing
+  readonly #open = new Map<Delegated, Context>()
+
+  constructor({ all, background }: Concurrency, hearing: Hearing) {
+    this.#permits = new Permits(all)
+    this.#background = new Permits(background)
+    this.#hearing = hearing
+    this.#watch = new Watch((name) => {
+      const found = this.find(name)
+      return found.length === 0 ? undefined : (reason) => found.forEach((entry) => this.stop(entry, reason))
+    })
+  }
+
+  /** What its leader's wait hears; for timers beside its workers. */
+  get watch(): Watch {
+    return this.#watch
+  }
+
+  /** The delegations under way of this name: an activation's id, a label (of a hedged one, and of several at once, all), or the model's id of a call. */
+  find(name: string): readonly Delegated[] {
+    const open = [...this.#open.keys()]
+    const ways: readonly ((each: Delegated) => boolean)[] = [
+      ({ id }) => id === name,
+      ({ label }) => label === name || label.startsWith(`${name}.`),
+      ({ callId }) => callId === name,
+    ]
+    return ways.map((is) => open.filter(is)).find(({ length }) => length > 0) ?? []
+  }
+
+  /** Stops one delegation; nothing if it has ended. Its end is still told. */
+  stop(entry: Delegated, reason: string): void {
+    const ctx = this.#open.get(entry)
+    if (ctx === undefined || entry.stopped !== undefined) return
+    entry.stopped = reason
+    if (entry.id !== undefined && entry.outcome === undefined) ctx.stop(entry.id, reason)
+    entry.leave?.()
+  }
+
+  /** Stops every delegation that is under way; none begins any more. */
+  bail(why: string): void {
+    this.bailed = why
+    for (const entry of this.#open.keys()) this.stop(entry, why)
+  }
+
+  /** Known from now on, so that it can be stopped before it begins. */
+  open(entry: Delegated, ctx: Context): void {
+    this.#open.set(entry, ctx)
+  }
+
+  close(entry: Delegated): void {
+    entry.state = 'ended'
+    this.#open.delete(entry)
+  }
+
+  /** The work, to the attempt that counts. A failure says why it never began. */
+  async work(job: Job): Promise<CallResult | Failure> {
+    let told: CallResult | undefined
+    for (let attempt = 1; ; attempt++) {
+      const permits = await this.#permitted(job)
+      try {
+        const refused = this.refusal(job.entry)
+        if (refused !== undefined) return told ?? refused
+        const ended = await remembered(job, async () => this.refusal(job.entry) ?? this.#attempt(job, permits ?? [], attempt))
+        if (!('id' in ended)) return told ?? ended
+        told = await this.#hearing.completed(job, ended)
+        if (told.finish !== undefined || !this.#again(job, ended)) return told
+      } finally {
+        for (const each of permits ?? []) each.give()
+      }
+      if (!(await this.#pause(job, attempt))) return told
+    }
+  }
+
+  /** The permits that it has to have, once it has them; undefined if it was stopped meanwhile. */
+  async #permitted({ entry, deferred }: Job): Promise<readonly Permits[] | undefined> {
+    entry.state = 'pending'
+    const taken: Permits[] = []
+    for (const permits of deferred ? [this.#background, this.#permits] : [this.#permits]) {
+      const waiting = permits.take(entry)
+      if (waiting !== undefined && !(await waiting)) {
+        for (const each of taken) each.give()
+        return undefined
+      }
+      taken.push(permits)
+    }
+    return taken
+  }
+
+  /** Why it may not begin, or not again. */
+  refusal({ stopped }: Delegated): Failure | undefined {
+    if (this.bailed !== undefined) return failure('delegation.refused', this.bailed, 'policy')
+    return stopped !== undefined ? failure('delegation.refused', `it was stopped before it began: ${stopped}`, 'policy') : undefined
+  }
+
+  /** One worker, from its start to its end. */
+  async #attempt(job: Job, permits: readonly Permits[], attempt: number): Promise<Ended | Failure> {
+    const { ctx, desk, worker, entry, call, deferred } = job
+    const { timeoutMs } = job.policy
+    const tells = deferred || timeoutMs !== undefined || permits.some(({ limited }) => limited)
+    const asks = mayAsk(job.policy)
+    const me = ctx.place.activation
+    const begunAt = ctx.now().getTime()
+    const id = startWorker(
+      ctx,
+      desk.edge,
+      worker,
+      job.brief,
+      { ...job.grant, ...(tells ? { permit: me } : undefined), ...(asks ? { asks: { leader: me } } : undefined) },
+      call.id,
+    )
+    if (typeof id !== 'string') return id
+    entry.id = id
+    entry.outcome = undefined
+    entry.state = 'running'
+    this.#tellIfAbandoned(job, id, begunAt, attempt)
+    let late = false
+    const { outcome, usage } = await this.#watch.end(ctx, id, {
+      ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = entry.stopped === undefined) }),
+      ...(asks ? { answer: (question: Heard) => this.#hearing.asked(job, question) } : undefined),
+      asks: (waits) => {
+        entry.state = waits ? 'waiting' : 'running'
+        for (const each of permits)
+          if (waits) each.give()
+          else each.takeBack()
+      },
+    })
+    entry.outcome = late && outcome.status === 'cancelled' ? timedOut(timeoutMs) : withoutTrail(outcome)
+    return {
+      id,
+      outcome: entry.outcome,
+      said: trailOf(outcome).said,
+      usage,
+      durationMs: ctx.now().getTime() - begunAt,
+      attempt,
+    }
+  }
+
+  /** A leader that is cancelled hears of no end any more; its hook does. */
+  #tellIfAbandoned(job: Job, id: ActivationId, begunAt: number, attempt: number): void {
+    const { abandoned } = this.#hearing
+    if (abandoned === undefined) return
+    job.ctx.onCancel(`onComplete:${attempt}`, async (undo) => {
+      if (job.entry.id !== id || job.entry.outcome !== undefined) return
+      const outcome: Outcome = { status: 'cancelled', reason: 'its leader was cancelled' }
+      await abandoned({ ...job, ctx: undo }, { id, outcome, said: [], durationMs: undo.now().getTime() - begunAt, attempt })
+    })
+  }
+
+  #again({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Ended): boolean {
+    if (retry === undefined || attempt >= (retry.attempts ?? defaultAttempts)) return false
+    if (entry.stopped !== undefined || this.bailed !== undefined) return false
+    if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return false
+    try {
+      return (retry.when ?? mayPass)(outcome)
+    } catch (thrown) {
+      const what = failure('hook.failed', `retry.when failed: ${messageOf(thrown)}`, 'internal')
+      ctx.emit({ type: 'hook.failed', hook: 'retry.when', worker: entry.worker, callId: call.id, delegation: entry.label, failure: what })
+      return false
+    }
+  }
+
+  /** The time before the next attempt. False if it was stopped meanwhile. */
+  #pause({ ctx, entry, policy }: Job, attempt: number): Promise<boolean> {
+    const after = entry.outcome?.status === 'failed' ? entry.outcome.failure.retryAfterMs : undefined
+    const ms = backoff(policy.retry ?? {}, attempt, after, () => ctx.random())
+    entry.state = 'pending'
+    return new Promise((resolve, reject) => {
+      const over = (goesOn: boolean): void => {
+        entry.leave = undefined
+        resolve(goesOn)
+      }
+      const callOff = this.#watch.alarm(ctx, 'retry', ms, { ring: () => over(true), reject })
+      entry.leave = () => {
+        callOff()
+        over(false)
+      }
+    })
+  }
+}
+
+/** As many as of a step. */
+const defaultAttempts = 3
+
+/** The end of a worker that was stopped because its time was up. */
+export const timedOut = (ms: number | undefined): Outcome => ({ status: 'timed-out', message: `it did not end within ${ms} ms` })
+
+const final: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
+/** Whether another attempt may end better. */
+const mayPass: NonNullable<DelegationRetry['when']> = (outcome) => outcome.status !== 'failed' || !final.has(outcome.failure.class)

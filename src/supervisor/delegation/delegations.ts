@@ -1,0 +1,347 @@
+/**
+ * Delegations: all of one activation of a leader, and the way of one of them: asked for, looked at by the leader's hooks, worked on, told.
+ *
+ * Owns: the order of these steps (spec delegation M2), the list of what was delegated, that a hook which bails stops the others.
+ * Does not own: the options (options.ts), what hooks may say (hooks.ts), the tools by which a model delegates (../verbs.ts), what an edge is (../edge).
+ * Lives in memory; replay makes it again from the same calls and the recorded words of the hooks (K1, K3).
+ */
+import { asText, failure, messageOf, type Failure, type Json } from '../../core/index.ts'
+import { defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
+import { briefText, crossing, narrow, revised, tighter, type Brief, type Conversation, type EdgeMessage } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { ToolCall } from '../../model/index.ts'
+import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderDesk, type Worker } from './attempts.ts'
+import { BackgroundWork } from './background.ts'
+import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } from './options.ts'
+import {
+  askHook,
+  endProblem,
+  filterProblem,
+  given,
+  startProblem,
+  type Asking,
+  type DelegationEnd,
+  type DelegationEndWord,
+  type DelegationMoment,
+  type DelegationStartWord,
+} from './hooks.ts'
+import { planOf } from './dispatch.ts'
+import { Answers } from './question.ts'
+import { expanded, shownCharacters } from './references.ts'
+import { Rivals, type Asked, type Given, type Shared } from './rivals.ts'
+import { endTold, handedOn, resultTold } from './telling.ts'
+
+export type { Delegated, LeaderDesk, Worker } from './attempts.ts'
+export type { Asked, Shared } from './rivals.ts'
+
+/** Where a call to delegate stands among the others. Empty until it has become a delegation. */
+export interface Place {
+  readonly callId: string
+  /** `d1` for the first call, `d2` for the second, … */
+  readonly label: string
+  entry: Delegated | undefined
+  /** Everybody who was given the same brief by this call. */
+  rivals?: readonly Delegated[]
+}
+
+/** All delegations of one activation of a leader. */
+export class Delegations {
+  /** Those that its leader does not wait for. Only a leader that lets it tell of their ends may defer any. */
+  readonly background: BackgroundWork
+  readonly #leader: string
+  readonly #policy: Delegation
+  readonly #attempts: Attempts
+  readonly #rivals: Rivals
+  readonly #verbs: VerbNames
+  readonly #places: Place[] = []
+
+  constructor(leader: string, policy: Delegation, concurrency: number | undefined, verbs: VerbNames = verbNames, brain?: Brain) {
+    const answers = new Answers(brain, policy.hookErrors !== 'lenient')
+    this.#leader = leader
+    this.#policy = policy
+    this.#attempts = new Attempts(
+      { all: concurrency, background: planOf(policy)?.concurrency },
+      {
+        completed: (job, ended) => this.#completed(job, ended),
+        abandoned: policy.onComplete && ((job, ended) => this.#asked(job, ended)),
+        asked: (job, question) => answers.answer(job, question, this.#moment(job)),
+      },
+    )
+    this.#rivals = new Rivals(this.#attempts, (given) => this.#given(given, true))
+    this.background = new BackgroundWork(this.#attempts, planOf(policy))
+    this.#verbs = verbs
+  }
+
+  /** In the order of the calls. */
+  get list(): readonly Delegated[] {
+    return this.#places.flatMap(({ entry, rivals }) => rivals ?? (entry === undefined ? [] : [entry]))
+  }
+
+  /** Taken as soon as a call is known, so that the order of the calls counts, not that of approvals or ends. */
+  place(call: ToolCall): Place {
+    const place: Place = { callId: call.id, label: `d${this.#places.length + 1}`, entry: undefined }
+    this.#places.push(place)
+    return place
+  }
+
+  /** Asks the hooks, starts the worker, waits for its end, asks the hooks again. */
+  async run(
+    ctx: Context,
+    call: ToolCall,
+    desk: LeaderDesk,
+    worker: Worker,
+    asked: Asked,
+    place: Place,
+    beside?: Worker,
+  ): Promise<CallResult> {
+    const entry = (place.entry = delegated(worker.name, call.id, place.label))
+    const given: Given = { ctx, call, desk, worker, asked, entry }
+    const { hedge } = policyFor(this.#policy, worker.name)
+    if (hedge === undefined) return this.#given(given)
+    return this.#dispatched(given, () => this.#rivals.hedged(given, hedge.afterMs, beside ?? worker))
+  }
+
+  /** One brief for several workers; what is kept counts as the result of the call. */
+  async several(shared: Shared, place: Place): Promise<CallResult> {
+    place.rivals = this.#rivals.entries(shared, place.label)
+    const { counts, ...told } = await this.#rivals.several(shared, place.rivals)
+    place.entry = counts
+    return told
+  }
+
+  /** Whether its leader waits. */
+  #dispatched({ ctx, call, worker, asked, entry }: Given, work: () => Promise<CallResult>): Promise<CallResult> | CallResult {
+    if (asked.deferred !== true) return work()
+    ctx.emit({ type: 'delegation.deferred', worker: worker.name, callId: call.id, delegation: entry.label })
+    return this.background.defer(entry, work())
+  }
+
+  /** One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits, whatever its leader does. */
+  async #given(given: Given, inside = false): Promise<CallResult> {
+    const { ctx, call, desk, worker, asked, entry } = given
+    const { label } = entry
+    const policy = policyFor(this.#policy, worker.name)
+    const deferred = asked.deferred === true
+    const refusal = (): Failure | undefined => this.#attempts.refusal(entry)
+    const brief = this.#referring(ctx, asked, entry)
+    const grant = { ...this.#granted(worker, asked, desk), delegation: label }
+    const job: Job = { ctx, call, desk, worker, policy, entry, turn: desk.turn, deferred, brief, grant }
+    this.#attempts.open(entry, ctx)
+    const refused = refusal() ?? (await this.#begun(job)) ?? refusal() ?? (await this.#shown(job))
+    if (refused !== undefined) {
+      this.#attempts.close(entry)
+      return refuseDelegation(ctx, call, worker.name, refused, label)
+    }
+    return inside ? this.#worked(job) : this.#dispatched(given, () => this.#worked(job))
+  }
+
+  /** Why nothing is delegated any more. */
+  get over(): Failure | undefined {
+    const { bailed } = this.#attempts
+    return bailed === undefined ? undefined : failure('delegation.refused', bailed, 'policy')
+  }
+
+  /** The delegation that a model names. */
+  find(name: string): Delegated | undefined {
+    const { list } = this
+    // a label before an id: the ids of calls are a model's, and may look like labels
+    const called = (what: string): Delegated | undefined =>
+      list.find(({ label }) => label === what) ?? list.find(({ callId, id }) => callId === what || id === what)
+    // one that was begun beside another, and whose answer counts, counts as that one
+    return this.#places.find(({ label }) => label === name)?.entry ?? called(name) ?? called(name.replace(/\.\d+$/, ''))
+  }
+
+  /** How many characters of a result are shown, where results are referred to. */
+  get shown(): number | undefined {
+    return shownCharacters(this.#policy.references)
+  }
+
+  /** The brief with what it refers to before it. */
+  #referring(ctx: Context, { brief, refs = [], worker }: Asked, { callId, label }: Delegated): Brief {
+    if (this.shown === undefined || refs.length === 0 || !('instructions' in brief)) return brief
+    const about = { worker, callId, delegation: label }
+    return { instructions: expanded(ctx, brief.instructions, refs, (ref) => this.find(ref), about) }
+  }
+
+  /** What every delegation to this worker is granted. */
+  #granted(worker: Worker, asked: Asked, { edge }: LeaderDesk): Job['grant'] {
+    const { permissions, limits, workers } = this.#policy
+    const own = workers?.[worker.name]
+    const grant: Job['grant'] = {}
+    const allowed = narrow(permissions, own?.permissions)
+    const limited = tighter(limits, own?.limits)
+    if (allowed !== undefined) grant.permissions = allowed
+    if (limited !== undefined) grant.limits = limited
+    if (asked.turns !== undefined) grant.turns = Math.min(asked.turns, revised(edge.versions, worker).limits?.turns ?? defaultTurns)
+    const results = own?.results ?? this.#policy.results
+    if (results === 'report' || results === 'full') grant.report = true
+    return grant
+  }
+
+  /** `onStart`. A failure says why the worker is not started. */
+  async #begun(job: Job): Promise<Failure | undefined> {
+    const { onStart } = this.#policy
+    if (onStart === undefined) return undefined
+    const start = given({ ...this.#moment(job), messages: this.#said(job.desk) })
+    const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
+    const { word, failure: failed } = await askHook<DelegationStartWord>(job.ctx, about('onStart', job), () => onStart(start), read)
+    if (failed !== undefined) return this.#strict ? failed : undefined
+    if (word === undefined) return undefined
+    if (word.proceed === false) return rejected(word.reason)
+    const { grant } = job
+    if (typeof word.prompt === 'string') job.brief = { instructions: isBlank(word.prompt) ? '' : word.prompt }
+    else if (word.input !== undefined && 'input' in job.brief) job.brief = { input: word.input }
+    if (typeof word.instructions === 'string') grant.added = word.instructions
+    if (typeof word.turns === 'number') grant.turns = word.turns
+    if (word.metadata !== undefined && word.metadata !== null) grant.metadata = word.metadata
+    return undefined
+  }
+
+  /** What crosses besides the brief: the policy, then `filterMessages`. A failure says why the worker is not started. */
+  async #shown(job: Job): Promise<Failure | undefined> {
+    const { filterMessages } = this.#policy
+    const { worker, policy, desk, grant, brief } = job
+    const context = policy.context ?? (filterMessages === undefined ? undefined : 'conversation')
+    const view = (): Conversation => ({ worker: worker.name, brief: briefText(brief), messages: this.#said(desk) })
+    try {
+      const crossed = crossing(context, this.#leader, view)
+      if (crossed !== undefined) grant.context = crossed
+    } catch (thrown) {
+      return failure('delegation.refused', `what "${worker.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal')
+    }
+    if (filterMessages !== undefined && grant.context !== undefined) {
+      const shown = given({ ...this.#moment(job), messages: grant.context })
+      const ask = askHook<readonly EdgeMessage[]>(
+        job.ctx,
+        about('filterMessages', job),
+        async () => (await filterMessages(shown)) ?? 'nothing',
+        filterProblem,
+      )
+      const { word, failure: failed } = await ask
+      if (failed !== undefined && this.#strict) return failed
+      if (failed !== undefined) grant.context = []
+      else if (word !== undefined)
+        grant.context = word.map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
+    }
+    return briefText(job.brief).trim() === '' && (grant.context ?? []).every(({ text }) => text.trim() === '')
+      ? failure('delegation.refused', `"${worker.name}" would be given nothing to do: the instructions are empty`, 'validation')
+      : undefined
+  }
+
+  /** The work, however often it is tried. */
+  async #worked(job: Job): Promise<CallResult> {
+    const { ctx, call, worker, entry } = job
+    try {
+      const told = await this.#attempts.work(job)
+      return 'content' in told ? told : refuseDelegation(ctx, call, worker.name, told, entry.label)
+    } finally {
+      this.#attempts.close(entry)
+    }
+  }
+
+  /** What the leader's model is told of an end, as `onComplete` lets it. */
+  async #completed(job: Job, ended: Ended): Promise<CallResult> {
+    const { entry, worker, desk, policy } = job
+    const { outcome, said } = ended
+    const { word, failure: failed }: Awaited<ReturnType<typeof askHook<DelegationEndWord>>> =
+      this.#policy.onComplete === undefined ? { word: undefined } : await this.#asked(job, ended)
+    if (failed !== undefined && this.#strict && outcome.status === 'completed')
+      return { content: `[what "${worker.name}" answered is withheld: ${failed.message}]`, isError: true }
+    entry.output = handedOn(outcome, word)
+    if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') desk.tell(word.feedback, 'kept')
+    const above = this.shown
+    const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
+    const telling = { worker: worker.name, label: entry.label, outcome, said, results: policy.results, references }
+    const result = resultTold(telling, word)
+    if (word?.bail === undefined || word.bail === null || word.bail === false || this.#attempts.bailed !== undefined) return result
+    const answer = typeof word.bail === 'object' ? word.bail.answer : ''
+    const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? endTold(telling)
+    const message = `onComplete of ${entry.label} ("${worker.name}") ended the work`
+    this.#attempts.bail(message)
+    desk.stopCalls?.(message)
+    return { ...result, finish: { outcome: { status: 'bailed', message, text } } }
+  }
+
+  #asked(job: Job, ended: Ended): ReturnType<typeof askHook<DelegationEndWord>> {
+    const { onComplete } = this.#policy
+    const { outcome, said, ...rest } = ended
+    const end: Omit<DelegationEnd, 'bail'> = given({
+      ...this.#moment(job),
+      ...rest,
+      status: outcome.status,
+      outcome,
+      text: endTold({ worker: job.worker.name, outcome }),
+      ...(job.grant.report === true ? { said } : undefined),
+    })
+    return askHook<DelegationEndWord>(
+      job.ctx,
+      about('onComplete', job),
+      async () => {
+        let bail: DelegationEndWord['bail']
+        const word = await onComplete?.({
+          ...end,
+          bail: (answer) => {
+            bail = answer === undefined ? true : { answer }
+          },
+        })
+        return bail === undefined ? word : { ...word, bail }
+      },
+      endProblem,
+    )
+  }
+
+  get #strict(): boolean {
+    return this.#policy.hookErrors !== 'lenient'
+  }
+
+  #moment({ ctx, worker, entry, turn, brief }: Job): DelegationMoment {
+    const { run, path, caller } = ctx.place
+    return {
+      worker: worker.name,
+      delegation: entry.label,
+      callId: entry.callId,
+      turn,
+      leader: this.#leader,
+      path,
+      run,
+      caller,
+      prompt: briefText(brief),
+      ...('input' in brief ? { input: brief.input } : undefined),
+    }
+  }
+
+  /** The leader's conversation as it may cross, with the workers' answers where their calls stood. */
+  #said(desk: LeaderDesk): readonly EdgeMessage[] {
+    let next = 0
+    return desk.view(({ name, callId }) => {
+      const place = this.#places[next]
+      if (!isDelegating(name, this.#verbs) || place?.callId !== callId) return undefined
+      next++
+      const { entry } = place
+      return entry?.output === undefined ? undefined : { role: 'assistant', text: asText(entry.output), agent: entry.worker }
+    })
+  }
+}
+
+const about = (hook: string, { worker, call, entry }: Job): Asking => ({
+  hook,
+  worker: worker.name,
+  callId: call.id,
+  delegation: entry.label,
+})
+
+const rejected = (reason: string | null | undefined): Failure =>
+  failure(
+    'delegation.refused',
+    `rejected: ${reason === undefined || reason === null || isBlank(reason) ? 'no reason given' : reason}`,
+    'rejected',
+  )
+
+/** Refuses a delegation: a fact for the journal, and for the model a text that says why. */
+export function refuseDelegation(ctx: Context, call: ToolCall, worker: string, what: Failure, delegation: string): CallResult {
+  ctx.emit({ type: 'delegation.refused', worker, callId: call.id, delegation, failure: what })
+  return { content: `[not delegated: ${what.message}]`, isError: true, refused: what }
+}
+
+/** Refuses a call of one of Reeve's verbs for a reason of its own. */
+export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult => refuse(ctx, call, what, `[${what.message}]`)

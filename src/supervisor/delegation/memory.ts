@@ -1,0 +1,307 @@
+/**
+ * Memory of workers: what a worker is shown of its earlier work for the same leader, and that such work comes one after the other.
+ *
+ * Owns: whose memory is whose, the lock of a thread, what is shown and kept, the port for memories elsewhere. Does not own: how a line works (agent/line.ts), the slots (agent/exchanges.ts),
+ * the delegation around it (delegations.ts).
+ * Without this option the memory of a delegation is its activation: exactly its brief and its answer, and nobody else is shown it.
+ * K4: `$threads`, `$memory.<thread>` and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
+ *
+ * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a permit before it waits for one, so no permit is waited for under a lock.
+ * M3: nobody waits for what cannot come: below a delegation that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no work.
+ */
+import {
+  addExchange,
+  countExchanges,
+  exchangeMessages,
+  exchangeSlots,
+  isOver,
+  leaveLine,
+  mostExchanges,
+  newestExchanges,
+  recalledMessages,
+  recalledProblem,
+  takeTurn,
+  type InLine,
+  type Line,
+  type Patience,
+  type Recalled,
+  type Shelf,
+} from '../../agent/index.ts'
+import {
+  asText,
+  described,
+  failure,
+  hasNames,
+  isObject,
+  messageOf,
+  runOf,
+  unknownNames,
+  type Failure,
+  type Json,
+  type NamesOf,
+  type Outcome,
+  type RunId,
+} from '../../core/index.ts'
+import { briefText, type Brief, type Edge, type EdgeMessage } from '../../edge/index.ts'
+import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import { askHook } from './hooks.ts'
+
+/** What a memory is asked by. */
+export interface MemoryQuery {
+  /** Whose memory it is: the same text for the same leader, worker and user, or for the same pinned thread and user. */
+  readonly thread: string
+  readonly leader: string
+  readonly worker: string
+  /** Says which user and which session it is. Keep them apart. */
+  readonly caller: Caller
+  readonly run: RunId
+  /** What the worker is about to be asked, or was. */
+  readonly prompt: string
+}
+
+/** What a worker has answered. */
+export interface MemoryExchange extends MemoryQuery {
+  readonly answer: string
+}
+
+/** Where the memory of workers is kept instead. Both are steps: done once, retried never; `io.key` is the same if a crash makes one run again. */
+export interface Memory {
+  /** What the worker is shown before its brief; a text is shown as a user's. If it fails, nothing is shown. */
+  recall(query: MemoryQuery, io: StepIO): Recalled | Promise<Recalled>
+  /** Called when the worker has completed. If it fails, its answer is told all the same. */
+  save?(exchange: MemoryExchange, io: StepIO): unknown
+}
+
+/** A memory, and how it is shared. */
+export interface ThreadMemory extends Partial<Memory> {
+  /** A name that is shared by all delegations of the session that name it, whoever leads and whoever works; each user has one of that name. Default: one for each leader, worker and user. */
+  readonly thread?: string
+  /** How many of the newest exchanges are shown. Default 50, at most 100. */
+  readonly shown?: number
+}
+
+/**
+ * What a worker remembers of its earlier delegations. `isolated` (default): nothing. `continue`: the next delegation to it, in this run and in later runs of the session, is shown the briefs and
+ * answers of the earlier ones; delegations to it come one at a time. Without a session the memory is the run's. An object: the same, with a name, or kept elsewhere.
+ */
+export type WorkerMemory = 'isolated' | 'continue' | ThreadMemory
+
+const names: NamesOf<ThreadMemory> = { thread: true, shown: true, recall: true, save: true }
+const defaultShown = 50
+
+/** What is wrong with the option, one sentence each. */
+export function memoryProblems(given: unknown, where: string): string[] {
+  if (given === undefined || given === 'isolated' || given === 'continue') return []
+  if (!hasNames(given)) return [`${where}: memory is ${described(given)}, expected "isolated", "continue" or an object`]
+  const { thread, shown, recall, save } = given as { readonly [name: string]: unknown }
+  const plain = Object.getPrototypeOf(given) === Object.prototype
+  return [
+    ...(plain ? unknownNames(given, names, `${where}: memory`) : []),
+    ...(thread === undefined || (typeof thread === 'string' && thread !== '')
+      ? []
+      : [`${where}: memory.thread is ${described(thread)}, expected a name`]),
+    ...(shown === undefined || (Number.isInteger(shown) && (shown as number) > 0 && (shown as number) <= mostExchanges)
+      ? []
+      : [`${where}: memory.shown is ${described(shown)}, expected a whole number from 1 to ${mostExchanges}`]),
+    ...Object.entries({ recall, save }).flatMap(([name, value]) =>
+      value === undefined || typeof value === 'function' ? [] : [`${where}: memory.${name} is ${described(value)}, expected a function`],
+    ),
+    ...(save !== undefined && recall === undefined ? [`${where}: memory.save is given without memory.recall`] : []),
+    ...(recall !== undefined && shown !== undefined ? [`${where}: memory.shown is for what is kept here; recall decides itself`] : []),
+  ]
+}
+
+/** A delegation, as far as its memory depends on it. */
+export interface Remembering {
+  readonly ctx: Context
+  readonly call: { readonly id: string }
+  readonly desk: { readonly edge: Edge }
+  readonly worker: { readonly name: string }
+  readonly policy: { readonly memory?: WorkerMemory }
+  /** `leave`: how it is told to wait no longer. */
+  readonly entry: { readonly label: string; leave?: (() => void) | undefined }
+  readonly brief: Brief
+  readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
+}
+
+/** Does the work with what the worker remembers, one delegation of a thread at a time. A failure says why it was not begun. */
+export async function remembered<Ended extends { readonly outcome: Outcome }>(
+  job: Remembering,
+  work: () => Promise<Ended | Failure>,
+): Promise<Ended | Failure> {
+  const { memory } = job.policy
+  if (memory === undefined || memory === 'isolated') return work()
+  const thread = new Thread(job, memory === 'continue' ? {} : memory)
+  const refused = await thread.enter()
+  if (refused !== undefined) return refused
+  try {
+    await thread.recall()
+    const ended = await work()
+    if ('outcome' in ended) await thread.save(ended.outcome)
+    await thread.leave()
+    return ended
+  } catch (thrown) {
+    if (!isLeaving(thrown)) await thread.leave()
+    throw thrown
+  }
+}
+
+/** One delegation's hold on a thread. */
+class Thread {
+  readonly #job: Remembering
+  readonly #memory: ThreadMemory
+  readonly #ctx: Context
+  readonly #me: InLine
+  readonly #key: string
+  readonly #shelf: Shelf
+  /** What crosses besides: a delegation that is tried again begins with it again. */
+  readonly #crossing: readonly EdgeMessage[] | undefined
+  #count = 0
+  #left = false
+
+  constructor(job: Remembering, memory: ThreadMemory) {
+    const { ctx, worker } = job
+    const { agent: leader, activation, caller } = ctx.place
+    const key = JSON.stringify([...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]), caller.user ?? null])
+    const above = job.desk.edge.threads
+    this.#job = job
+    this.#memory = memory
+    this.#ctx = ctx.scope('memory')
+    this.#key = key
+    this.#me = { id: this.#ctx.id('turn'), at: activation, lane: key, ...(above === undefined ? undefined : { above }) }
+    this.#shelf = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
+    this.#crossing = job.grant.context
+  }
+
+  /** Waits for its turn. A failure says why it does not get one. */
+  async enter(): Promise<Failure | undefined> {
+    const { worker, entry, grant } = this.#job
+    const { above = [] } = this.#me
+    if (above.includes(this.#key)) return busy(worker.name, 'this is part of it')
+    this.#ctx.onCancel(`memory:${entry.label}`, async (undo) => {
+      if (!this.#left) await leaveLine(undo, threads, this.#me, this.#me)
+    })
+    const patience: Patience = { over: false }
+    entry.leave = () => {
+      patience.over = true
+      patience.wake?.()
+    }
+    const first = await takeTurn(this.#ctx, threads, this.#me, patience)
+    entry.leave = undefined
+    if (first?.id !== this.#me.id) {
+      this.#left = true
+      return busy(worker.name, patience.over ? 'nobody waits for it any more' : 'that waits for what this is part of')
+    }
+    grant.threads = [...above, this.#key]
+    return undefined
+  }
+
+  async leave(): Promise<void> {
+    await leaveLine(this.#ctx, threads, this.#me, this.#me)
+    this.#left = true
+  }
+
+  /** Puts what it remembers before what crosses. */
+  async recall(): Promise<void> {
+    const { grant } = this.#job
+    const shown = this.#memory.recall === undefined ? await this.#kept() : await this.#recalled(this.#memory.recall.bind(this.#memory))
+    if (shown.length > 0) grant.context = [...shown, ...(this.#crossing ?? [])]
+    else if (this.#crossing !== undefined) grant.context = this.#crossing
+  }
+
+  async #kept(): Promise<readonly EdgeMessage[]> {
+    const { values } = this.#ctx
+    try {
+      this.#count = await countExchanges(values, this.#shelf)
+      return exchangeMessages(await newestExchanges(values, this.#shelf, this.#count, this.#memory.shown ?? defaultShown))
+    } catch (thrown) {
+      this.#failed('recall', thrown)
+      return []
+    }
+  }
+
+  async #recalled(recall: Memory['recall']): Promise<readonly EdgeMessage[]> {
+    const query = this.#query()
+    const { word } = await askHook<Exclude<Recalled, void>>(this.#ctx, this.#about('recall'), (io) => recall(query, io), recalledProblem)
+    return recalledMessages(word)
+  }
+
+  /** Only what completed is remembered: whatever else has said nothing that should be taken for an answer later. */
+  async save(outcome: Outcome): Promise<void> {
+    if (outcome.status !== 'completed') return
+    const { recall, save } = this.#memory
+    const answer = asText(outcome.output)
+    if (recall === undefined) return this.#keep(answer)
+    if (save === undefined) return
+    const exchange = { ...this.#query(), answer }
+    await askHook(
+      this.#ctx,
+      this.#about('save'),
+      async (io) => {
+        await save.call(this.#memory, exchange, io)
+      },
+      () => undefined,
+    )
+  }
+
+  async #keep(answer: string): Promise<void> {
+    const { run } = this.#ctx.place
+    const { brief, worker } = this.#job
+    try {
+      await addExchange(this.#ctx.values, this.#shelf, this.#count, { run, agent: worker.name, input: briefText(brief), answer })
+    } catch (thrown) {
+      this.#failed('save', thrown)
+    }
+  }
+
+  #query(): MemoryQuery {
+    const { run, agent: leader, caller } = this.#ctx.place
+    const { worker, brief } = this.#job
+    return { thread: this.#key, leader, worker: worker.name, caller, run, prompt: briefText(brief) }
+  }
+
+  #about(what: 'recall' | 'save') {
+    const { worker, call, entry } = this.#job
+    return { hook: `memory.${what}`, worker: worker.name, callId: call.id, delegation: entry.label }
+  }
+
+  #failed(what: 'recall' | 'save', thrown: unknown): void {
+    if (isLeaving(thrown)) throw thrown
+    const about = this.#about(what)
+    this.#ctx.emit({
+      type: 'hook.failed',
+      ...about,
+      failure: failure('hook.failed', `${about.hook} failed: ${messageOf(thrown)}`, 'internal'),
+    })
+  }
+}
+
+const busy = (worker: string, why: string): Failure =>
+  failure('delegation.refused', `"${worker}" is at work in the same thread, and ${why}`, 'policy')
+
+/** The line of all threads of a session: one value, so that a circle of waits shows when somebody joins. */
+const threads: Line = {
+  key: '$threads',
+  word: '$thread.your-turn',
+  read: (value) => {
+    const { all, passedBy } = isObject(value) && Array.isArray(value['all']) ? value : { all: [] as Json }
+    return { all: all as unknown as readonly InLine[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
+  },
+  write: (line) => line as unknown as Json,
+  // runs of a session come one at a time: what another one has left is not waited for
+  isStale: ({ at }, me) => runOf(at) !== runOf(me.at),
+  mayWait: (all, me) => !closesCircle(all, me),
+  // whoever leads leaves in every ending of its code; only one that ended with the work still open has not
+  isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && isOver(ctx, at),
+}
+
+/** Whether those for whom I would wait wait, somewhere below them, for something that waits for me. Pure. */
+function closesCircle(all: readonly InLine[], { lane, above = [] }: InLine): boolean {
+  const needed = new Set([lane])
+  for (let size = 0; size !== needed.size;) {
+    size = needed.size
+    for (const each of all) if (each.above?.some((held) => needed.has(held)) === true) needed.add(each.lane)
+  }
+  return above.some((held) => needed.has(held))
+}

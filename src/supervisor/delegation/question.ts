@@ -1,0 +1,141 @@
+/**
+ * Questions of workers: how a leader comes by its answers. First its code is asked, then its own mind, aside: the turn under way goes on, and nobody else waits.
+ *
+ * Owns: these options, how many questions there may be, what the leader's model is shown and what it learns of it afterwards. Does not own: how questions and replies travel (../agent),
+ * who listens for them (watch.ts), when a worker may ask (attempts.ts).
+ * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it counts as the leader's).
+ */
+import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
+import { askAside, type Brain, type Desk, type Heard, type Reply } from '../../agent/index.ts'
+import { isLeaving, type Context } from '../../engine/index.ts'
+import type { Message } from '../../model/index.ts'
+import { askHook, type DelegationMoment } from './hooks.ts'
+
+/** What `onQuestion` is told. */
+export interface DelegationQuestion extends DelegationMoment {
+  readonly question: string
+  /** Of this delegation, from 1. */
+  readonly number: number
+}
+
+/** What a worker may ask while it works. */
+export interface WorkerQuestions {
+  /** How many questions one delegation may ask, those of everybody who works in its order included. What is beyond is refused. Default 3. */
+  readonly max?: number
+  /** Answers in place of the leader's model, which is asked where this says nothing. A recorded step. If it fails, `hookErrors` decides: `strict` refuses the question, `lenient` asks the model. */
+  readonly onQuestion?: (question: DelegationQuestion) => string | undefined | void | Promise<string | undefined | void>
+}
+
+const names: NamesOf<WorkerQuestions> = { max: true, onQuestion: true }
+const defaultMost = 3
+
+/** What is wrong with these options, one sentence each. */
+export function questionProblems(given: boolean | WorkerQuestions | undefined, where: string): string[] {
+  if (given === undefined || typeof given === 'boolean') return []
+  const problems = unknownNames(given, names, `${where}: questions`)
+  if (!hasNames(given)) return problems
+  const { max, onQuestion } = given
+  if (max !== undefined && !(Number.isInteger(max) && max > 0))
+    problems.push(`${where}: questions.max is ${described(max)}, expected a whole number of at least 1`)
+  if (onQuestion !== undefined && typeof onQuestion !== 'function')
+    problems.push(`${where}: questions.onQuestion is ${described(onQuestion)}, expected a function`)
+  return problems
+}
+
+/** Whether workers under this policy may ask. */
+export const mayAsk = ({ questions }: { readonly questions?: boolean | WorkerQuestions }): boolean =>
+  questions !== undefined && questions !== false
+
+/** A delegation in which something was asked. */
+interface Questioned {
+  readonly ctx: Context
+  /** A leader that is code has no conversation. */
+  readonly desk: Pick<Desk, 'edge' | 'tell'> & Partial<Pick<Desk, 'messages' | 'hooks'>>
+  readonly entry: { readonly worker: string; readonly callId: string; readonly label: string }
+  readonly policy: { readonly questions?: boolean | WorkerQuestions }
+}
+
+/** The answers of one leader. */
+export class Answers {
+  readonly #brain: Brain | undefined
+  readonly #strict: boolean
+  readonly #counts = new WeakMap<Questioned['entry'], number>()
+
+  /** Without a brain, only code answers. */
+  constructor(brain: Brain | undefined, strict: boolean) {
+    this.#brain = brain
+    this.#strict = strict
+  }
+
+  /** Answers one question of a delegation. */
+  async answer(job: Questioned, { text: question }: Heard, moment: DelegationMoment): Promise<Reply> {
+    const { entry, policy, desk } = job
+    const { max = defaultMost, onQuestion } = typeof policy.questions === 'object' ? policy.questions : {}
+    const number = (this.#counts.get(entry) ?? 0) + 1
+    if (number > max)
+      return unanswered(`you have asked ${max === 1 ? 'your one question' : `${max} questions`} already; go on with what you have`)
+    this.#counts.set(entry, number)
+    const ctx = job.ctx.scope('question')
+    const about = { worker: entry.worker, callId: entry.callId, delegation: entry.label }
+    const asked: DelegationQuestion = { ...moment, question, number }
+    const reply = (await this.#byCode(ctx, onQuestion, asked)) ?? (await this.#byModel(ctx, job, asked))
+    ctx.emit({ type: 'fact.noted', name: 'question.answered', data: { ...about, question, ...reply } })
+    desk.tell(
+      `While it worked, "${entry.worker}" (${entry.label}) asked you: ${question}\n${reply.answered ? 'You answered' : 'It was not answered'}: ${reply.text}`,
+    )
+    return reply
+  }
+
+  async #byCode(ctx: Context, onQuestion: WorkerQuestions['onQuestion'], asked: DelegationQuestion): Promise<Reply | undefined> {
+    if (onQuestion === undefined) return undefined
+    const { worker, callId, delegation } = asked
+    const read = (word: unknown): string | undefined => (typeof word === 'string' ? undefined : 'it returned neither nothing nor a text')
+    const { word, failure } = await askHook<string>(ctx, { hook: 'onQuestion', worker, callId, delegation }, () => onQuestion(asked), read)
+    if (failure !== undefined) return this.#strict ? unanswered('your supervisor could not answer that') : undefined
+    return word === undefined ? undefined : { answered: true, text: word }
+  }
+
+  async #byModel(ctx: Context, { desk }: Questioned, asked: DelegationQuestion): Promise<Reply> {
+    const brain = this.#brain
+    if (brain === undefined || desk.messages === undefined) return unanswered('your supervisor has no answer to that')
+    try {
+      // what a middleware keeps from the model in its turns is kept from it here
+      const { messages, settings = brain.settings } = (await desk.hooks?.shown(ctx, brain.settings)) ?? { messages: desk.messages }
+      const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
+      const said = saidUntilNow(brain.agent, messages)
+      return replyOf(await askAside({ ...brain, settings }, ctx, desk.edge, { system, said, question: put(asked) }))
+    } catch (thrown) {
+      if (isLeaving(thrown)) throw thrown
+      return unanswered('your supervisor could not answer that')
+    }
+  }
+}
+
+const unanswered = (text: string): Reply => ({ answered: false, text })
+
+function replyOf(outcome: Outcome): Reply {
+  if (outcome.status === 'completed' && outcome.output !== '') return { answered: true, text: outcome.output as string }
+  return unanswered(
+    outcome.status === 'limited' ? `your supervisor could not answer that: ${outcome.message}` : 'your supervisor could not answer that',
+  )
+}
+
+const put = ({ worker, delegation, prompt, question }: DelegationQuestion): string =>
+  `Your worker "${worker}" (${delegation}) is at work on what you gave it, and asks you something before it goes on.
+What you gave it:
+${prompt}
+
+Its question:
+${question}
+
+Answer it, shortly. It sees nothing but your answer, and there are no tools now. If you do not know, say so, and what it is to assume.`
+
+/** A leader's conversation up to the turn under way. Calls that have no results yet are left out: providers refuse them. */
+function saidUntilNow(leader: string, messages: readonly Message[]): readonly HistoryEntry[] {
+  return messages.flatMap((message, i): HistoryEntry[] => {
+    if (message.role === 'system') return []
+    if (message.role === 'user') return [{ message }]
+    if (message.role === 'tool' || i + 1 < messages.length || (message.calls ?? []).length === 0) return [{ agent: leader, message }]
+    return message.content === '' ? [] : [{ agent: leader, message: { role: 'assistant', content: message.content } }]
+  })
+}

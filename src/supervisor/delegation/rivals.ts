@@ -1,0 +1,124 @@
+/**
+ * Rivals: several workers of one leader on the same brief, by its model's choice or as a hedge. Each is a delegation of its own, with every hook.
+ *
+ * Owns: their labels, what the leader's model is told of a decision. Does not own: how it is decided (several.ts), one delegation (delegations.ts).
+ */
+import type { Json } from '../../core/index.ts'
+import type { CallResult } from '../../agent/index.ts'
+import type { Brief } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { ToolCall } from '../../model/index.ts'
+import { delegated, type Attempts, type Delegated, type LeaderDesk, type Worker } from './attempts.ts'
+import type { Reference } from './references.ts'
+import { contest, isAnswer, voteOf, type Contest, type Decision, type Keep } from './several.ts'
+
+/** What a call asks for. */
+export interface Asked {
+  readonly worker: string
+  readonly brief: Brief
+  /** Results to be put before the instructions. */
+  readonly refs?: readonly Reference[]
+  /** Turns that the leader's model wants to give. It can only lessen those of the worker's definition. */
+  readonly turns?: number
+  /** Its leader does not wait for it. */
+  readonly deferred?: boolean
+}
+
+/** One delegation that is about to be. */
+export interface Given {
+  readonly ctx: Context
+  readonly call: ToolCall
+  readonly desk: LeaderDesk
+  readonly worker: Worker
+  readonly asked: Asked
+  readonly entry: Delegated
+}
+
+/** A call to several workers. */
+export interface Shared extends Omit<Given, 'worker' | 'asked' | 'entry'> {
+  readonly workers: readonly Worker[]
+  readonly brief: Brief
+  readonly keep: Keep
+}
+
+/** One of them, and what its leader's model is told of its end. */
+interface Rival {
+  readonly entry: Delegated
+  readonly result: CallResult
+}
+
+export class Rivals {
+  readonly #attempts: Attempts
+  readonly #give: (given: Given) => Promise<CallResult>
+
+  /** `give`: one delegation, from its hooks to what its leader's model is told. */
+  constructor(attempts: Attempts, give: (given: Given) => Promise<CallResult>) {
+    this.#attempts = attempts
+    this.#give = give
+  }
+
+  /** Those of a call, labelled after it. */
+  entries({ workers, call }: Shared, label: string): readonly Delegated[] {
+    return workers.map((worker, i) => delegated(worker.name, call.id, `${label}.${i + 1}`))
+  }
+
+  /** One brief for several workers. What the model is told, and whose output counts as that of the call. */
+  async several(
+    { workers, brief, keep, ...shared }: Shared,
+    entries: readonly Delegated[],
+  ): Promise<CallResult & { readonly counts: Delegated | undefined }> {
+    const given = workers.map((worker, i): Given => ({ ...shared, worker, asked: { worker: worker.name, brief }, entry: entries[i]! }))
+    const { decided, kept, all } = await this.#contest(given, { keep, callId: shared.call.id })
+    const others = all
+      .filter((each) => !kept.includes(each))
+      .map(({ entry }) => ({ ...rowOf(entry), ended: entry.outcome?.status ?? 'never begun' }))
+    const told: CallResult = decided
+      ? { content: { decided, kept: rowsOf(kept), others } }
+      : { content: { decided, ended: rowsOf(all) }, isError: true }
+    return { ...told, ...finishOf(all), counts: kept[0]?.entry }
+  }
+
+  /** A delegation, and another one beside it should it be slow. Whichever answers first, it is the result of the first. */
+  async hedged(given: Given, afterMs: number, beside: Worker): Promise<CallResult> {
+    const { call, entry, asked } = given
+    const second = delegated(beside.name, call.id, `${entry.label}.2`)
+    const both = [given, { ...given, worker: beside, asked: { ...asked, worker: beside.name }, entry: second }]
+    const rule = {
+      keep: 'first',
+      hedgeAfterMs: afterMs,
+      callId: call.id,
+      isFinal: ({ result }: Rival) => result.refused !== undefined,
+    } as const
+    const { kept, all } = await this.#contest(both, rule)
+    const counts = kept[0] ?? all[0]!
+    if (counts.entry === second) Object.assign(entry, { id: second.id, outcome: second.outcome, output: second.output })
+    return { ...counts.result, ...finishOf(all) }
+  }
+
+  #contest(given: readonly Given[], rule: Pick<Contest<Rival>, 'keep' | 'hedgeAfterMs' | 'callId' | 'isFinal'>): Promise<Decision<Rival>> {
+    const [{ ctx, entry: first }] = given as readonly [Given]
+    const contenders = given.map((each) => ({
+      begin: async (scope: Context): Promise<Rival> => {
+        // whoever stops a delegation wants nobody beside it either
+        if (rule.hedgeAfterMs !== undefined) each.entry.stopped ??= first.stopped
+        return { entry: each.entry, result: await this.#give({ ...each, ctx: scope }) }
+      },
+      stop: (reason: string) => this.#attempts.stop(each.entry, reason),
+    }))
+    return contest(ctx, this.#attempts.watch, contenders, {
+      ...rule,
+      good: ({ entry }) => isAnswer(entry.outcome),
+      vote: ({ entry }) => (entry.outcome?.status === 'completed' ? voteOf(entry.outcome.output) : ''),
+      idOf: ({ entry }) => entry.id,
+    })
+  }
+}
+
+const rowOf = ({ worker, label }: Delegated): { readonly worker: string; readonly delegation: string } => ({ worker, delegation: label })
+const rowsOf = (list: readonly Rival[]): Json => list.map(({ entry, result }) => ({ ...rowOf(entry), result: result.content }))
+
+/** A hook of any of them may have ended the leader's work. */
+function finishOf(all: readonly Rival[]): Pick<CallResult, 'finish'> {
+  const finish = all.find(({ result }) => result.finish !== undefined)?.result.finish
+  return finish === undefined ? {} : { finish }
+}

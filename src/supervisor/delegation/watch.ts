@@ -1,0 +1,200 @@
+/**
+ * Watch: the one wait of a leader for all of its workers. What comes in for them is heard here: ends, deadlines, who waits for a human, who is to be stopped.
+ *
+ * Owns: telling whom an arrival is for; the working time of a worker. Does not own: what follows from it (attempts.ts, several.ts), permits (permits.ts).
+ * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the leader ends every wait here.
+ * While nobody works, nothing is waited for.
+ */
+import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
+import { questionIn, replyTo, type Heard, type Reply } from '../../agent/index.ts'
+import type { Arrival, Context } from '../../engine/index.ts'
+import { passOnWaiting, stopAsked, waitsNow } from '../../oversight/index.ts'
+
+/** The end of a worker. */
+export type WorkerEnd = Extract<Arrival, { readonly type: 'worker.settled' }>
+
+/** How a worker is waited for. */
+export interface WatchOptions {
+  /** Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human. Then it is stopped, and `late` is heard. */
+  readonly timeoutMs?: number
+  readonly late?: () => void
+  /** Hears that it, or somebody below it, begins (true) or ceases (false) to wait for a human. */
+  readonly asks?: (waiting: boolean) => void
+  /** Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is heard. */
+  readonly answer?: (question: Heard) => Promise<Reply>
+}
+
+/** A worker that is waited for. */
+interface Watched {
+  readonly ctx: Context
+  readonly worker: ActivationId
+  readonly options: WatchOptions
+  readonly resolve: (end: WorkerEnd) => void
+  readonly reject: (thrown: unknown) => void
+  /** How many below it wait for a human. */
+  waiting: number
+  /** Working time that is left, since when, and how to call the clock off. */
+  leftMs: number
+  since: number
+  callOff: (() => void) | undefined
+  /** The answers to its questions so far. */
+  answering: Promise<void>
+}
+
+/** A timer that is waited for. */
+interface Alarm {
+  readonly ring: () => void
+  readonly reject: (thrown: unknown) => void
+}
+
+export class Watch {
+  readonly #workers = new Map<ActivationId, Watched>()
+  readonly #alarms = new Map<string, Alarm>()
+  readonly #stopper: (delegation: string) => ((reason: string) => void) | undefined
+  #looking = false
+
+  /** `stopper`: how to stop what somebody outside calls by this name; undefined if it is nothing of ours, or has ended. */
+  constructor(stopper: (delegation: string) => ((reason: string) => void) | undefined) {
+    this.#stopper = stopper
+  }
+
+  /** Waits for the end of a worker. Rejects only with `Cancelled`. */
+  end(ctx: Context, worker: ActivationId, options: WatchOptions = {}): Promise<WorkerEnd> {
+    const end = new Promise<WorkerEnd>((resolve, reject) => {
+      const leftMs = options.timeoutMs ?? Infinity
+      const watched: Watched = {
+        ctx,
+        worker,
+        options,
+        resolve,
+        reject,
+        waiting: 0,
+        leftMs,
+        since: 0,
+        callOff: undefined,
+        answering: Promise.resolve(),
+      }
+      this.#workers.set(worker, watched)
+      this.#runClock(watched)
+    })
+    this.#look(ctx)
+    return end
+  }
+
+  /** Rings once, so many milliseconds from now. Returns how to call it off. `reject` hears that the leader was cancelled. */
+  alarm(ctx: Context, name: string, ms: number, { ring, reject }: Alarm): () => void {
+    const timer: OpId = ctx.ask(name, { until: new Date(ctx.now().getTime() + Math.max(0, ms)) })
+    this.#alarms.set(timer, { ring, reject })
+    this.#look(ctx)
+    return () => {
+      if (this.#alarms.delete(timer)) ctx.stop(timer, 'no longer needed')
+    }
+  }
+
+  #look(ctx: Context): void {
+    if (this.#looking) return
+    this.#looking = true
+    this.#lookOn(ctx).catch((thrown: unknown) => this.#leave(thrown))
+  }
+
+  async #lookOn(ctx: Context): Promise<void> {
+    while (this.#workers.size > 0 || this.#alarms.size > 0) this.#hear(await ctx.next((each) => this.#isOurs(each)))
+    this.#looking = false
+  }
+
+  /** The leader is cancelled, or begins anew. */
+  #leave(thrown: unknown): void {
+    const all = [...this.#workers.values(), ...this.#alarms.values()]
+    this.#workers.clear()
+    this.#alarms.clear()
+    for (const { reject } of all) reject(thrown)
+  }
+
+  #isOurs(arrival: Arrival): boolean {
+    if (arrival.type === 'worker.settled') return this.#workers.has(arrival.id)
+    if (arrival.type === 'ask.settled') return this.#alarms.has(arrival.id)
+    if (arrival.type !== 'message') return false
+    const stop = stopAsked(arrival)
+    if (stop !== undefined) return this.#stopper(stop.delegation) !== undefined
+    return this.#asking(arrival) !== undefined || this.#questioning(arrival) !== undefined
+  }
+
+  #hear(arrival: Arrival): void {
+    if (arrival.type === 'worker.settled') return this.#ended(arrival)
+    if (arrival.type === 'ask.settled') {
+      const alarm = this.#alarms.get(arrival.id)
+      this.#alarms.delete(arrival.id)
+      return alarm?.ring()
+    }
+    const stop = stopAsked(arrival)
+    if (stop !== undefined) return this.#stopper(stop.delegation)?.(stop.reason)
+    this.#questioning(arrival)?.()
+    const watched = this.#asking(arrival)
+    if (watched !== undefined) this.#asked(watched, waitsNow(arrival, watched.worker) === true)
+  }
+
+  #ended(end: WorkerEnd): void {
+    const watched = this.#workers.get(end.id)
+    if (watched === undefined) return
+    this.#workers.delete(end.id)
+    watched.callOff?.()
+    if (watched.waiting > 0) watched.options.asks?.(false)
+    for (; watched.waiting > 0; watched.waiting--) passOnWaiting(watched.ctx, false)
+    watched.resolve(end)
+  }
+
+  /** Whose word this is, if it says that a human is waited for. */
+  #asking(arrival: Arrival): Watched | undefined {
+    if (arrival.type !== 'message' || arrival.from === undefined) return undefined
+    for (const watched of this.#workers.values()) if (waitsNow(arrival, watched.worker) !== undefined) return watched
+    return undefined
+  }
+
+  /** How to see to a question, if this is one. */
+  #questioning(arrival: Arrival): (() => void) | undefined {
+    for (const watched of this.#workers.values()) {
+      const { answer } = watched.options
+      const question = answer && questionIn(arrival, watched.worker)
+      if (question === undefined) continue
+      return () => {
+        const { ctx, reject } = watched
+        const answered = async (): Promise<void> => replyTo(ctx, question, await answer!(question))
+        watched.answering = watched.answering.then(answered).catch(reject)
+      }
+    }
+    return undefined
+  }
+
+  #asked(watched: Watched, waits: boolean): void {
+    if (!waits && watched.waiting === 0) return // nobody was waiting: it gives and takes nothing
+    passOnWaiting(watched.ctx, waits)
+    watched.waiting += waits ? 1 : -1
+    if (waits && watched.waiting === 1) {
+      this.#stopClock(watched)
+      watched.options.asks?.(true)
+    } else if (watched.waiting === 0) {
+      watched.options.asks?.(false)
+      this.#runClock(watched)
+    }
+  }
+
+  #runClock(watched: Watched): void {
+    const { ctx, worker, options, leftMs, reject } = watched
+    if (leftMs === Infinity) return
+    watched.since = ctx.now().getTime()
+    const ring = (): void => {
+      watched.callOff = undefined
+      watched.leftMs = Infinity
+      options.late?.()
+      ctx.stop(worker, lateReason(options.timeoutMs ?? 0))
+    }
+    watched.callOff = this.alarm(ctx, 'timeout', leftMs, { ring, reject })
+  }
+
+  #stopClock(watched: Watched): void {
+    if (watched.callOff === undefined) return
+    watched.leftMs = Math.max(0, watched.leftMs - (watched.ctx.now().getTime() - watched.since))
+    watched.callOff()
+    watched.callOff = undefined
+  }
+}

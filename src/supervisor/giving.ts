@@ -1,0 +1,230 @@
+/**
+ * Verbs of a supervisor's model that give work: delegate, delegate_<name>, delegate_to_several.
+ *
+ * Owns: their schemas (what models see), what is checked before somebody is asked to work. Does not own: how a worker is started (delegation/), the other verbs (verbs.ts).
+ * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
+ */
+import { failure, isObject, type Json, type JsonObject } from '../core/index.ts'
+import { invalidInput, type Agent, type Binding, type CallResult, type Desk } from '../agent/index.ts'
+import type { Schema } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ToolCall, ToolSpec } from '../model/index.ts'
+import { refuseDelegation, type Asked, type LeaderDesk, type Place } from './delegation/delegations.ts'
+import type { Disposition } from './delegation/dispatch.ts'
+import { typedVerb } from './delegation/options.ts'
+import { referencesIn, refsParameter, type Reference } from './delegation/references.ts'
+import { keepProblem, type Keep } from './delegation/several.ts'
+import { describe } from './roster.ts'
+import { object, text, type Team } from './verbs.ts'
+
+/** What gives work to a worker: its place in the order of delegations is taken when the call is seen, not when it runs. */
+abstract class Delegating implements Binding {
+  readonly verb = true
+  abstract readonly spec: ToolSpec
+  protected readonly team: Team
+
+  constructor(team: Team) {
+    this.team = team
+  }
+
+  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
+    return this.placed(call).run(ctx, call, desk)
+  }
+
+  placed(call: ToolCall): Pick<Binding, 'run'> {
+    const place = this.team.delegations.place(call)
+    return { run: (ctx, given, desk) => this.give(ctx, given, desk, place) }
+  }
+
+  protected abstract give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult>
+}
+
+/** `delegate`: gives work to a worker that takes text. */
+export class DelegateBinding extends Delegating {
+  readonly spec: ToolSpec
+  readonly #names: readonly string[]
+
+  constructor(team: Team, names: readonly string[]) {
+    super(team)
+    this.#names = names
+    this.spec = {
+      name: team.verbs.delegate,
+      description:
+        'Gives one worker a task and returns its answer. The worker sees only these instructions, so say everything it needs. Several delegations in one turn run at the same time.',
+      parameters: object(
+        {
+          worker: { type: 'string', enum: names, description: 'Who is to do it.' },
+          instructions: text('What is to be done, complete in itself.'),
+          turns: { type: ['integer', 'null'], minimum: 1, description: 'The most turns it may take, if it should be short.' },
+          ...(team.delegations.shown === undefined ? undefined : { refs: refsParameter }),
+          ...backgroundParameter(team, names),
+        },
+        ['worker', 'instructions'],
+      ),
+    }
+  }
+
+  protected give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult> {
+    const { worker, instructions, turns, refs, background } = isObject(call.input) ? call.input : {}
+    const most = turnsOf(turns)
+    const results = this.team.delegations.shown === undefined ? [] : referencesIn(refs)
+    const problem =
+      briefProblem(worker, instructions) ??
+      (most === 'invalid' ? '"turns" must be a whole number of at least 1' : undefined) ??
+      (typeof results === 'string' ? results : undefined)
+    if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
+    if (!this.#names.includes(worker as string))
+      return Promise.resolve(unknownWorker(ctx, call, worker as string, this.#names, this.team, place))
+    const name = worker as string
+    const deferred = isDeferred(this.team.disposition(name), background)
+    const brief = { instructions: instructions as string }
+    const asked: Asked = { worker: name, brief, refs: results as readonly Reference[], deferred }
+    return this.team.delegate(ctx, call, desk, typeof most === 'number' ? { ...asked, turns: most } : asked, place)
+  }
+}
+
+/** Models put numbers in quotes. */
+const unquoted = (given: Json): Json => (typeof given === 'string' && /^\d+$/.test(given.trim()) ? Number(given) : given)
+
+/** A number of turns as models give it; left out or null: as many as the worker has. */
+function turnsOf(given: Json | undefined): number | undefined | 'invalid' {
+  if (given === undefined || given === null) return undefined
+  const turns = unquoted(given)
+  return typeof turns === 'number' && Number.isInteger(turns) && turns >= 1 ? turns : 'invalid'
+}
+
+function briefProblem(worker: Json | undefined, instructions: Json | undefined): string | undefined {
+  if (typeof worker !== 'string') return worker === undefined ? '"worker" is missing' : '"worker" must be a string, the name of a worker'
+  if (typeof instructions !== 'string') return instructions === undefined ? '"instructions" is missing' : '"instructions" must be a string'
+  return instructions.trim() === '' ? '"instructions" is empty: say what is to be done' : undefined
+}
+
+function unknownWorker(ctx: Context, call: ToolCall, worker: string, names: readonly string[], team: Team, { label }: Place): CallResult {
+  const typed = team.typed.includes(worker) ? ` "${worker}" takes a typed input: call ${typedVerb(worker, team.verbs)}.` : ''
+  const what = failure(
+    'delegation.unknown-worker',
+    `there is no worker "${worker}" here. Workers are: ${names.join(', ')}.${typed}`,
+    'validation',
+  )
+  return refuseDelegation(ctx, call, worker, what, label)
+}
+
+/** `delegate_<name>`: gives work to the one worker that takes this input. */
+export class TypedDelegateBinding extends Delegating {
+  readonly spec: ToolSpec
+  readonly #worker: string
+  readonly #schema: Schema | undefined
+
+  constructor(team: Team, worker: string, agent: Agent | undefined) {
+    super(team)
+    this.#worker = worker
+    this.#schema = agent?.inputSchema
+    const json = this.#schema?.json ?? { type: 'object' }
+    // models send objects only; another input travels inside one
+    this.spec = {
+      name: typedVerb(worker, team.verbs),
+      description: `Gives ${worker} a task and returns its answer. ${worker}: ${describe(worker, agent)}`,
+      parameters: wrapped(json)
+        ? object({ input: json, ...backgroundParameter(team, [worker]) }, ['input'])
+        : withBackground(json, backgroundParameter(team, [worker])),
+    }
+  }
+
+  protected give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult> {
+    const json = this.#schema?.json
+    const isWrapped = json !== undefined && wrapped(json)
+    const { input: inner = null, background, ...rest } = isObject(call.input) ? call.input : {}
+    const usual = this.team.disposition(this.#worker)
+    const whole = takesBackground(json, usual !== undefined) || !isObject(call.input) ? (call.input ?? {}) : withInput(rest, call.input)
+    const input = isWrapped && isObject(call.input) ? inner : whole
+    const checked = this.#schema?.check(input)
+    if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
+    return this.team.delegate(ctx, call, desk, { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background) }, place)
+  }
+}
+
+/** What a model may say about waiting, where somebody may work in the background. */
+function backgroundParameter(team: Team, names: readonly string[]): JsonObject {
+  const may = names.filter((name) => team.disposition(name) !== undefined)
+  if (may.length === 0) return {}
+  const usual = may.filter((name) => team.disposition(name) === 'deferred')
+  const default_ =
+    usual.length === may.length
+      ? 'Default: true.'
+      : usual.length === 0
+        ? 'Default: false.'
+        : `Default: true for ${usual.join(', ')}, else false.`
+  const who = may.length === names.length ? '' : ` Only for ${may.join(', ')}.`
+  return {
+    background: {
+      type: ['boolean', 'null'],
+      description: `true: you go on at once, and are told when it has ended. false: you wait for the result.${who} ${default_}`,
+    },
+  }
+}
+
+/** Whether its leader goes on at once. What a model says counts only where there is a choice. */
+const isDeferred = (usual: Disposition | undefined, wish: Json | undefined): boolean =>
+  usual !== undefined && (typeof wish === 'boolean' ? wish : usual === 'deferred')
+
+const withBackground = (json: JsonObject, more: JsonObject): JsonObject => {
+  const properties = isObject(json['properties']) ? json['properties'] : {}
+  return more['background'] === undefined || 'background' in properties ? json : { ...json, properties: { ...properties, ...more } }
+}
+
+/** Whether `background` belongs to what the worker takes, and is no word on waiting. */
+const takesBackground = (json: JsonObject | undefined, mayDefer: boolean): boolean => {
+  const properties = json?.['properties']
+  return isObject(properties) ? 'background' in properties : !mayDefer
+}
+
+/** The input without the word on waiting. A worker may take an `input` of that name. */
+const withInput = (rest: JsonObject, { input }: JsonObject): JsonObject => (input === undefined ? rest : { input, ...rest })
+
+const wrapped = (json: JsonObject): boolean => json['type'] !== undefined && json['type'] !== 'object'
+
+/** `delegate_to_several`: gives one brief to several workers at once, and keeps the first answers or that of the majority. */
+export class SeveralBinding extends Delegating {
+  readonly spec: ToolSpec
+  readonly #names: readonly string[]
+
+  constructor(team: Team, names: readonly string[]) {
+    super(team)
+    this.#names = names
+    this.spec = {
+      name: team.verbs.several,
+      description:
+        'Gives several workers the same task at once, and returns the answers that are kept; the others are stopped. A worker may be named twice. Each sees only these instructions.',
+      parameters: object(
+        {
+          workers: { type: 'array', items: { type: 'string', enum: names }, minItems: 2, description: 'Who is to do it.' },
+          instructions: text('What is to be done, complete in itself.'),
+          keep: {
+            type: ['string', 'integer', 'null'],
+            description:
+              '"first" (the default): the first answer. A number: so many answers, the first. "majority": the answer that more than half of them give, word for word; good for short answers.',
+          },
+        },
+        ['workers', 'instructions'],
+      ),
+    }
+  }
+
+  protected give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult> {
+    const { workers, instructions, keep } = isObject(call.input) ? call.input : {}
+    const names = Array.isArray(workers) ? (workers as readonly Json[]) : []
+    const wanted = keepOf(keep)
+    const problem =
+      (names.length === 0 ? '"workers" must be a list of names of workers' : undefined) ??
+      names.map((name) => briefProblem(name, instructions)).find((each) => each !== undefined) ??
+      keepProblem(wanted, names.length)
+    if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
+    const unknown = names.find((name) => !this.#names.includes(name as string))
+    if (unknown !== undefined) return Promise.resolve(unknownWorker(ctx, call, unknown as string, this.#names, this.team, place))
+    const shared = { ctx, call, desk, brief: { instructions: instructions as string }, keep: wanted }
+    return this.team.several(names as readonly string[], shared, place)
+  }
+}
+
+/** How many answers a model wants. */
+const keepOf = (given: Json | undefined): Keep => (given === undefined || given === null ? 'first' : (unquoted(given) as Keep))

@@ -1,0 +1,273 @@
+/**
+ * Leading by code: a supervisor whose brain is a function. It has its team in its hand as an object, where a model has verbs.
+ *
+ * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts): hooks, filters and permits are the same for both, nor how code runs as
+ * an agent (../agent).
+ * Holds: K3: the order of the calls in the code is the order of the delegations, so replay gives them the same names.
+ */
+import {
+  asText,
+  failed,
+  failure,
+  FailureError,
+  isObject,
+  ReeveError,
+  trailOf,
+  unknownNames,
+  withTrail,
+  type Failure,
+  type HistoryEntry,
+  type Json,
+  type Outcome,
+  type ToolMessage,
+} from '../core/index.ts'
+import { DefinedAgent, runCode, type Agent, type InputOf, type NameOf, type OutputOf, type Talk } from '../agent/index.ts'
+import { briefOf, type Edge, type EdgeMessage, type Limits, type Schema } from '../edge/index.ts'
+import { isLeaving, type Context } from '../engine/index.ts'
+import type { ToolCall } from '../model/index.ts'
+import { isDelegating, type VerbNames } from './delegation/options.ts'
+import { refuseDelegation, type Delegated, type LeaderDesk } from './delegation/delegations.ts'
+import { emptyRefusal, type Roster } from './roster.ts'
+import { TeamDesk, type TeamPolicy } from './team-desk.ts'
+import { isForwardable, nothingToForward } from './verbs.ts'
+
+/** How a delegation by code has come back. */
+export interface DelegationResult<O = Json> {
+  readonly worker: string
+  /** `d1` for the first, `d2` for the second, … in the order of the calls. */
+  readonly delegation: string
+  /** How the worker ended. One that never began has failed, and the failure says why. */
+  readonly outcome: Outcome<O>
+  /** What a model in the leader's place would be told: `onComplete` may have put it in other words. Never empty. */
+  readonly text: string
+  /** What a model in the leader's place would be told besides: what `onComplete` has to say, what the worker has asked. */
+  readonly feedback?: string
+}
+
+/** What code may say about one delegation. */
+export interface TeamDelegateOptions {
+  /** The most turns the worker may take. Never more than its definition allows. */
+  readonly turns?: number
+}
+
+type Named<Worker extends Agent, Name> = Extract<Worker, { readonly name: Name }>
+
+/** The team of a leader that is code. */
+export interface OwnTeam<Worker extends Agent = Agent> {
+  /** Who is on the team, in the order in which they joined. */
+  readonly names: readonly NameOf<Worker>[]
+  /**
+   * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, permits. Several at once are fine. A worker that fails, or is refused, is an
+   * outcome; only `Cancelled` rejects. When `onComplete` bails it resolves as ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
+   */
+  delegate<const Name extends NameOf<Worker>>(
+    worker: Name,
+    brief: InputOf<Named<Worker, Name>>,
+    options?: TeamDelegateOptions,
+  ): Promise<DelegationResult<OutputOf<Named<Worker, Name>>>>
+  /**
+   * The output of a worker, to be returned word for word, and the fact that it was forwarded. By name the last in the order of the calls; or a delegation, `d1`. Throws `work.rejected` if
+   * there is none.
+   */
+  forward<const Name extends NameOf<Worker>>(worker: Name): OutputOf<Named<Worker, Name>>
+  forward(delegation: `d${number}`): Json
+  /** Takes a specialist in, for the rest of this run. A failure says why not. */
+  recruit(worker: NameOf<Worker>, reason: string): Failure | undefined
+}
+
+/** The work of a leader that is code. */
+export type LeadingCode = (ctx: Context, brief: unknown, team: OwnTeam, talk: Talk) => unknown
+
+/** The team of one activation. */
+class CodeTeam implements OwnTeam {
+  /** What each call and each result would look like, for those who want to see how the answer came about. */
+  readonly said: HistoryEntry[] = []
+  /** How a hook has ended the work. */
+  bailed: Outcome | undefined
+  readonly #leader: string
+  readonly #ctx: Context
+  readonly #edge: Edge
+  readonly #desk: TeamDesk
+  readonly #roster: Roster
+  readonly #verb: string
+  readonly #talk: Talk
+  #calls: ToolCall[] = []
+
+  constructor(policy: TeamPolicy, names: readonly string[], ctx: Context, edge: Edge, talk: Talk) {
+    this.#leader = policy.leader
+    this.#ctx = ctx
+    this.#edge = edge
+    this.#desk = new TeamDesk(policy, names)
+    this.#roster = policy.roster
+    this.#verb = policy.verbs.delegate
+    this.#talk = talk
+  }
+
+  get names(): readonly string[] {
+    return [...this.#desk.names]
+  }
+
+  readonly delegate = async (worker: string, given: unknown, options: TeamDelegateOptions = {}): Promise<DelegationResult<never>> => {
+    const { turns } = options
+    const problems = unknownNames(options, { turns: true }, 'team.delegate')
+    if (turns !== undefined && !(Number.isInteger(turns) && turns > 0))
+      problems.push(`team.delegate: turns is ${turns}, expected a whole number of at least 1`)
+    if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+    const brief = briefOf((given ?? '') as Json)
+    const input: Json = 'input' in brief ? { worker, input: brief.input } : { worker, instructions: brief.instructions }
+    const call: ToolCall = { id: `d${this.#calls.length + 1}`, name: this.#verb, input }
+    this.#calls.push(call)
+    const place = this.#desk.delegations.place(call)
+    const notes: string[] = []
+    const scope = this.#ctx.scope('delegate')
+    const { content, isError, finish, refused } = this.#desk.names.includes(worker)
+      ? await this.#desk.delegate(
+          scope,
+          call,
+          this.#shown(notes),
+          { worker, brief, ...(turns === undefined ? undefined : { turns }) },
+          place,
+        )
+      : refuseDelegation(scope, call, worker, this.#unknown(worker), place.label)
+    if (finish?.outcome.status === 'bailed') this.bailed ??= finish.outcome
+    this.#note(call, { role: 'tool', callId: call.id, name: call.name, content, ...(isError === true ? { isError } : undefined) })
+    const outcome =
+      refused === undefined && place.entry?.outcome !== undefined ? place.entry.outcome : failed(refused ?? unfinished(asText(content)))
+    return {
+      worker,
+      delegation: place.label,
+      outcome: outcome as Outcome<never>,
+      text: asText(content),
+      ...(notes.length === 0 ? undefined : { feedback: notes.join('\n\n') }),
+    }
+  }
+
+  readonly forward = (what: string): never => {
+    const { list } = this.#desk.delegations
+    const found =
+      list.find(({ label }) => label === what) ?? list.findLast((each: Delegated) => each.worker === what && isForwardable(each))
+    if (found === undefined || !isForwardable(found))
+      throw new FailureError(failure('work.rejected', nothingToForward(what, list), 'validation'))
+    this.#ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
+    return found.output as never
+  }
+
+  readonly recruit = (worker: string, reason: string): Failure | undefined => {
+    const refused = this.#desk.recruit(worker)
+    if (refused === undefined) this.#ctx.emit({ type: 'worker.recruited', worker, reason })
+    return refused
+  }
+
+  #unknown(worker: string): Failure {
+    const names = this.#desk.names.join(', ')
+    const hint = this.#roster.find(worker) === undefined ? '' : ' It must be recruited first.'
+    return failure('delegation.unknown-worker', `there is no worker "${worker}" here. Workers are: ${names}.${hint}`, 'validation')
+  }
+
+  #note(call: ToolCall, result: ToolMessage): void {
+    const agent = this.#leader
+    this.said.push({ agent, message: { role: 'assistant', content: '', calls: [call] } }, { agent, message: result })
+  }
+
+  /** What a delegation needs of its leader: what was said, and a place for what is to be told. */
+  #shown(notes: string[]): LeaderDesk {
+    return {
+      edge: this.#edge,
+      turn: 1,
+      tell: (text) => void notes.push(text),
+      view: (answerTo) => [
+        ...this.#talk.history.flatMap(({ agent, message: { role, content } }): EdgeMessage[] => {
+          if (typeof content !== 'string' || content === '') return []
+          if (role === 'user') return [{ role, text: content }]
+          return role === 'assistant' ? [{ role, text: content, ...(agent === undefined ? undefined : { agent }) }] : []
+        }),
+        ...this.#calls.flatMap(({ id, name }) => answerTo({ role: 'tool', callId: id, name, content: null }) ?? []),
+      ],
+    }
+  }
+}
+
+const unfinished = (why: string): Failure => failure('delegation.refused', why, 'internal')
+
+/** What a leader that is code is made of. */
+export interface CodeParts {
+  readonly name: string
+  readonly description: string
+  readonly version: () => string
+  readonly run: LeadingCode
+  /** What another leader takes over whose base it is. */
+  readonly definition: () => object
+  readonly policy: TeamPolicy
+  readonly inputSchema: Schema | undefined
+  readonly limits: Limits | undefined
+  readonly outputKey: string | undefined
+  readonly problems: () => readonly string[]
+}
+
+/** A leader that is code, as an agent. */
+export class CodeSupervisor extends DefinedAgent {
+  readonly #parts: CodeParts
+
+  constructor(parts: CodeParts) {
+    const { name, description, inputSchema, limits, outputKey, policy } = parts
+    const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
+    super({ name, description, inputSchema, outputSchema: policy.output, limits, outputKey, team })
+    this.#parts = parts
+  }
+
+  get definition(): object {
+    return this.#parts.definition()
+  }
+
+  protected madeVersion(): string {
+    return this.#parts.version()
+  }
+
+  async orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    const { policy, run } = this.#parts
+    const names = edge.team ?? policy.roster.workers().map((worker) => worker.name)
+    if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(this.name))
+    let team: CodeTeam | undefined
+    const work = (own: Context, brief: unknown, talk: Talk): unknown =>
+      run(own, brief, (team = new CodeTeam(policy, names, own, edge, talk)), talk)
+    const outcome = await runCode(this, ctx, edge, work).catch((thrown: unknown) => {
+      if (team?.bailed === undefined || isLeaving(thrown)) throw thrown
+      return team.bailed
+    })
+    const { said, ...trail } = trailOf(outcome)
+    const ended = team?.bailed ?? outcome
+    if (edge.report === true) return withTrail(ended, { ...trail, said: [...(team?.said ?? []), ...said] })
+    return ended === outcome || edge.flow === undefined ? ended : withTrail(ended, { said })
+  }
+
+  add(worker: Agent): void {
+    this.#parts.policy.roster.add(worker)
+  }
+
+  remove(name: string): Agent | undefined {
+    return this.#parts.policy.roster.remove(name)
+  }
+
+  related(): readonly Agent[] {
+    return this.#parts.policy.roster.everybody()
+  }
+
+  problems(): readonly string[] {
+    return this.#parts.problems()
+  }
+}
+
+/** To whom was delegated, as a trail tells it: everybody of whose work something came, once. */
+export function workersIn(said: readonly HistoryEntry[], verbs: VerbNames): readonly string[] {
+  const good = new Set(said.flatMap(({ message }) => (message.role === 'tool' && message.isError !== true ? [message.callId] : [])))
+  const calls = said.flatMap(({ message }) => (message.role === 'assistant' ? (message.calls ?? []) : []))
+  return [...new Set(calls.flatMap((call) => (good.has(call.id) ? askedBy(call, verbs) : [])))]
+}
+
+/** Whom a call gives work to. */
+function askedBy({ name, input }: ToolCall, verbs: VerbNames): readonly string[] {
+  const { worker, workers } = isObject(input) ? input : {}
+  if (name === verbs.several) return Array.isArray(workers) ? workers.filter((each) => typeof each === 'string') : []
+  if (name === verbs.delegate) return typeof worker === 'string' ? [worker] : []
+  return isDelegating(name, verbs) ? [name.slice(verbs.delegate.length + 1)] : []
+}

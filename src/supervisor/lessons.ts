@@ -1,0 +1,164 @@
+/**
+ * Lessons: what reflect() keeps of each attempt, how what is like a new request is found again, and what is made of it for the next leader.
+ *
+ * Owns: the lesson, the memory it is kept in if nobody gives another, likeness, the words of the advice. Does not own: when lessons are made and recalled (reflect.ts).
+ * Holds: K3, K10: what a memory recalls is recorded, so replay gives the same advice. A memory that fails is a fact (`hook.failed`) and never the failure of the work.
+ * Advice for the system text is made of names and numbers only: what users and judges wrote is told as a user's note, so nobody writes instructions by it.
+ */
+import { isObject, messageOf, type Json } from '../core/index.ts'
+import { isName } from '../agent/index.ts'
+import { isLeaving, type Context, type SessionValues, type StepIO } from '../engine/index.ts'
+import { askHook } from './delegation/hooks.ts'
+
+/** What one attempt has taught. */
+export interface Lesson {
+  /** What was asked for, shortened to 300 characters. */
+  readonly intent: string
+  /** To whom the leader delegated. */
+  readonly workers: readonly string[]
+  readonly score: number
+  /** What the judge had to say. */
+  readonly reason?: string
+}
+
+/** Where lessons are kept. Both may be asynchronous; each call is a recorded step, tried once. */
+export interface LessonMemory {
+  /** Lessons of requests like this one; the most useful first. */
+  recall(intent: string, io: StepIO): readonly Lesson[] | Promise<readonly Lesson[]>
+  /** Keeps a lesson. After a crash it may be asked again with the same `io.key`. */
+  save(lesson: Lesson, io: StepIO): unknown
+}
+
+/** How much alike two requests are, from 0 to 1. */
+export type Similarity = (one: string, other: string) => number | Promise<number>
+
+/** How lessons are kept and found. */
+export interface Recalling {
+  readonly name: string
+  readonly memory: LessonMemory | undefined
+  readonly similarity: Similarity | undefined
+}
+
+/** How many lessons a memory keeps, how many are recalled, and how much they must be like the request. */
+const kept = 100
+const recalledAtMost = 8
+const alikeFrom = 0.3
+
+/** The request as a lesson keeps it. */
+export const intentOf = (brief: string): string => (brief.length > 300 ? `${brief.slice(0, 299)}…` : brief)
+
+/** Words that two requests have in common, twice, by all words of both. The same for the same texts, always. */
+export function wordsInCommon(one: string, other: string): number {
+  const [a, b] = [wordsOf(one), wordsOf(other)]
+  if (a.size === 0 || b.size === 0) return 0
+  return (2 * [...a].filter((word) => b.has(word)).length) / (a.size + b.size)
+}
+
+const wordsOf = (text: string): ReadonlySet<string> => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [])
+
+/** Lessons like this request. None if the memory fails. */
+export async function recalled(ctx: Context, { name, memory, similarity }: Recalling, intent: string): Promise<readonly Lesson[]> {
+  if (memory !== undefined) {
+    const { word } = await askHook<readonly Lesson[]>(ctx, { hook: 'memory.recall' }, (io) => memory.recall(intent, io), lessonsProblem)
+    return word ?? []
+  }
+  const all = await kindly(ctx, 'memory.recall', async () => lessonsIn(await lastingValues(ctx, name).get(keyOf(ctx))))
+  if (all === undefined || all.length === 0) return []
+  const likeness = await likenessOf(ctx, similarity, intent, all)
+  const ranked = all.map((lesson, i) => ({ lesson, alike: likeness[i] ?? 0, i })).filter(({ alike }) => alike >= alikeFrom)
+  ranked.sort((one, other) => other.alike - one.alike || other.i - one.i)
+  return ranked.slice(0, recalledAtMost).map(({ lesson }) => lesson)
+}
+
+async function likenessOf(
+  ctx: Context,
+  similarity: Similarity | undefined,
+  intent: string,
+  all: readonly Lesson[],
+): Promise<readonly number[]> {
+  if (similarity === undefined) return all.map((lesson) => wordsInCommon(intent, lesson.intent))
+  const ask = (): Promise<number[]> => Promise.all(all.map(async (lesson) => similarity(intent, lesson.intent)))
+  const { word } = await askHook<readonly number[]>(ctx, { hook: 'similarity' }, ask, (given) =>
+    Array.isArray(given) && given.every((each) => typeof each === 'number') ? undefined : 'it returned no number',
+  )
+  return word ?? []
+}
+
+/** Keeps a lesson. A memory that fails has learned nothing. */
+export async function learned(ctx: Context, { name, memory }: Recalling, lesson: Lesson): Promise<void> {
+  if (memory !== undefined) {
+    await askHook(
+      ctx,
+      { hook: 'memory.save' },
+      async (io) => {
+        await memory.save(lesson, io)
+      },
+      () => undefined,
+    )
+    return
+  }
+  const keep = (before: Json): Json => [...lessonsIn(before), lesson].slice(-kept) as unknown as Json
+  await kindly(ctx, 'memory.save', () => lastingValues(ctx, name).update(keyOf(ctx), keep))
+}
+
+/** They outlive the run and the session. */
+const lastingValues = (ctx: Context, name: string): SessionValues => ctx.stream(`mem_reflect.${name}`)
+/** Nobody learns from what another user has asked for. */
+const keyOf = (ctx: Context): string => `lessons/${ctx.place.caller.user ?? ''}`
+
+/** What fails here is told to the journal only. */
+async function kindly<T>(ctx: Context, hook: string, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work()
+  } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
+    const what = { code: 'hook.failed', message: `${hook} failed: ${messageOf(thrown)}`, class: 'internal', retryable: false } as const
+    ctx.emit({ type: 'hook.failed', hook, failure: what })
+    return undefined
+  }
+}
+
+const isLesson = (given: unknown): given is Lesson & Json =>
+  isObject(given) &&
+  typeof given['intent'] === 'string' &&
+  Array.isArray(given['workers']) &&
+  given['workers'].every((worker) => typeof worker === 'string') &&
+  typeof given['score'] === 'number' &&
+  (given['reason'] === undefined || typeof given['reason'] === 'string')
+
+const lessonsIn = (value: Json): readonly Lesson[] => (Array.isArray(value) ? value.filter(isLesson) : [])
+
+function lessonsProblem(word: Json): string | undefined {
+  if (!Array.isArray(word)) return 'it returned no list of lessons'
+  const bad = word.findIndex((each) => !isLesson(each))
+  return bad === -1 ? undefined : `lesson ${bad} is not { intent, workers, score, reason? }`
+}
+
+/** What the leader's system text says of its workers; undefined if there is nothing to say. `team`: who works for it now, where that is known. */
+export function adviceOf(lessons: readonly Lesson[], passAt: number, team: readonly string[] | undefined): string | undefined {
+  const scores = new Map<string, number[]>()
+  for (const { workers, score } of lessons)
+    for (const worker of new Set(workers))
+      if (isName(worker) && team?.includes(worker) !== false) scores.set(worker, [...(scores.get(worker) ?? []), score])
+  if (scores.size === 0) return undefined
+  const rows = [...scores].map(([worker, list]) => ({
+    worker,
+    times: list.length,
+    mean: list.reduce((sum, each) => sum + each, 0) / list.length,
+  }))
+  rows.sort((one, other) => other.mean - one.mean || other.times - one.times || (one.worker < other.worker ? -1 : 1))
+  const lines = rows.map(
+    ({ worker, times, mean }) => `- ${worker} did ${didHow(mean, passAt)} (${rounded(mean)}, ${times === 1 ? 'once' : `${times} times`})`,
+  )
+  return `For requests like this, by how earlier answers were scored (${rounded(passAt)} is what is wanted):\n${lines.join('\n')}`
+}
+
+const didHow = (mean: number, passAt: number): string => (mean >= passAt * 0.75 ? 'well' : mean <= passAt * 0.4 ? 'badly' : 'middling')
+const rounded = (score: number): string => String(Math.round(score * 100) / 100)
+
+/** What judges had to say of earlier answers that were not good enough, as a user's note; undefined if they had nothing to say. */
+export function complaintsOf(lessons: readonly Lesson[], passAt: number): string | undefined {
+  const said = lessons.flatMap(({ score, reason }) => (score < passAt && reason !== undefined && reason !== '' ? [reason] : []))
+  const lines = [...new Set(said)].slice(0, 3).map((reason) => `- ${reason}`)
+  return lines.length === 0 ? undefined : `What was said of earlier answers to requests like this:\n${lines.join('\n')}`
+}

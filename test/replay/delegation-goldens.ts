@@ -1,0 +1,94 @@
+/** Leaders whose journals are kept: every fact that stands around a delegation is in one of them. Never changed (K12). */
+import { agent, judge, tool, type Agent } from '../../src/agent/index.ts'
+import type { ModelRequest } from '../../src/model/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
+import { roundtable, supervisor } from '../../src/supervisor/index.ts'
+import { scripted, teamScenario, type Scenario } from '../../src/testing/index.ts'
+
+const delegates = (...list: readonly (readonly [worker: string, instructions: string])[]) => ({
+  calls: list.map(([worker, instructions], i) => ({ id: `c${i}`, name: 'delegate', input: { worker, instructions } })),
+})
+const mind = (name: string, ...script: readonly string[]): Agent =>
+  agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
+
+/** Approves whatever is asked, for the session. */
+async function approves(runtime: Runtime): Promise<void> {
+  for (const { id: approvalId } of await runtime.approvals())
+    await runtime.decide({ approvalId, decision: 'approve', approver: 'ann', grant: 'session' }).catch(() => undefined)
+}
+
+function scenario(name: string, root: Agent): Scenario {
+  const made = teamScenario({ name, agents: [root], input: 'task', outside: approves })
+  return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
+}
+
+const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
+
+/** Refused by a hook, changed by a hook, a hook that throws, an approval and then its grant, a worker in the background, scorers that refuse once. */
+const surrounded = scenario(
+  'hooks, a grant, the background and scorers',
+  supervisor({
+    name: 'lead',
+    model: ({ messages }: ModelRequest) => {
+      const told = messages.flatMap((message) => (message.role === 'tool' ? [JSON.stringify(message.content)] : []))
+      if (told.length === 0) return delegates(['no', 'a'], ['payer', 'b'], ['slow', 'c'])
+      if (told.some((text) => text.includes('works in the background'))) return 'wait'
+      return messages.at(-1)?.role === 'user' && JSON.stringify(messages.at(-1)).includes('short') ? 'short' : 'a long answer'
+    },
+    workers: [
+      mind('no', 'never'),
+      agent({
+        name: 'payer',
+        description: 'Pays.',
+        tools: [pay],
+        model: scripted({ calls: [{ name: 'pay', input: {} }] }, { calls: [{ name: 'pay', input: {} }] }, 'paid twice'),
+      }),
+      mind('slow', 'slow answer'),
+    ],
+    delegation: {
+      onStart: ({ worker }) =>
+        worker === 'no' ? { proceed: false, reason: 'not now' } : { prompt: `${worker}, go on`, metadata: { worker } },
+      onComplete: ({ worker }) => {
+        if (worker === 'slow') throw new Error('lost')
+        return { result: `${worker} is done`, feedback: 'noted' }
+      },
+      hookErrors: 'lenient',
+      background: { workers: ['slow'], react: 'all' },
+    },
+    isComplete: {
+      scorers: [
+        { name: 'short', score: ({ text }) => ({ score: text === 'short' ? 1 : 0, reason: 'short, please' }) },
+        judge({ name: 'critic', model: scripted('{"score":1,"reason":"fine"}'), criteria: 'It answers.' }),
+      ],
+    },
+  }),
+)
+
+/** A member who leads and takes the first of two, and whose conversation is compacted; who speaks is chosen in turn. */
+const seated = scenario(
+  'a round table with a race and a summary',
+  roundtable({
+    name: 'table',
+    speaker: 'round-robin',
+    maxRounds: 2,
+    agents: [
+      supervisor({
+        name: 'racer',
+        description: 'Races.',
+        model: ({ messages }: ModelRequest) => {
+          const shown = JSON.stringify(messages)
+          if (shown.includes('"again"')) return 'raced'
+          return shown.includes('first')
+            ? { calls: [{ id: 'c2', name: 'delegate', input: { worker: 'one', instructions: 'again' } }] }
+            : { calls: [{ id: 'c1', name: 'delegate_to_several', input: { workers: ['one', 'two'], instructions: 'go', keep: 2 } }] }
+        },
+        workers: [mind('one', 'first'), mind('two', 'second')],
+        delegation: { several: true },
+        compaction: { above: 1, keep: 1, summarize: ({ messages }) => `${messages.length} messages` },
+      }),
+      mind('talker', 'talked'),
+    ],
+  }),
+)
+
+export const delegationGoldens: readonly Scenario[] = [surrounded, seated]

@@ -1,0 +1,171 @@
+/** Runs whose delegations are looked at by hooks, refer to results and carry metadata, with their process dying at every point where it can; and replayed without an engine. */
+import { describe } from 'vitest'
+import { agent, tool, type Agent } from '../../src/agent/index.ts'
+import { cancelled, completed, type Json, type Outcome } from '../../src/core/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
+import { supervisor, type DelegationHooks } from '../../src/supervisor/index.ts'
+import { scripted, teamScenario, type Scenario, type ScriptLine, type TeamScenario } from '../../src/testing/index.ts'
+import { diesEverywhere } from './dying.ts'
+
+const approve = async (runtime: Runtime): Promise<void> => {
+  for (const { id } of await runtime.questions()) await runtime.decide({ approvalId: id, decision: 'approve' }).catch(() => undefined) // the person before the crash was faster
+}
+const cancel = async (runtime: Runtime): Promise<void> => {
+  if ((await runtime.questions()).length === 2)
+    await runtime
+      .handle('simulated')
+      .cancel('enough')
+      .catch(() => undefined)
+}
+
+const call = (name: string, input: Json) => ({ name, input })
+const gives = (...list: readonly (readonly [worker: string, instructions: string, refs?: Json])[]) => ({
+  calls: list.map(([name, instructions, refs]) =>
+    call('delegate', { worker: name, instructions, ...(refs === undefined ? {} : { refs }) }),
+  ),
+})
+const mind = (name: string, ...script: readonly ScriptLine[]): Agent =>
+  agent({ name, description: `Does what ${name} does.`, model: scripted(...script) })
+const pay = tool({
+  name: 'pay',
+  approval: true,
+  effect: 'read',
+  execute: (_input, io) => ({ paid: true, for: (io.caller.metadata ?? null) as Json }),
+})
+const slow = tool({
+  name: 'slow',
+  effect: 'read',
+  execute: (_input, io) => new Promise((_resolve, reject) => io.signal.addEventListener('abort', () => reject(new Error('aborted')))),
+})
+const payer = (name: string): Agent =>
+  agent({
+    name,
+    description: 'Pays.',
+    tools: [pay],
+    model: scripted({ calls: [call('pay', {})] }, ({ messages }) => JSON.stringify(messages.at(-1)!.content)),
+  })
+
+const scenario = (name: string, root: Agent, more: Partial<TeamScenario> = {}): Scenario =>
+  teamScenario({ name, agents: [root], input: 'task', outside: approve, ...more })
+
+const everyHook: DelegationHooks = {
+  onStart: ({ worker, prompt }) =>
+    worker === 'rejected'
+      ? { proceed: false, reason: 'no' }
+      : { prompt: `${prompt}!`, instructions: 'Be brief.', turns: 3, metadata: { desk: worker } },
+  filterMessages: ({ messages }) => messages.slice(-1),
+  onComplete: ({ worker, text }) => (worker === 'payer' ? { result: `checked ${text}`, feedback: 'Well paid.' } : undefined),
+}
+
+const scenarios: readonly (readonly [Scenario, Outcome])[] = [
+  [
+    scenario(
+      'every hook, with an approval in between',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['payer', 'a'], ['rejected', 'b']), gives(['other', 'c']), ({ messages }) =>
+          JSON.stringify(messages.map(({ content }) => content)),
+        ),
+        workers: [payer('payer'), mind('rejected'), mind('other', 'other result')],
+        delegation: everyHook,
+      }),
+    ),
+    completed(
+      JSON.stringify([
+        'You lead a team. Delegate what a worker does best, and answer yourself when you have what you need. A worker knows only what you tell it. Your workers:\n- payer: Pays.\n- rejected: Does what rejected does.\n- other: Does what other does.',
+        'task',
+        '',
+        'checked {"paid":true,"for":{"desk":"payer"}}',
+        '[not delegated: rejected: no]',
+        'Well paid.',
+        '',
+        'other result',
+      ]),
+    ),
+  ],
+  [
+    scenario(
+      'hooks that fail',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['one', 'a'], ['two', 'b']), 'final'),
+        workers: [mind('one', 'one result'), mind('two', 'two result')],
+        delegation: {
+          onStart: ({ worker }) => (worker === 'one' ? Promise.reject(new Error('no')) : undefined),
+          onComplete: () => Promise.reject(new Error('no')),
+        },
+      }),
+    ),
+    completed('final'),
+  ],
+  [
+    scenario(
+      'one ends the work while another waits for a human and a third for a permit',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['payer', 'a'], ['one', 'b'], ['two', 'c'])),
+        workers: [payer('payer'), mind('one', 'one result'), mind('two', 'two result')],
+        concurrency: 1,
+        delegation: { onComplete: ({ worker, bail }) => (worker === 'one' ? bail() : undefined) },
+      }),
+      { outside: async () => {} },
+    ),
+    { status: 'bailed', text: 'one result', message: 'onComplete of d2 ("one") ended the work' },
+  ],
+  [
+    scenario(
+      "one ends the work while the leader's own tools work and wait",
+      supervisor({
+        name: 'boss',
+        model: scripted({ calls: [call('slow', {}), call('pay', {}), call('delegate', { worker: 'one', instructions: 'a' })] }),
+        workers: [mind('one', 'one result')],
+        tools: [pay, slow],
+        delegation: { onComplete: ({ bail }) => bail('enough') },
+      }),
+      { outside: async () => {} },
+    ),
+    { status: 'bailed', text: 'enough', message: 'onComplete of d1 ("one") ended the work' },
+  ],
+  [
+    scenario(
+      'results by reference',
+      supervisor({
+        name: 'boss',
+        model: scripted(
+          gives(['one', 'a']),
+          {
+            calls: [
+              call('read_result', { delegation: 'd1', from: 5 }),
+              call('delegate', { worker: 'two', instructions: 'use it', refs: ['d1', 'd9'] }),
+            ],
+          },
+          { calls: [call('forward_message', { delegation: 'd3' })] },
+          { calls: [call('forward_message', { delegation: 'd2' })] },
+        ),
+        workers: [
+          mind('one', '1234567890'),
+          mind('two', ({ messages }) => `${(messages.at(-1)!.content as string).includes('\n1234567890\n')}`),
+        ],
+        delegation: { references: { above: 5 } },
+      }),
+    ),
+    completed('true'),
+  ],
+  [
+    scenario(
+      'cancelled while workers wait: hooks hear of it',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['payer', 'a'], ['other', 'b'])),
+        workers: [payer('payer'), payer('other')],
+        delegation: { onStart: everyHook.onStart!, onComplete: ({ status }) => void status },
+      }),
+      { outside: cancel },
+    ),
+    cancelled('enough'),
+  ],
+]
+
+describe('a process that dies around a delegation', () => {
+  for (const [played, end] of scenarios) diesEverywhere(played, end, 15)
+})

@@ -1,0 +1,57 @@
+/** Lines: whoever has gone without leaving is taken out, and nobody waits for ever. */
+import { expect, test } from 'vitest'
+import { agent, delegate, isOver, leaveLine, takeTurn, type InLine, type Line, type Patience } from '../../src/agent/index.ts'
+import type { ActivationId, Json } from '../../src/core/index.ts'
+import type { Context } from '../../src/engine/index.ts'
+import { code } from './control.ts'
+import { fastClock, runtimeOf } from './team.ts'
+
+const line: Line = {
+  key: 'line',
+  word: 'your-turn',
+  read: (value) => ({ all: (Array.isArray(value) ? value : []) as readonly Json[] as never }),
+  write: ({ all }) => all as unknown as Json,
+  isGone: async (ctx, { at }, looks) => looks > 0 && isOver(ctx, at),
+}
+const inLine = (ctx: Context): InLine => ({ id: ctx.place.agent, at: ctx.place.activation, lane: 'x' })
+
+const leaver = code('leaver', async (ctx) => {
+  await takeTurn(ctx, line, inLine(ctx))
+  return 'gone, with the turn'
+})
+const waiter = code('waiter', async (ctx) => {
+  const first = await takeTurn(ctx, line, inLine(ctx))
+  await leaveLine(ctx, line, inLine(ctx), inLine(ctx))
+  return first?.id ?? null
+})
+
+test('S4: one that has ended with its turn is taken out by whoever waits', async () => {
+  const root = agent({
+    name: 'root',
+    workers: [leaver, waiter],
+    run: async (ctx) => {
+      await delegate(ctx, leaver, 'go')
+      const ended = await delegate(ctx, waiter, 'go')
+      return [ended.status === 'completed' ? ended.output : ended.status, await ctx.values.get('line')]
+    },
+  })
+  const runtime = await runtimeOf([root], { clock: fastClock() })
+  expect(await runtime.run(root, 'go')).toMatchObject({ output: ['waiter', []] })
+})
+
+test('one who does not want to wait any more is not in the line', async () => {
+  const other = { id: 'other', at: 'act_nobody' as ActivationId, lane: 'x' }
+  const root = agent({
+    name: 'root',
+    run: async (ctx) => {
+      await ctx.values.update('line', () => line.write({ all: [other] }))
+      const patience: Patience = { over: false }
+      const turn = takeTurn(ctx.scope('wait'), line, inLine(ctx), patience)
+      await ctx.next(ctx.ask('a while', { until: new Date(ctx.now().getTime() + 100) }))
+      patience.over = true
+      patience.wake?.()
+      return [((await turn) ?? null) as Json, await ctx.values.get('line')]
+    },
+  })
+  expect(await (await runtimeOf([root])).run(root, 'go')).toMatchObject({ output: [null, [other]] })
+})
