@@ -67,6 +67,20 @@ export { fitting, jsonIn, outputOf } from './output.ts'
 export { workOf } from './output-key.ts'
 export { breakLoop, exit, transferTo, type End, type Talk } from './talk.ts'
 export { askSupervisor, endOf, questionIn, replyTo, type Heard, type Reply } from './question.ts'
+export { isTeammate, teammate, type MailWait, type Published, type Recruited, type Retired, type Sent, type TeamEntry, type Teammate } from './teamwork/teammate.ts'
+export {
+  isTeamWord,
+  replyToWord,
+  teamMessage,
+  teamVerbs,
+  wordIn,
+  type HeardWord,
+  type Mail,
+  type MailToSend,
+  type RecruitWish,
+  type RetireWish,
+  type TeamWord,
+} from './teamwork/words.ts'
 export { tool, toolsOf } from './tool.ts'
 export { askWord, wordProblem, type Word } from './around/word.ts'
 export type {

@@ -19,6 +19,9 @@ export {
   type LimitName,
   type Outcome,
   type OutcomeStatus,
+  type PlanResults,
+  type TaskResult,
+  type TaskStatus,
 } from './outcome.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
 export { askTool, transferred, transferTool } from './message.ts'

@@ -4,14 +4,45 @@
 import type { Failure } from './failure.ts'
 import type { Json } from './json.ts'
 import type { Trail } from './message.ts'
+import type { Usage } from './usage.ts'
 
 /** Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new plans. */
 export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'rounds' | 'resets'
 
+/** Where a task of a plan is. `waiting`: for other tasks. `awaiting_approval`: for a human. */
+export type TaskStatus = 'pending' | 'waiting' | 'awaiting_approval' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
+
+/** What came of one task of a plan, or of one recruit. */
+export interface TaskResult {
+  readonly task: string
+  readonly member: string
+  readonly role: string
+  readonly status: TaskStatus
+  /** Tries in all, those of its steps included. */
+  readonly attempts: number
+  readonly output?: Json
+  readonly failure?: Failure
+  /** Why it was skipped or cancelled. */
+  readonly reason?: string
+  readonly recruited?: true
+  /** Of all its attempts and everybody below them. */
+  readonly usage: Usage
+}
+
+/** What came of a plan: every task, whatever became of the whole (spec team R-11). */
+export interface PlanResults {
+  /** Tasks of the plan that succeeded, of all it has. Recruits do not count. */
+  readonly coverage: { readonly succeeded: number; readonly planned: number }
+  /** Something is missing. */
+  readonly partial: boolean
+  /** In the order of the plan, then recruits in the order in which they came. */
+  readonly tasks: readonly TaskResult[]
+}
+
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
-  | { readonly status: 'completed'; readonly output: O }
-  | { readonly status: 'failed'; readonly failure: Failure }
+  | { readonly status: 'completed'; readonly output: O; readonly results?: PlanResults }
+  | { readonly status: 'failed'; readonly failure: Failure; readonly results?: PlanResults }
   | { readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string }
   | { readonly status: 'timed-out'; readonly message: string }
   | { readonly status: 'cancelled'; readonly reason: string }

@@ -19,6 +19,7 @@ import {
   type JsonObject,
   type Message,
 } from '../core/index.ts'
+import type { Assignment } from './assignment.ts'
 import { tighter, type Limits } from './limits.ts'
 import { narrow, type Permissions } from './permissions.ts'
 import type { Revisions } from './revision.ts'
@@ -66,6 +67,8 @@ export interface Edge {
   readonly permit?: ActivationId
   /** Whoever gave this work takes questions. For the worker and those who work in its order; who delegates on is asked itself. */
   readonly asks?: { readonly leader: ActivationId }
+  /** Its place in a planned team. For the member and those who work in its order. */
+  readonly assignment?: Assignment
   /** Versions of agents that hold here and below, whatever was published since. */
   readonly versions?: Revisions
   /** Threads of memory that somebody above has while it waits for the work below here. */
@@ -160,6 +163,7 @@ export interface PermitGrant extends Grant {
   readonly threads?: readonly string[]
   readonly delegation?: string
   readonly asks?: Edge['asks']
+  readonly assignment?: Assignment
 }
 
 /** Whoever an edge leads to, with the limits of its revision. Pure. */
@@ -193,6 +197,7 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   const permit = grant?.permit ?? above.permit
   if (permit !== undefined) edge.permit = permit
   if (grant?.asks !== undefined) edge.asks = grant.asks
+  if (grant?.assignment !== undefined) edge.assignment = grant.assignment
   if (above.versions !== undefined) edge.versions = above.versions
   const threads = grant?.threads ?? above.threads
   if (threads !== undefined) edge.threads = threads
@@ -234,7 +239,18 @@ export function memberEdge(
         }
       : undefined
   const asks = above.asks === undefined ? undefined : { asks: above.asks }
-  return { ...edge, depth: above.depth, maxDepth, entries, flow, ...lead, ...asks, ...(limits === undefined ? undefined : { limits }) }
+  const assignment = above.assignment === undefined ? undefined : { assignment: above.assignment }
+  return {
+    ...edge,
+    depth: above.depth,
+    maxDepth,
+    entries,
+    flow,
+    ...lead,
+    ...asks,
+    ...assignment,
+    ...(limits === undefined ? undefined : { limits }),
+  }
 }
 
 /** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. Pure. */

@@ -15,6 +15,7 @@ export {
   workerEdge,
 } from './edge.ts'
 export type { Brief, Candidate, Edge, EdgeMessage, FlowEdge, Grant, PermitGrant, Receiver, RootGrant } from './edge.ts'
+export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
 export { crossing, type ContextPolicy, type Conversation } from './context.ts'
 export { answersOnly, entriesOf, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
 export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'

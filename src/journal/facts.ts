@@ -4,6 +4,7 @@
  * Owns: these events. Does not own: the other families (events.ts). They are commands for replay: claimed by their addresses, recorded once (K4).
  */
 import type { ActivationId, Failure, Json } from '../core/index.ts'
+import type { TeamFactEvent } from './team-facts.ts'
 
 interface Fact {
   readonly op: 'fact'
@@ -180,3 +181,4 @@ export type FactEvent =
   | CompletionScored
   | ContextCompacted
   | SpeakerChosen
+  | TeamFactEvent

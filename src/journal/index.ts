@@ -1,6 +1,7 @@
 /** What happened: the event union, its codec and the views folded from it. */
 export * from './events.ts'
 export * from './facts.ts'
+export type * from './team-facts.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,

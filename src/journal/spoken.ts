@@ -322,7 +322,7 @@ function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
 
 /** A failure that is passed on may say more of itself than before, such as where it was. */
 function digestOf(outcome: Outcome): string {
-  if (outcome.status !== 'failed') return digestJson(outcome)
+  if (outcome.status !== 'failed') return digestJson(outcome as unknown as Json)
   const { code, message } = outcome.failure
   return digestJson({ status: outcome.status, code, message })
 }

@@ -219,7 +219,10 @@ describe('a stop from outside', () => {
     const { activations } = await run.view()
     const idOf = (name: string) => activations.find(({ agent: each }) => each === name)!.activation
     const refused: unknown = await run.stop({ delegation: 'd1' }).catch((thrown: unknown) => thrown)
-    expect(refused).toMatchObject({ code: 'input.invalid', message: expect.stringMatching(/^several leaders have an open delegation called "d1": /) })
+    expect(refused).toMatchObject({
+      code: 'input.invalid',
+      message: expect.stringMatching(/^several leaders have an open delegation called "d1": /),
+    })
     // Which of them began first is not fixed: the two leaders run at the same time.
     const named = (refused as Error).message.split('called "d1": ')[1]!.split(', ')
     expect(new Set(named)).toEqual(new Set(['a', 'a1', 'b1'].map((name) => `${idOf(name)} ("${name}")`)))

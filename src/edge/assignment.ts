@@ -1,0 +1,37 @@
+/**
+ * Assignment: what crosses to a member of a planned team besides its brief: who it is there, which task this is, what came of the tasks before it.
+ *
+ * Owns: the type. Does not own: who makes one (../team), what members do with it (../agent/teamwork).
+ */
+import type { ActivationId, Failure, Json, TaskStatus, Usage } from '../core/index.ts'
+
+/** What came of a task that this one depends on. `missing`: it has left nothing, and this task goes on without it. */
+export interface TaskInput {
+  readonly status: TaskStatus | 'missing'
+  readonly output?: Json
+  readonly failure?: Failure
+  readonly usage: Usage
+}
+
+/** What a member may do besides its work. */
+export type TeamVerb = 'mail' | 'recruit' | 'publish'
+
+/** The place of a member in its team, for one attempt at one task. */
+export interface Assignment {
+  /** Who leads the team. */
+  readonly leader: ActivationId
+  /** The member's id in the team's directory. */
+  readonly member: string
+  readonly role: string
+  readonly task: string
+  readonly description: string
+  /** From 1. */
+  readonly attempt: number
+  /** By task: those it depends on; copies. */
+  readonly inputs: Readonly<Record<string, TaskInput>>
+  /** What its model is offered. Code may do all of it. */
+  readonly verbs: readonly TeamVerb[]
+  /** What the plan says of tools: their names, and what to call them with. */
+  readonly tools?: readonly string[]
+  readonly toolParameters?: Readonly<Record<string, Json>>
+}

@@ -1,0 +1,319 @@
+/**
+ * Facts of a team that is led by a plan: what it was decided to do, who joined, what became of each task, which mail was taken.
+ *
+ * Owns: these events. Does not own: who emits them (../team), what is made of them (team-fold.ts). Spec team R-21, in our words; docs/teams.md has the table of names.
+ */
+import type { ActivationId, Failure, Json, MessageId, Usage } from '../core/index.ts'
+
+interface Fact {
+  readonly op: 'fact'
+  readonly address: string
+}
+
+/** The way in which a plan is carried out. */
+export type TeamRoute = 'simple' | 'dag' | 'team'
+/** `sequential`: one task at a time. `parallel` and `hybrid`: whatever is ready, up to the concurrency. */
+export type TeamStrategy = 'parallel' | 'sequential' | 'hybrid'
+/** What becomes of a task whose dependency did not succeed. */
+export type DependencyPolicy = 'tolerate' | 'require' | 'fail'
+/** How a task has ended. */
+export type TaskEndStatus = 'succeeded' | 'failed' | 'skipped' | 'cancelled'
+
+/** A task as it was admitted to a plan. */
+export interface PlannedTask {
+  readonly task: string
+  readonly description: string
+  /** Of its member: who is to do it. */
+  readonly member: string
+  readonly role: string
+  readonly dependencies: readonly string[]
+  readonly produces?: readonly string[]
+  readonly consumes?: readonly string[]
+  readonly critical?: true
+}
+/** A plan was admitted. Nobody has begun. */
+export interface PlanCreated extends Fact {
+  readonly type: 'plan.created'
+  readonly route: TeamRoute
+  /** Why it goes this way, one sentence each. */
+  readonly reasons: readonly string[]
+  readonly strategy: TeamStrategy
+  readonly concurrency: number
+  /** At so many failed tasks it is given up. */
+  readonly maxFailures: number
+  readonly complexity: number
+  readonly tasks: readonly PlannedTask[]
+  readonly warnings: readonly string[]
+  /** The plan is a makeshift: nobody could make one, and this is why. */
+  readonly fallback?: Failure
+}
+/** A plan was refused before anybody began: everything that is wrong with it. */
+export interface PlanRejected extends Fact {
+  readonly type: 'plan.rejected'
+  readonly problems: readonly string[]
+  readonly warnings: readonly string[]
+  /** The planner is asked again. */
+  readonly repair: boolean
+}
+/** Tasks were added to a plan that is carried out. */
+export interface PlanRevised extends Fact {
+  readonly type: 'plan.revised'
+  readonly added: readonly PlannedTask[]
+  readonly by?: string
+}
+/** Too much has failed: nothing begins any more, and what is under way is stopped. */
+export interface PlanAborted extends Fact {
+  readonly type: 'plan.aborted'
+  readonly reason: 'failures' | 'critical' | 'budget'
+  readonly failed: number
+  readonly total: number
+  readonly maxFailures: number
+  readonly failures: readonly { readonly task: string; readonly failure: Failure }[]
+}
+
+/** Everything that a task waited for is there. Not recorded for tasks that wait for nothing, or whose wait was in vain. */
+export interface TaskUnblocked extends Fact {
+  readonly type: 'task.unblocked'
+  readonly task: string
+}
+/** Somebody begins a task. */
+export interface TaskStarted extends Fact {
+  readonly type: 'task.started'
+  readonly task: string
+  readonly member: string
+  /** From 1. */
+  readonly attempt: number
+  readonly activation: ActivationId
+}
+/** An attempt has failed, and another follows after `delayMs`. */
+export interface TaskRetried extends Fact {
+  readonly type: 'task.retried'
+  readonly task: string
+  readonly attempt: number
+  readonly failure: Failure
+  readonly delayMs: number
+}
+/** A task goes to somebody else, who begins it anew. */
+export interface TaskReassigned extends Fact {
+  readonly type: 'task.reassigned'
+  readonly task: string
+  readonly from: string
+  readonly to: string
+}
+/** A task has ended, once. */
+export interface TaskSettled extends Fact {
+  readonly type: 'task.settled'
+  readonly task: string
+  readonly member: string
+  readonly status: TaskEndStatus
+  readonly attempts: number
+  readonly failure?: Failure
+  /** Why it was skipped or cancelled. */
+  readonly reason?: string
+  /** What it had to do without. */
+  readonly missing?: readonly string[]
+  /** Of all its attempts. Absent: no model was called. */
+  readonly usage?: Usage
+}
+
+/** Somebody is on the team from now on. */
+export interface TeammateJoined extends Fact {
+  readonly type: 'teammate.joined'
+  readonly member: string
+  readonly role: string
+  /** The registered role that stands in for one that nobody knows. */
+  readonly resolved?: string
+  readonly task: string
+  readonly recruited?: true
+  /** Who asked for them: a member, `lead`, or whoever said so from outside. */
+  readonly by?: string
+  /** The task that waits no longer than for them: those that depend on it wait for them, too. */
+  readonly parent?: string
+  readonly join?: 'parent' | 'run' | 'none'
+}
+/** Somebody gets no more work. */
+export interface TeammateRetired extends Fact {
+  readonly type: 'teammate.retired'
+  readonly member: string
+  readonly mode: 'graceful' | 'force'
+  readonly reason?: string
+  readonly by?: string
+}
+/** Why nobody was taken in, or let go. */
+export type StaffRefusal =
+  'policy' | 'team_size' | 'budget' | 'invalid' | 'closed' | 'per_member' | 'depth' | 'unknown' | 'ended' | 'approval'
+/** Somebody asks for a new member. */
+export interface RecruitRequested extends Fact {
+  readonly type: 'recruit.requested'
+  readonly request: string
+  readonly role: string
+  readonly description: string
+  readonly by?: string
+  readonly parent?: string
+}
+/** What became of it: somebody joined (or is there already, doing just that), or nobody. */
+export interface RecruitDecided extends Fact {
+  readonly type: 'recruit.decided'
+  readonly request: string
+  readonly admitted: boolean
+  readonly member?: string
+  /** The member does this already. */
+  readonly duplicate?: true
+  readonly reason?: StaffRefusal
+  readonly message?: string
+}
+/** What became of a wish that somebody leave the team, if nothing. */
+export interface RetireRefused extends Fact {
+  readonly type: 'retire.refused'
+  readonly request: string
+  readonly member: string
+  readonly reason: StaffRefusal
+  readonly message: string
+  readonly by?: string
+}
+
+/** Mail was taken. */
+export interface MailAccepted extends Fact {
+  readonly type: 'mail.accepted'
+  /** Strictly increasing in the team, from 1. */
+  readonly seq: number
+  /** A member, `lead`, or `operator`. */
+  readonly from: string
+  /** A member, `role:<name>` or `*`. */
+  readonly to: string
+  /** Whose inboxes it is in. Empty: nobody of that name is there (yet). */
+  readonly recipients: readonly string[]
+  /** The message that brought it; its body has the content. */
+  readonly message?: MessageId
+  /** Where no message brought it. */
+  readonly content?: Json
+  readonly kind?: string
+  readonly correlationId?: string
+}
+/** Mail was not taken. */
+export interface MailRefused extends Fact {
+  readonly type: 'mail.refused'
+  readonly from: string
+  readonly to: string
+  readonly reason: 'too_large' | 'quota' | 'closed' | 'full' | 'invalid' | 'loop' | 'livelock'
+}
+/** There was too much: only the newest are kept. */
+export interface MailTruncated extends Fact {
+  readonly type: 'mail.truncated'
+  /** The oldest that is kept; undefined if none is. */
+  readonly from?: number
+  readonly dropped: number
+  /** Of the team since it began. */
+  readonly total: number
+}
+/** A member has taken mail out of its inbox. */
+export interface MailDelivered extends Fact {
+  readonly type: 'mail.delivered'
+  readonly member: string
+  readonly seqs: readonly number[]
+}
+/** A member has ended, and never read this. */
+export interface MailUnread extends Fact {
+  readonly type: 'mail.unread'
+  readonly member: string
+  readonly seqs: readonly number[]
+}
+
+/** An entry was added to a topic. */
+export interface TopicPublished extends Fact {
+  readonly type: 'topic.published'
+  readonly topic: string
+  /** From 1 in its topic. */
+  readonly seq: number
+  readonly task: string
+  readonly bytes: number
+}
+/** An entry was refused; the task goes on. */
+export interface TopicRefused extends Fact {
+  readonly type: 'topic.refused'
+  readonly topic: string
+  readonly task: string
+  readonly reason: 'too_large' | 'undeclared'
+}
+
+/** A part of the budget is used up. */
+export interface BudgetCrossed extends Fact {
+  readonly type: 'budget.crossed'
+  readonly percent: 50 | 80 | 100
+  readonly of: 'tokens' | 'usd'
+  readonly spent: number
+  readonly limit: number
+}
+/** A task begins although the budget may not be enough: its limit is soft. */
+export interface BudgetWarned extends Fact {
+  readonly type: 'budget.warned'
+  readonly task: string
+  readonly of: 'tokens' | 'usd'
+  readonly wanted: number
+  readonly left: number
+}
+
+/** What the past says about how to go about this. */
+export interface StrategyAdvised extends Fact {
+  readonly type: 'strategy.advised'
+  readonly strategy: string
+  readonly confidence: number
+  /** It decides; otherwise it is a hint to the planner. */
+  readonly overrides: boolean
+  /** What it goes by, if that is one earlier case. */
+  readonly source?: string
+  readonly warnings: readonly string[]
+}
+/** The memory could not be asked, or told; the work goes on without. */
+export interface MemoryUnavailable extends Fact {
+  readonly type: 'memory.unavailable'
+  readonly wanted: 'recall' | 'record'
+  readonly failure: Failure
+}
+/** What the answer was made of. */
+export interface ResultsSynthesised extends Fact {
+  readonly type: 'results.synthesised'
+  /** `verbatim`: the one result there was. `task`: that of the task whose work it was. */
+  readonly by: 'verbatim' | 'task' | 'concatenation' | 'function' | 'agent' | 'model'
+  readonly used: readonly string[]
+  readonly dropped: readonly { readonly task: string; readonly reason: string }[]
+  /** Why the one who was to do it did not. */
+  readonly fallback?: Failure
+}
+/** Some wait for each other, or go round without getting anywhere. */
+export interface DeadlockFound extends Fact {
+  readonly type: 'deadlock.found'
+  readonly kind: 'deadlock' | 'livelock' | 'loop'
+  /** Each waits for the next, the last for the first. */
+  readonly cycle: readonly string[]
+  readonly message: string
+}
+
+export type TeamFactEvent =
+  | PlanCreated
+  | PlanRejected
+  | PlanRevised
+  | PlanAborted
+  | TaskUnblocked
+  | TaskStarted
+  | TaskRetried
+  | TaskReassigned
+  | TaskSettled
+  | TeammateJoined
+  | TeammateRetired
+  | RecruitRequested
+  | RecruitDecided
+  | RetireRefused
+  | MailAccepted
+  | MailRefused
+  | MailTruncated
+  | MailDelivered
+  | MailUnread
+  | TopicPublished
+  | TopicRefused
+  | BudgetCrossed
+  | BudgetWarned
+  | StrategyAdvised
+  | MemoryUnavailable
+  | ResultsSynthesised
+  | DeadlockFound

@@ -1,0 +1,71 @@
+/**
+ * The office: hears what members and people outside ask of the team's leader, and replies.
+ *
+ * Owns: hearing, whose word it is, which part of the team answers it. Does not own: what is decided (mail, staff, work).
+ * Holds: K3: one word at a time, in recorded order; a word that nobody can read is refused and changes nothing.
+ */
+import { messageOf, type JsonObject } from '../core/index.ts'
+import { replyToWord, wordIn, type HeardWord, type TeamWord } from '../agent/index.ts'
+import { isLeaving, type Context } from '../engine/index.ts'
+import type { Entry } from './work/book.ts'
+
+/** Whose word it is: a member's, by its task; or somebody's outside. */
+export interface Speaker {
+  /** Undefined: not a member, or not any more. */
+  readonly entry: Entry | undefined
+  /** A member, or who says so from outside: `operator` if nobody does. */
+  readonly name: string
+}
+
+/** Answers one kind of word. Undefined: the reply comes later, by `replyToWord`. A throw is told as a refusal. */
+export type Clerk<Do extends TeamWord['do']> = (
+  word: Extract<TeamWord, { readonly do: Do }>,
+  speaker: Speaker,
+  heard: HeardWord,
+) => JsonObject | undefined
+
+/** Who answers which word. */
+export type Clerks = { readonly [Do in TeamWord['do']]: Clerk<Do> }
+
+/** Hears until the team ends. `leave` hears that it was cancelled. `memberAt`: whose activation this is. */
+export function openOffice(
+  ctx: Context,
+  clerks: Clerks,
+  memberAt: (heard: HeardWord) => Entry | undefined,
+  leave: (thrown: unknown) => void,
+): void {
+  const hear = async (): Promise<never> => {
+    for (;;) {
+      const heard = wordIn(await ctx.next((each) => wordIn(each) !== undefined))
+      if (heard === undefined) continue
+      const reply = answer(clerks, heard, memberAt(heard))
+      if (reply !== undefined) replyToWord(ctx, heard, reply)
+    }
+  }
+  hear().catch(leave)
+}
+
+function answer(clerks: Clerks, heard: HeardWord, entry: Entry | undefined): JsonObject | undefined {
+  const { word, from, by } = heard
+  const clerk = (clerks as unknown as Readonly<Record<string, Clerk<never> | undefined>>)[word.do]
+  // Who is none of ours, or has ended, is a stranger; people outside have no activation.
+  if (clerk === undefined || (from !== undefined && entry === undefined)) return refused('it is nobody of this team who says that')
+  try {
+    return clerk(word as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
+  } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
+    return refused(messageOf(thrown))
+  }
+}
+
+const refused = (message: string): JsonObject => ({
+  accepted: false,
+  admitted: false,
+  retired: false,
+  published: false,
+  reason: 'invalid',
+  message,
+  mail: [],
+  team: [],
+  entries: [],
+})

@@ -1,0 +1,134 @@
+/**
+ * Options of a planned team, as data and functions: what a user may say, and the defaults (spec team 1.22).
+ *
+ * Owns: the types, the defaults, the names. Does not own: what any of them does (the folders of this room), their checks (checks.ts).
+ */
+import type { Json, NamesOf } from '../core/index.ts'
+import type { Agent, ToolsLike } from '../agent/index.ts'
+import type { Limits, SchemaLike } from '../edge/index.ts'
+import type { RetryPolicy } from '../engine/index.ts'
+import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
+import type { ModelRef } from '../model/index.ts'
+import type { Advisor, TeamMemory } from './learn/advisor.ts'
+import type { MailboxOptions } from './mail/mailbox.ts'
+import type { PlannerLike } from './plan/planner.ts'
+import type { Roles } from './plan/roles.ts'
+import type { RouteHints } from './plan/route.ts'
+import type { SynthesisOptions, Synthesizer } from './result/synthesis.ts'
+import type { Lead } from './staff/lead.ts'
+import type { RecruitOptions } from './staff/recruiting.ts'
+import type { TeamPolicy } from './staff/policy.ts'
+import type { BudgetOptions } from './work/budget.ts'
+
+/** How a planned team is defined. */
+export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {
+  readonly name: Name
+  /** What it is good for; needed where it is somebody's worker or tool. */
+  readonly description?: string
+  /** What its own roles think with, and, where `planner` says nothing else, who plans. */
+  readonly model?: ModelRef
+  /** Of its own roles. */
+  readonly tools?: ToolsLike
+  /** Who does what kind of work. Beside a `model` there are always generalist, researcher, analyst, strategist and writer. */
+  readonly roles?: Roles
+  /** The role of tasks that name none. Default `generalist`. */
+  readonly defaultRole?: string
+  /** Who decomposes a question: a plan, a function, an agent, or a model with instructions. Default: `model`. */
+  readonly planner?: PlannerLike
+  /** Where nobody can make a plan, the whole question is one task. Default false: then the run fails with `plan.failed`. */
+  readonly fallback?: boolean
+  /** How a plan is carried out. Default: by its shape. */
+  readonly route?: TeamRoute
+  readonly routing?: RouteHints
+  /** In which order. Default: what the plan says, else `hybrid`; advice of more than 0.8 decides. */
+  readonly strategy?: TeamStrategy
+  /** How many work at once. Default: what the plan says, else 5. */
+  readonly concurrency?: number
+  /** How many there may ever be on the team, for recruits: the plan is never cut. Default 10. */
+  readonly maxTeamSize?: number
+  /** Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0. Default 50. */
+  readonly tolerance?: number | 'research' | 'data_analysis' | 'critical'
+  /** At so many failed tasks it is given up, whatever `tolerance` says. */
+  readonly maxFailures?: number
+  /** How often a task is tried that fails with something that may pass. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter. Where a step has tried again already, nobody else does. */
+  readonly retry?: RetryPolicy | 'none'
+  /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */
+  readonly timeoutMs?: number
+  readonly dependencies?: DependencyOptions
+  readonly mailbox?: MailboxOptions
+  readonly recruit?: RecruitOptions
+  /** Decides on mail, recruits and plans. Default: everything is allowed. */
+  readonly policy?: TeamPolicy
+  /** Whether a human approves the plan before anybody begins. Default false. */
+  readonly approvePlan?: boolean
+  /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
+  readonly lead?: Lead
+  readonly budget?: BudgetOptions
+  /** Makes the answer of what came of the tasks. Default: they stand one after the other, each under its heading. */
+  readonly synthesize?: Synthesizer
+  readonly synthesis?: SynthesisOptions
+  /** What it remembers of earlier runs of a session. Default: nothing. `true`: what Reeve keeps in its own store. */
+  readonly memory?: TeamMemory | true
+  readonly advisor?: Advisor
+  /** What its answer must look like. One that does not makes it fail. */
+  readonly output?: Out
+  /** Hard limits of it and everything below it. Default: none of its own. */
+  readonly limits?: Limits
+  readonly outputKey?: string
+  /** Declared version. Default `1`. */
+  readonly version?: string
+}
+
+/** What becomes of tasks whose dependencies do not come. */
+export interface DependencyOptions {
+  /** Default `tolerate`: it goes on without, and is told so. */
+  readonly policy?: DependencyPolicy
+  /** Milliseconds of working time without any progress among what a task waits for; then it has failed. Default 360,000; 0: no limit. */
+  readonly timeoutMs?: number
+  /** A task is given what came of all tasks that have ended, not only of those it depends on. Default false. */
+  readonly passAll?: boolean
+}
+
+/** Any team's. */
+export type AnyTeamOptions = TeamOptions<string, SchemaLike | undefined>
+
+export const teamNames: NamesOf<AnyTeamOptions> = {
+  name: true,
+  description: true,
+  model: true,
+  tools: true,
+  roles: true,
+  defaultRole: true,
+  planner: true,
+  fallback: true,
+  route: true,
+  routing: true,
+  strategy: true,
+  concurrency: true,
+  maxTeamSize: true,
+  tolerance: true,
+  maxFailures: true,
+  retry: true,
+  timeoutMs: true,
+  dependencies: true,
+  mailbox: true,
+  recruit: true,
+  policy: true,
+  approvePlan: true,
+  lead: true,
+  budget: true,
+  synthesize: true,
+  synthesis: true,
+  memory: true,
+  advisor: true,
+  output: true,
+  limits: true,
+  outputKey: true,
+  version: true,
+}
+
+/** Defaults (spec team 1.22). */
+export const defaults = { concurrency: 5, maxTeamSize: 10, tolerance: 50, timeoutMs: 600_000, dependencyTimeoutMs: 360_000 } as const
+
+/** Whoever thinks for a team: an agent, or a function of the run's own code. */
+export type Thinker = Agent | ((input: Json) => Json | Promise<Json>)

@@ -1,0 +1,66 @@
+/**
+ * team(): many minds led by a plan. A question is decomposed, its tasks are carried out by roles, in parallel and within bounds, and one answer is made of what came of them.
+ *
+ * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks (checks.ts), a run of it (run.ts).
+ */
+import { mustBeOptions, type Json, type Outcome } from '../core/index.ts'
+import { dataOf, DefinedAgent, isAgent, refuseTeam, renamable, schemaOf, versionOf, type Agent } from '../agent/index.ts'
+import type { Edge, Infer, SchemaLike } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { teamProblems } from './checks.ts'
+import type { AnyTeamOptions, TeamOptions } from './options.ts'
+import { RoleBook } from './plan/roles.ts'
+import { TeamRun } from './run.ts'
+
+/**
+ * Defines a planned team. It is an agent, so it may be a root, a worker, a member of a flow or of another team. It completes with one answer and, in the outcome, `results`: every task, what
+ * came of it and how much of the plan succeeded; a partial success says so. Too many failures fail it with `team.too-many-failures`, and `results` has what there was. Throws `team.invalid` with
+ * everything that is wrong with it.
+ */
+export function team<const Name extends string, Out extends SchemaLike | undefined = undefined>(
+  options: TeamOptions<Name, Out>,
+): Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>> {
+  mustBeOptions(options, 'team', 'team.invalid')
+  type Made = Agent<Name, string, [Out] extends [undefined] ? Json : Infer<Out>>
+  return renamable(new PlannedTeam(options as AnyTeamOptions), (name) => team({ ...options, name })) as unknown as Made
+}
+
+class PlannedTeam extends DefinedAgent {
+  readonly #options: AnyTeamOptions
+  readonly #roles: RoleBook
+
+  constructor(options: AnyTeamOptions) {
+    const { name, description, limits, outputKey } = options
+    const outputSchema = schemaOf(options.output, `team "${name}": output`)
+    super({ name, description, outputSchema, limits, outputKey })
+    this.#options = options
+    this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
+    refuseTeam(this.problems())
+  }
+
+  protected madeVersion(): string {
+    const { version, strategy, concurrency, tolerance } = this.#options
+    const { limits, outputKey, outputSchema: output } = this
+    return versionOf(version, {
+      ...(dataOf({ limits, outputKey, output, workers: this.#roles.agents.map(({ name }) => name) }) as object),
+      order: 'plan',
+      roles: this.#roles.list.map(({ name }) => name),
+      strategy: strategy ?? null,
+      concurrency: concurrency ?? null,
+      tolerance: tolerance ?? null,
+    })
+  }
+
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    return new TeamRun({ options: this.#options, roles: this.#roles, outputSchema: this.outputSchema }, ctx, edge).run()
+  }
+
+  related(): readonly Agent[] {
+    const { planner, synthesize } = this.#options
+    return [...this.#roles.agents, ...[planner, synthesize].filter((each) => isAgent(each))]
+  }
+
+  problems(): readonly string[] {
+    return [...teamProblems(this.#options), ...this.#roles.problems]
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Ends: what the end of an attempt means for its task: done, failed, or to be tried again (spec team R-10). Pure.
+ *
+ * Owns: the rule. Does not own: when it is tried again (work.ts). One retry layer: what a step has tried again already is not tried again here.
+ */
+import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
+
+/** What an attempt has come to. */
+export type End =
+  | { readonly type: 'done'; readonly output: Json }
+  | { readonly type: 'failed'; readonly failure: Failure; readonly again: boolean; readonly output?: Json }
+
+/** Reads the end of an attempt. An output `{ success: false }` is a failure, whatever else it says. */
+export function endOfAttempt(outcome: Outcome): End {
+  switch (outcome.status) {
+    case 'completed':
+      return isObject(outcome.output) && outcome.output['success'] === false
+        ? unsuccessful(outcome.output)
+        : { type: 'done', output: outcome.output }
+    case 'failed': {
+      const { failure: what } = outcome
+      return { type: 'failed', failure: what, again: mayPass(what) && what.details?.['attempts'] === undefined }
+    }
+    case 'timed-out':
+      return { type: 'failed', failure: failure('effect.timed-out', outcome.message, 'timeout'), again: true }
+    case 'limited':
+      return {
+        type: 'failed',
+        failure: failure('limit.reached', describeOutcome(outcome), 'budget', { details: { limit: outcome.limit } }),
+        again: false,
+      }
+    case 'bailed':
+      return { type: 'failed', failure: failure('worker.failed', describeOutcome(outcome), 'policy'), again: false, output: outcome.text }
+    case 'cancelled':
+      return { type: 'failed', failure: failure('worker.failed', describeOutcome(outcome), 'rejected'), again: false }
+  }
+}
+
+/** Code that threw is as good as a service that failed: it may pass. */
+const mayPass = ({ class: of, retryable }: Failure): boolean => retryable || of === 'internal'
+
+function unsuccessful(output: Readonly<Record<string, Json>>): End {
+  const { error } = output
+  const { message, retryable } = isObject(error) ? error : {}
+  const said = typeof message === 'string' ? message : typeof error === 'string' ? error : 'it says of itself that it did not succeed'
+  const again = retryable === true
+  return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation'), again, output }
+}
