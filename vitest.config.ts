@@ -20,6 +20,8 @@ export default defineConfig({
     testTimeout: 10_000,
     hookTimeout: 10_000,
     teardownTimeout: 5_000,
+    // vitest's own patience is one second: on a machine that is busy with other tests that says nothing
+    expect: { poll: { timeout: 9_000, interval: 5 } },
     restoreMocks: true,
     unstubEnvs: true,
     unstubGlobals: true,

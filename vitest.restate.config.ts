@@ -4,7 +4,6 @@
  * Owns: test/restate, and the suites of test/scenario and test/runtime once more with Restate as the engine.
  */
 import { configDefaults, defineConfig } from 'vitest/config'
-import type { Reporter } from 'vitest/node'
 import { filesOn } from './test/restate/suites.ts'
 import common from './vitest.config.ts'
 
@@ -20,19 +19,8 @@ const suites = (engine: string) => ({
   },
 })
 
-/** The last line says how many passed: .ci/run counts them. */
-const count: Reporter = {
-  onTestRunEnd(modules) {
-    const states = modules.flatMap((module) => [...module.children.allTests()].map((test) => test.result().state))
-    const broken = modules.filter((module) => module.errors().length > 0).length
-    const of = (state: string): number => states.filter((each) => each === state).length
-    process.stdout.write(`${of('passed')} passed, ${of('failed') + broken} failed\n`)
-  },
-}
-
 export default defineConfig({
   test: {
-    reporters: ['default', count],
     projects: [
       { resolve: common.resolve ?? {}, test: { ...shared, name: 'restate', include: ['test/restate/**/*.test.ts'] } },
       suites('restate-sqlite'),

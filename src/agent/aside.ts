@@ -38,7 +38,7 @@ export function askAside(
 ): Promise<Outcome> {
   const facts = { model, ...(settings === undefined ? undefined : { settings }), ...(retry === undefined ? undefined : { retry }) }
   const mind = mindOf(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
-  const { asks: _asks, ...below } = toolEdge(edge, null)
+  const { asks: _asks, assignment: _assignment, ...below } = toolEdge(edge, null)
   const entries: readonly HistoryEntry[] = [...said, { message: { role: 'user', content: question } }]
   const open: Mind['open'] = (_desk, instructions) => ({ system: instructions, toolbox: fixedToolbox([]) })
   return think({ ...mind, instructions: system, open, ...(purpose === undefined ? undefined : { purpose }) }, ctx, {

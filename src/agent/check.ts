@@ -67,12 +67,13 @@ export function reachable(roots: readonly Agent[]): readonly Agent[] {
 
 /** A limit in US dollars holds only if everybody below has a price. */
 function priceProblems(agent: Agent): readonly string[] {
-  if (!isAgent(agent) || agent.limits?.usd === undefined) return []
+  const counts = isAgent(agent) ? (agent.countsUsd ?? (agent.limits?.usd === undefined ? undefined : 'limits.usd')) : undefined
+  if (counts === undefined) return []
   return reachable([agent]).flatMap((each) =>
     each.model === undefined || each.model.price !== undefined
       ? []
       : [
-          `agent "${agent.name}": limits.usd cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`,
+          `agent "${agent.name}": ${counts} cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`,
         ],
   )
 }

@@ -41,6 +41,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   members?(): readonly Agent[]
   /** Limits that its definition states; they hold wherever it works. */
   readonly limits?: Limits
+  /** What of it counts US dollars besides its limits, by the name of the option: everybody below needs a price then, too. */
+  readonly countsUsd?: string
   /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */
   readonly defaults?: { readonly limits?: Limits }
   /** Under which session value its output is kept whenever it completes. */

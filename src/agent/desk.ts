@@ -45,7 +45,7 @@ export class Desk {
   /** What others are shown in the place of a message; the conversation itself stays as it was said. */
   readonly #instead = new Map<Message, Message>()
   readonly #notes = new WeakSet<Message>()
-  readonly #later: string[] = []
+  readonly #later: (string | (() => string | undefined))[] = []
   /** Where its own part begins. */
   #begun = 0
   /** Everything that was said, once something of it is left out of the prompt. */
@@ -120,6 +120,11 @@ export class Desk {
     this.#later.push(content)
   }
 
+  /** The same for what may be no news any more by then: it is asked for only before the model is asked again, and may be nothing. */
+  readonly tellIfStill = (content: () => string | undefined): void => {
+    this.#later.push(content)
+  }
+
   /** Stops what users' tools are doing, and withdraws what their approvals ask: one of the calls of this turn ends the work. */
   stopCalls(why: string): void {
     for (const ctx of this.calls) ctx.stopAll(why)
@@ -127,7 +132,10 @@ export class Desk {
 
   /** Says what was to be told. Called before each turn. */
   sayLater(): void {
-    for (const content of this.#later.splice(0)) this.note(content)
+    for (const later of this.#later.splice(0)) {
+      const content = typeof later === 'string' ? later : later()
+      if (content !== undefined) this.note(content)
+    }
   }
 
   /** Puts another message in the place of one that was said, for good: the prompts from now on have it there. False: the model is not shown that one any more, and so is to be told. */

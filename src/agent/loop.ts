@@ -34,6 +34,7 @@ import type { MiddlewareHooks } from './around/middleware.ts'
 import { correction, fitting, outputOf } from './output.ts'
 import { filled } from './templating.ts'
 import { refusedText, Scoring } from './around/scoring.ts'
+import { withTeam } from './teamwork/tools.ts'
 import type { Tool } from './tool.ts'
 import { outdone, withTransfer } from './transfer.ts'
 import { askModel, offered, runCalls } from './turn.ts'
@@ -142,7 +143,7 @@ async function turns(mind: Mind, desk: Desk, instructions: string | undefined, m
   const { edge } = desk
   const opening = mind.open(desk, instructions)
   const whole = missing.length === 0 ? opening : { ...opening, toolbox: new Lessened(opening.toolbox, new Set(missing)) }
-  const opened = withTransfer(withQuestions(whole, edge), edge.flow?.to)
+  const opened = withTransfer(withTeam(withQuestions(whole, edge), desk), edge.flow?.to)
   const ended = await turnsWith(opened, mind, desk)
   const left = (await opened.background?.end(ended)) ?? ended
   return left === ended ? ended : unfinished(desk, left)

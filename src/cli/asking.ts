@@ -10,7 +10,7 @@ const shownCharacters = 120
 const shownLines = 14
 
 /** Control characters are shown as what they are: a text may not redraw the terminal that asks about it. */
-const visible = (text: string): string => text.replace(/\p{Cc}/gu, '�')
+export const visible = (text: string): string => text.replace(/\p{Cc}/gu, '�')
 
 /** A value on one line; a long one is cut and measured. */
 export function shortly(value: unknown, where = ''): string {

@@ -6,6 +6,7 @@
 import { describeOutcome, trailOf, type Outcome } from '../core/index.ts'
 import type { Recorded } from '../runtime/index.ts'
 import { answeredText, argumentsLine, shortly } from './asking.ts'
+import { teamLine } from './team-lines.ts'
 import { oneLine } from './tree.ts'
 
 /** The lines of a run, for its events from the first on: a function that remembers who is who. Undefined for events that only matter to the engine. */
@@ -95,7 +96,7 @@ function whatStoodAround(event: Recorded['event'], agent: string): string | unde
     case 'approval.granted':
       return `${agent} may call ${event.tool} without asking: it was granted (${event.id})`
     default:
-      return undefined
+      return teamLine(event, agent)
   }
 }
 

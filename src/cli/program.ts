@@ -9,6 +9,7 @@ import { answer } from './command/answer.ts'
 import { approve, reject } from './command/decide.ts'
 import { cancel, pause, stop } from './command/control.ts'
 import { events } from './command/events.ts'
+import { post } from './command/post.ts'
 import { resume } from './command/resume.ts'
 import type { restateDev, restateStatus } from './command/restate.ts'
 import { runs } from './command/runs.ts'
@@ -143,8 +144,16 @@ function addLooking(program: Command, carry: Carry): void {
     .command('show')
     .description('show a run: its tree, what it waits for, what it used')
     .argument('<run>', 'the id of the run')
-    .option('--json', 'the view as one JSON document')
-    .addHelpText('after', examples('reeve show run_5fz2…'))
+    .addOption(new Option('--json', 'the view as one JSON document').conflicts('graph'))
+    .addOption(
+      new Option('--graph [format]', 'the plans of its teams as pictures, here or for pages that read Mermaid')
+        .choices(['terminal', 'mermaid'])
+        .preset('terminal'),
+    )
+    .addHelpText(
+      'after',
+      examples('reeve show run_5fz2…', 'reeve show run_5fz2… --graph', 'reeve show run_5fz2… --graph mermaid > plan.mmd'),
+    )
     .action((run: string, options: Parameters<typeof show>[2]) => carry((context) => show(context, run, options)))
   program
     .command('events')
@@ -201,6 +210,23 @@ function addDeciding(program: Command, carry: Carry): void {
     .addHelpText('after', examples('reeve stop run_5fz2… d1', 'reeve stop run_5fz2… d1 --reason "takes too long"'))
     .action((run: string, delegation: string, options: Parameters<typeof stop>[3]) =>
       carry((context) => stop(context, run, delegation, options)),
+    )
+  program
+    .command('post')
+    .description('write to members of a planned team')
+    .argument('<run>', 'the id of the run')
+    .argument('<to>', 'a member, role:<name>, or * for everybody')
+    .argument('<content>', 'JSON; what does not read as JSON is taken as a text')
+    .option('--kind <word>', 'what sort of message it is: info, request, …')
+    .option('--about <id>', 'what it belongs to: a task, another message')
+    .option('--team <team>', 'which team, where the run has several: its activation, or its agent')
+    .option('--text', 'take it as a text even if it reads as JSON')
+    .addHelpText(
+      'after',
+      examples('reeve post run_5fz2… analyst_1 "look at the prices, too"', 'reeve post run_5fz2… role:writer "two pages at most" --kind request'),
+    )
+    .action((run: string, to: string, content: string, options: Parameters<typeof post>[4]) =>
+      carry((context) => post(context, run, to, content, options)),
     )
   program
     .command('cancel')

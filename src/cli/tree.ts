@@ -70,7 +70,8 @@ function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView
 function agentLine({ activation, prefix, arrow }: Place, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
-  const name = `${arrow}${activation.agent}${activation.recruited ? ' (recruited)' : ''}`
+  const task = activation.task === undefined ? '' : ` [${oneLine(activation.task)}]`
+  const name = `${arrow}${activation.agent}${task}${activation.recruited ? ' (recruited)' : ''}`
   const doing = whatItDoes(activation)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`

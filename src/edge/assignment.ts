@@ -31,6 +31,10 @@ export interface Assignment {
   readonly inputs: Readonly<Record<string, TaskInput>>
   /** What its model is offered. Code may do all of it. */
   readonly verbs: readonly TeamVerb[]
+  /** How many messages were in its inbox when it began. Absent: none. */
+  readonly unread?: number
+  /** The topics to which its task adds entries. */
+  readonly produces?: readonly string[]
   /** What the plan says of tools: their names, and what to call them with. */
   readonly tools?: readonly string[]
   readonly toolParameters?: Readonly<Record<string, Json>>

@@ -1,7 +1,7 @@
 /**
  * Effects: running steps, with attempts, backoff, timeouts and abort. The one retry owner (DESIGN §3.3; spec team R-10).
  *
- * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is recorded (the host).
+ * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is recorded (the host); how many calls of a model may be under way (governor.ts).
  * Holds: K6 (one idempotency key for all attempts; an effect that outlives its activation's memory is joined, not run again).
  */
 import {
@@ -10,7 +10,6 @@ import {
   failed,
   failure,
   failureFrom,
-  jitter,
   messageOf,
   type ActivationId,
   type Clock,
@@ -24,8 +23,10 @@ import {
   usageRow,
 } from '../core/index.ts'
 import type { Charge, StepSettled } from '../journal/index.ts'
-import { Cancelled, type RetryPolicy, type StepIO } from './context.ts'
-import { lostUsage, type Operation } from './operation.ts'
+import { backoff, retryDefaults } from './backoff.ts'
+import { Cancelled, type StepIO } from './context.ts'
+import { governorOf, type Governor, type Pass } from './governor.ts'
+import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
 export interface EffectsHost {
@@ -35,6 +36,10 @@ export interface EffectsHost {
   attemptFailed(op: Operation, attempt: number, failure: Failure, delayMs: number): void
   /** May another attempt start now? False: the run is paused or lost; the host starts it again later. */
   mayRetry(op: Operation): boolean
+  /** Where `mayRetry` says no only because it has not heard for a while whose the run is: asks. */
+  stillMine?(op: Operation): Promise<boolean>
+  /** It begins (true) or ceases to wait for its turn among the calls of its model: that is no work. */
+  waits?(op: Operation, waiting: boolean): void
   ended(op: Operation, event: StepSettled): void
   /** The effect was called back before its end: it is to be let out again. */
   calledBack(op: Operation): void
@@ -46,15 +51,7 @@ const abortGraceMs = 2_000
 /** A closing engine waits this long for `once` effects, then aborts them; the grace follows. Milliseconds. */
 const closeWithinMs = 4_000
 
-const defaults = { attempts: 3, backoffMs: 1_000, maxBackoffMs: 30_000, jitter: true } satisfies RetryPolicy
 const codes: Partial<Record<Operation['type'], ErrorCode>> = { 'model.requested': 'model.unavailable', 'tool.called': 'tool.failed' }
-
-/** The wait before the next try: exponential, capped, with up to half of it taken off at random; never shorter than the other side asked for. */
-export function backoff(policy: RetryPolicy, attempt: number, retryAfterMs: number | undefined, random: () => number = jitter): number {
-  const { backoffMs, maxBackoffMs, jitter: jittered } = { ...defaults, ...policy }
-  const full = Math.min(backoffMs * 2 ** (attempt - 1), maxBackoffMs)
-  return Math.max(retryAfterMs ?? 0, Math.round(jittered ? full * (1 - random() / 2) : full))
-}
 
 /** Why a `once` effect is aborted that does not end in time for the closing engine. */
 const givenUp = new Cancelled('the engine is closing')
@@ -68,8 +65,10 @@ interface Flight {
   abort: AbortController | undefined
   /** Its end, once known, as long as nobody has recorded it. */
   event: StepSettled | undefined
-  /** It waits for its next attempt. */
+  /** It waits for its next attempt, or for its turn: ends the wait. */
   backingOff: (() => void) | undefined
+  /** Of a model call: its leave to go. */
+  pass: Pass | undefined
   /** It was told to stop and has this long to listen. */
   grace: (() => void) | undefined
   requeue: boolean
@@ -80,6 +79,7 @@ interface Flight {
 type Used = { charge?: Charge; usage?: Usage }
 /** What an effect used that was called off. */
 const lost = (op: Operation): Used => {
+  if (neverLeft(op)) return op.reserved === undefined ? {} : { charge: nothingUsed }
   const usage = lostUsage(op)
   return usage.length === 0 ? {} : { usage }
 }
@@ -87,11 +87,13 @@ type Told = { charge?: Charge; usage?: { agent: string; model: string; used: Par
 
 export class Effects {
   readonly #host: EffectsHost
+  readonly #governor: Governor
   readonly #flights = new Map<string, Flight>()
   #drained: (() => void) | undefined
 
-  constructor(host: EffectsHost) {
+  constructor(host: EffectsHost, governor: Governor = governorOf(host.clock)) {
     this.#host = host
+    this.#governor = governor
   }
 
   /** How many effects are out. */
@@ -119,6 +121,7 @@ export class Effects {
         abort: undefined,
         event: undefined,
         backingOff: undefined,
+        pass: undefined,
         grace: undefined,
         requeue: false,
         givenUp: false,
@@ -127,8 +130,9 @@ export class Effects {
       this.#attempt(started, op.attempts + 1)
       return
     }
+    op.left = flight.op.left
     flight.op = op
-    op.left = true
+    if (flight.pass?.waiting === true) this.#host.waits?.(op, true)
     if (flight.event !== undefined) this.#host.ended(op, flight.event)
   }
 
@@ -145,11 +149,13 @@ export class Effects {
 
   /** Somebody else drives this run now, or this activation of it: its effects here are nobody's any more. */
   forgetAll(whose: RunId | ActivationId): void {
-    for (const [key, flight] of this.#flights) {
-      if (runOf(flight.op.owner.id) !== whose && flight.op.owner.id !== whose) continue
-      this.#flights.delete(key)
-      flight.backingOff?.()
+    const theirs = [...this.#flights.values()].filter(({ op }) => runOf(op.owner.id) === whose || op.owner.id === whose)
+    // First none of them waits any more: the turn of one that ends must not come to another.
+    for (const flight of theirs) flight.backingOff?.()
+    for (const flight of theirs) {
+      this.#flights.delete(flight.key)
       flight.grace?.()
+      flight.pass?.end('other')
       flight.abort?.abort(new Cancelled('another process has taken this run over'))
     }
   }
@@ -170,6 +176,14 @@ export class Effects {
     return true
   }
 
+  /** A pause takes hold of these: of those that wait for their turn, none leaves. */
+  recall(ops: Iterable<Operation>): void {
+    for (const op of ops) {
+      const flight = this.#flights.get(Effects.key(op))
+      if (flight?.pass?.waiting === true) this.#callBack(flight)
+    }
+  }
+
   #after(ms: number, callback: () => void): () => void {
     return this.#host.clock.timer(this.#host.clock.now() + ms, callback)
   }
@@ -178,16 +192,18 @@ export class Effects {
   #callBack(flight: Flight): void {
     flight.backingOff?.()
     flight.grace?.()
+    flight.pass?.end('other')
     this.#flights.delete(flight.key)
     this.#host.calledBack(flight.op)
   }
 
   /** Aborts everything that may be run again, without an end; resolves when all `once` effects have ended, or will not in time. */
   async drain(): Promise<void> {
-    for (const flight of this.#flights.values()) {
-      if (flight.event !== undefined || flight.op.effect === 'once') continue
-      flight.backingOff?.()
+    const repeatable = [...this.#flights.values()].filter(({ event, op }) => event === undefined && op.effect !== 'once')
+    for (const flight of repeatable) flight.backingOff?.()
+    for (const flight of repeatable) {
       flight.grace?.()
+      flight.pass?.end('other')
       flight.abort?.abort(new Cancelled('the engine is closing'))
     }
     const callOff = this.#after(closeWithinMs, () => this.#giveUp())
@@ -219,9 +235,42 @@ export class Effects {
 
   #attempt(flight: Flight, attempt: number): void {
     const { op } = flight
-    const host = this.#host
     flight.attempt = attempt
     flight.abort = undefined
+    if (op.model === undefined) return this.#depart(flight, attempt)
+    const pass = this.#governor.pass(op.model, () => this.#turn(flight, attempt))
+    flight.pass = pass
+    if (!pass.waiting) return this.#depart(flight, attempt)
+    this.#host.waits?.(op, true)
+    flight.backingOff = () => {
+      if (!pass.waiting) return
+      pass.end('other')
+      this.#host.waits?.(flight.op, false)
+    }
+  }
+
+  /** Its turn has come, perhaps long after it asked: whether it may still leave is looked at once more. */
+  #turn(flight: Flight, attempt: number): void {
+    const host = this.#host
+    const { op } = flight
+    host.waits?.(op, false)
+    if (host.mayRetry(op) || host.stillMine === undefined) return this.#goOrStay(flight, attempt, host.mayRetry(op))
+    const asked = (mine: boolean): void => {
+      // It may have been stopped meanwhile, or called back and let out anew.
+      if (this.#counts(flight, attempt) && flight.backingOff !== undefined) this.#goOrStay(flight, attempt, mine)
+    }
+    host.stillMine(op).then(asked, () => asked(false))
+  }
+
+  #goOrStay(flight: Flight, attempt: number, goes: boolean): void {
+    flight.backingOff = undefined
+    if (goes) this.#depart(flight, attempt)
+    else this.#callBack(flight)
+  }
+
+  #depart(flight: Flight, attempt: number): void {
+    const { op } = flight
+    const host = this.#host
     op.left = true
     const io: StepIO = {
       key: flight.key,
@@ -273,6 +322,7 @@ export class Effects {
 
   #completed(flight: Flight, attempt: number, value: unknown): void {
     if (!this.#counts(flight, attempt)) return
+    flight.pass?.end('answered')
     let told: Told
     try {
       const settle = flight.op.options?.settle as ((result: unknown) => Told) | undefined
@@ -298,8 +348,9 @@ export class Effects {
       return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
     const reason: unknown = flight.abort?.signal.aborted === true ? flight.abort.signal.reason : thrown
     const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
+    flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
     const policy = op.options?.retry ?? {}
-    const limit = op.effect === 'once' ? 1 : (policy.attempts ?? defaults.attempts)
+    const limit = op.effect === 'once' ? 1 : (policy.attempts ?? retryDefaults.attempts)
     if (!what.retryable || attempt >= limit) {
       const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
       return this.#end(flight, failed(told), attempt, reason === thrown ? {} : lost(op))
@@ -324,6 +375,7 @@ export class Effects {
     flight.backingOff?.()
     flight.backingOff = undefined
     flight.grace?.()
+    flight.pass?.end('other')
     const event: StepSettled = { type: 'step.settled', address: flight.op.address, outcome, ...(attempts > 1 ? { attempts } : {}), ...used }
     flight.event = event
     this.#host.ended(flight.op, event)

@@ -1,5 +1,6 @@
 /**
- * The live part of an activation's queue: what came in and has not been delivered yet, in order of arrival.
+ * The live part of an activation's queue: what came in and has not been delivered yet, in order of arrival. Ends of workers that come in together, with nothing else between them, are
+ * delivered in the order in which the workers began (team C18): how many microtasks the code of each takes to return is nobody's business.
  */
 import type { ArrivalEvent } from '../journal/index.ts'
 
@@ -8,6 +9,8 @@ export interface Live {
   readonly event: ArrivalEvent
   readonly text: string | undefined
   readonly row: string | undefined
+  /** Of the end of a worker: how many operations were begun before it. */
+  readonly place: number | undefined
 }
 
 /** First in, first out, without moving the rest. */
@@ -20,7 +23,10 @@ export class LiveQueue {
   }
 
   push(item: Live): void {
-    this.#items.push(item)
+    let at = this.#items.length
+    if (item.place !== undefined) for (; at > this.#head && (this.#items[at - 1]!.place ?? -1) > item.place; at--);
+    if (at === this.#items.length) this.#items.push(item)
+    else this.#items.splice(at, 0, item)
   }
 
   shift(): Live | undefined {

@@ -57,6 +57,8 @@ export interface Operation {
   readonly address: OpId
   readonly kind: 'step' | 'worker' | 'ask'
   readonly owner: Owner
+  /** How many its activation began before it, in this memory. */
+  readonly place: number
   readonly type: CommandEvent['type']
   readonly effect: EffectClass | undefined
   /** Of a model call: which model is asked. */
@@ -101,6 +103,7 @@ export function openOperation(
   event: CommandEvent,
   known: Known | undefined,
   options: StepOptions<never> | undefined,
+  place: number,
 ): Operation {
   const address = event.address as OpId
   const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
@@ -110,6 +113,7 @@ export function openOperation(
     address,
     kind,
     owner,
+    place,
     type: event.type,
     effect: step?.effect,
     model: step && modelOf(step),

@@ -29,6 +29,7 @@ import {
   type StepOpened,
 } from './events.ts'
 import type { ApprovalResolved } from './facts.ts'
+import { foldTeamFact, newTeamsFold, type TeamsFold } from './team-fold.ts'
 import type {
   ActivationView,
   ApprovalView,
@@ -67,6 +68,7 @@ export interface RunFold {
   readonly recruits: RecruitView[]
   /** Who handed control on to whom: by the leader that recorded it and the path it went to. */
   readonly handed: Map<string, NonNullable<ActivationView['handed']>>
+  readonly teams: TeamsFold
   readonly failedAttempts: FailedAttempt[]
   pause: (NonNullable<RunView['pause']> & { readonly reached: boolean }) | undefined
   cancel: RunView['cancel']
@@ -87,6 +89,7 @@ export function newRunFold(): RunFold {
     messages: new Map(),
     recruits: [],
     handed: new Map(),
+    teams: newTeamsFold(),
     failedAttempts: [],
     pause: undefined,
     cancel: undefined,
@@ -162,6 +165,7 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
         fold.recruits.push({ worker: event.worker, reason: event.reason, by: recorded.activation, at: recorded.at })
       if (event.type === 'approval.resolved') resolve(fold, event, recorded.at)
       if (event.type === 'agent.transferred') fold.handed.set(handedKey(recorded.activation, [...event.path, event.to]), event.by)
+      foldTeamFact(fold.teams, recorded, event)
   }
 }
 

@@ -14,7 +14,21 @@ export {
 } from './delegated.ts'
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
+export { planGraph } from './plan-graph.ts'
 export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './spoken.ts'
+export type {
+  BudgetView,
+  MailboxView,
+  MailView,
+  MemberStatus,
+  MemberView,
+  Noted,
+  PlanView,
+  RecruitWishView,
+  TaskView,
+  TeamView,
+  TopicView,
+} from './team-views.ts'
 export type {
   ActivationView,
   ApprovalView,

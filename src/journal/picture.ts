@@ -4,9 +4,10 @@
  * Owns: the status a journal shows, usage rolled up the tree, and that whatever is handed out is a copy. Does not own: what events change
  * (fold.ts). K1: a view says nothing that is not in the events before its position.
  */
-import { addUsage, rootActivation, type ActivationId, type RunId, type Usage } from '../core/index.ts'
+import { addUsage, parentOf, rootActivation, type ActivationId, type RunId, type Usage } from '../core/index.ts'
 import { foldRun, handedKey, newRunFold, type ActivationFold, type RunFold } from './fold.ts'
 import type { Recorded } from './events.ts'
+import { teamViews } from './team-picture.ts'
 import type { ActivationView, RunView, ViewStatus } from './views.ts'
 
 /** The view of a run's events, given in the order of their positions. */
@@ -24,9 +25,16 @@ export function viewOf(fold: RunFold): RunView {
   const usage = usageOfTrees(fold)
   const activations = [...fold.activations].map(([id, each]) => activationView(fold, each, busy.has(id), usage.get(id) ?? []))
   const { pause, cancel } = fold
+  const status = statusOf(fold, root, busy)
+  const teams = teamViews(fold.teams, {
+    activations: new Map(activations.map((each) => [each.activation, each])),
+    awaiting: awaitingTrees(fold),
+    paused: status === 'paused',
+    bodyOf: (id) => fold.messages.get(id)?.body,
+  })
   return structuredClone({
     run,
-    status: statusOf(fold, root, busy),
+    status,
     agent: root?.view.agent ?? '',
     version: root?.view.version ?? '',
     input: fold.input,
@@ -40,6 +48,7 @@ export function viewOf(fold: RunFold): RunView {
     doubts: [...fold.doubts.values()],
     messages: [...fold.messages.values()],
     recruits: fold.recruits,
+    teams,
     failedAttempts: fold.failedAttempts,
     usage: usage.get(rootActivation(run)) ?? [],
     ...(pause === undefined
@@ -60,8 +69,11 @@ export function viewOf(fold: RunFold): RunView {
 function activationView(fold: RunFold, { view, open }: ActivationFold, busy: boolean, usage: Usage): ActivationView {
   const { outcome } = view
   const handed = fold.handed.get(handedKey(view.parent, view.path))
+  const { recruited = false, ...assigned } = fold.teams.assigned.get(view.activation) ?? {}
   return {
     ...view,
+    ...assigned,
+    recruited: view.recruited || recruited,
     state: outcome?.status ?? (busy ? 'running' : 'waiting'),
     open: [...open.values()],
     usage,
@@ -91,6 +103,16 @@ function busyTrees(fold: RunFold): ReadonlySet<ActivationId> {
     if (busy.has(id) && view.parent !== undefined) busy.add(view.parent)
   }
   return busy
+}
+
+/** The activations that ask a human, and those above them. */
+function awaitingTrees({ approvals, interrupts }: RunFold): ReadonlySet<ActivationId> {
+  const awaiting = new Set<ActivationId>()
+  for (const asked of [...approvals.values(), ...interrupts.values()]) {
+    let at: ActivationId | undefined = asked.open ? asked.activation : undefined
+    for (; at !== undefined && !awaiting.has(at); at = parentOf(at)?.parent) awaiting.add(at)
+  }
+  return awaiting
 }
 
 /** Usage of each activation and everything below it. */

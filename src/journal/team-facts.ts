@@ -60,6 +60,7 @@ export interface PlanRevised extends Fact {
   readonly type: 'plan.revised'
   readonly added: readonly PlannedTask[]
   readonly by?: string
+  readonly warnings?: readonly string[]
 }
 /** Too much has failed: nothing begins any more, and what is under way is stopped. */
 export interface PlanAborted extends Fact {
@@ -131,13 +132,15 @@ export interface TeammateJoined extends Fact {
   readonly parent?: string
   readonly join?: 'parent' | 'run' | 'none'
 }
-/** Somebody gets no more work. */
+/** Somebody gets no more work. Whoever is at work and retires `graceful` has left when its task settles, others have left now. */
 export interface TeammateRetired extends Fact {
   readonly type: 'teammate.retired'
   readonly member: string
   readonly mode: 'graceful' | 'force'
   readonly reason?: string
   readonly by?: string
+  /** The word that asked for it. */
+  readonly request?: string
 }
 /** Why nobody was taken in, or let go. */
 export type StaffRefusal =
@@ -159,6 +162,9 @@ export interface RecruitDecided extends Fact {
   readonly member?: string
   /** The member does this already. */
   readonly duplicate?: true
+  /** What they do, where whoever approved it has changed what was asked for. */
+  readonly role?: string
+  readonly description?: string
   readonly reason?: StaffRefusal
   readonly message?: string
 }
@@ -179,6 +185,8 @@ export interface MailAccepted extends Fact {
   readonly seq: number
   /** A member, `lead`, or `operator`. */
   readonly from: string
+  /** Who it is, as they say: only with `operator`. */
+  readonly by?: string
   /** A member, `role:<name>` or `*`. */
   readonly to: string
   /** Whose inboxes it is in. Empty: nobody of that name is there (yet). */
@@ -194,17 +202,28 @@ export interface MailAccepted extends Fact {
 export interface MailRefused extends Fact {
   readonly type: 'mail.refused'
   readonly from: string
+  readonly by?: string
   readonly to: string
-  readonly reason: 'too_large' | 'quota' | 'closed' | 'full' | 'invalid' | 'loop' | 'livelock'
+  readonly reason: 'too_large' | 'quota' | 'closed' | 'full' | 'invalid' | 'policy' | 'loop' | 'livelock'
+  readonly message?: string
 }
-/** There was too much: only the newest are kept. */
+/** There was too much: what is older than `from` was given up there. */
 export interface MailTruncated extends Fact {
   readonly type: 'mail.truncated'
+  /** In whose inbox; absent: in the whole mailbox, and so in every inbox. */
+  readonly member?: string
   /** The oldest that is kept; undefined if none is. */
   readonly from?: number
+  /** How many were given up there. */
   readonly dropped: number
-  /** Of the team since it began. */
+  /** How many messages of the team were ever given up, wherever; each counts once. */
   readonly total: number
+}
+/** Mail that had waited for somebody to come is in their inbox. */
+export interface MailForwarded extends Fact {
+  readonly type: 'mail.forwarded'
+  readonly member: string
+  readonly seqs: readonly number[]
 }
 /** A member has taken mail out of its inbox. */
 export interface MailDelivered extends Fact {
@@ -236,6 +255,27 @@ export interface TopicRefused extends Fact {
   readonly reason: 'too_large' | 'undeclared'
 }
 
+/** What there is to be spent. Again when a human has said that there is more. */
+export interface BudgetSet extends Fact {
+  readonly type: 'budget.set'
+  readonly limits: { readonly tokens?: number; readonly usd?: number }
+  readonly mode: 'hard' | 'soft'
+  readonly raised?: { readonly of: 'tokens' | 'usd'; readonly by: number }
+}
+/** Something was set aside for an attempt at a task, or it has ended and what it used is known. Not recorded where that is nothing. */
+export interface BudgetMoved extends Fact {
+  readonly type: 'budget.moved'
+  readonly task: string
+  readonly move: 'reserved' | 'settled'
+  /** What was set aside, or used. */
+  readonly tokens: number
+  readonly usd: number
+  /** Of the whole team, after it. */
+  readonly spent: { readonly tokens: number; readonly usd: number }
+  readonly reserved: { readonly tokens: number; readonly usd: number }
+  /** Calls so far of which nobody knows what they used: they count at the estimate. Absent: none. */
+  readonly unknown?: number
+}
 /** A part of the budget is used up. */
 export interface BudgetCrossed extends Fact {
   readonly type: 'budget.crossed'
@@ -307,10 +347,13 @@ export type TeamFactEvent =
   | MailAccepted
   | MailRefused
   | MailTruncated
+  | MailForwarded
   | MailDelivered
   | MailUnread
   | TopicPublished
   | TopicRefused
+  | BudgetSet
+  | BudgetMoved
   | BudgetCrossed
   | BudgetWarned
   | StrategyAdvised

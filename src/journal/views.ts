@@ -6,6 +6,7 @@
 import type { ActivationId, Failure, Json, MessageId, Outcome, RunId, Usage } from '../core/index.ts'
 import type { ApprovalRequested, Caller } from './events.ts'
 import type { ApprovalResolved } from './facts.ts'
+import type { TeamView } from './team-views.ts'
 
 /** What an activation has open: an effect in flight, a question, a timer, a worker. */
 export interface OpenOperation {
@@ -43,6 +44,9 @@ export interface ActivationView {
   readonly recruited: boolean
   /** Control was handed to it, and by whose choice; absent where it was started in another way. */
   readonly handed?: 'model' | 'code' | 'rule'
+  /** Of a member of a planned team: who it is there, and which task it works on. */
+  readonly member?: string
+  readonly task?: string
 }
 
 /** A yes/no question to the outside. `resolution` is absent while it is open. */
@@ -141,6 +145,8 @@ export interface RunView {
   readonly doubts: readonly DoubtView[]
   readonly messages: readonly MessageView[]
   readonly recruits: readonly RecruitView[]
+  /** Planned teams, in the order in which they began. Empty: nobody here has made a plan. */
+  readonly teams: readonly TeamView[]
   readonly failedAttempts: readonly FailedAttempt[]
   readonly usage: Usage
   readonly pause?: { readonly at: string; readonly since: number; readonly reason?: string; readonly by?: string }

@@ -15,6 +15,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
+import { isTeamWord, type Recruited, type Retired } from '../agent/index.ts'
 import { unknownRun, type Engine, type Post, type PostResult, type Question } from '../engine/index.ts'
 import {
   delegationsIn,
@@ -42,6 +43,8 @@ import {
 } from './decide.ts'
 import { follow, followMessages, hasEnded, liveParts, liveText, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
 import type { RunPart } from './placing.ts'
+import { postToTeam, type PostFromOutside } from './posting.ts'
+import { recruit, retire, type RecruitFromOutside, type RetireFromOutside } from './staffing.ts'
 import { stopDelegation, type StopDelegation } from './stopping.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
@@ -99,8 +102,20 @@ export interface Run<O = Json> {
    * from any process. Rejects with `delegation.unknown` and `delegation.ended`. A second stop changes nothing.
    */
   stop(delegation: StopDelegation): Promise<void>
-  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for the word by which Reeve itself asks for a stop. */
+  /**
+   * Asks a planned team for another member. Resolves when it was decided, in whichever process: `admitted` with the member, or why not. The same `requestId` again is the same wish, with the same
+   * answer. A team that is paused decides when it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which team is meant.
+   */
+  recruit(wish: RecruitFromOutside): Promise<Recruited>
+  /** Asks a planned team to let a member go: after its task (`graceful`), or now (`force`). Resolves when it was decided, as `recruit` does. */
+  retire(wish: RetireFromOutside): Promise<Retired>
+  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for words by which Reeve itself speaks to leaders. */
   post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  /**
+   * Writes to members of a planned team: a member, `role:<name>`, or `*`. Resolves when that is durable, also while the run is paused; `closed` where the team has ended. Whose inbox it is in, or
+   * why it was refused, the journal says (`mail.accepted`, `mail.refused`). Rejects with `input.invalid` for mail that is none, or where it is not clear which team is meant.
+   */
+  post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   view(): Promise<RunView>
   /** One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools answered. Whatever its leader's model was told. */
   delegations(): Promise<readonly DelegationView[]>
@@ -149,16 +164,29 @@ export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> 
     resume: (by) => control({ type: 'resume', run: id, ...said('by', by) }),
     cancel: (reason = 'cancelled by the operator', by) => control({ type: 'cancel', run: id, reason, ...said('by', by) }),
     stop: (given) => stopDelegation(desk, given),
-    post: async (to, message, { id: key } = {}) => {
-      if (isStopWord(message))
-        throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", { hint: 'run.stop() stops a delegation.' })
-      const result = await engine.post({ type: 'message', activation: to, id: key ?? newId('msg'), body: message })
-      return result === 'lost' ? 'accepted' : result
-    },
+    recruit: (wish) => recruit(desk, wish),
+    retire: (wish) => retire(desk, wish),
+    post: posting(desk),
     view: async () => viewOf(await current()),
     delegations: async () => delegationsIn(await delegated()),
     usage: async () => viewOf(await current()).usage,
   }
+}
+
+/** Both ways of posting. Words by which Reeve speaks to leaders are not anybody's to say. */
+function posting(desk: { readonly engine: Engine; readonly run: RunId }): Run['post'] {
+  async function post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
+  async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
+    if (typeof to !== 'string') return postToTeam(desk, to)
+    if (isStopWord(message) || isTeamWord(message))
+      throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
+        hint: "run.stop() stops a delegation; run.post({ to: '…', content: '…' }) writes to a team.",
+      })
+    const result = await desk.engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
+    return result === 'lost' ? 'accepted' : result
+  }
+  return post
 }
 
 /** Reads on where it stopped the last time; concurrent callers share one reading. */

@@ -1,6 +1,8 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
 export { createRuntime, type Runtime, type RuntimeOptions } from './runtime.ts'
 export type { PauseOptions, Run, RunOutcome, RunWaiting } from './handle.ts'
+export type { PostFromOutside } from './posting.ts'
+export type { RecruitFromOutside, RetireFromOutside } from './staffing.ts'
 export type { StopDelegation } from './stopping.ts'
 export type { RunStream, StreamItem } from './stream.ts'
 export { startRequest, type StartOptions } from './start.ts'
@@ -13,6 +15,7 @@ export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } f
 export type { RunPart } from './placing.ts'
 export { isDelta, type PartsDropped } from './parts.ts'
 export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
+export { planGraph } from '../journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,
@@ -23,5 +26,7 @@ export type {
   RunView,
   Spoken,
   SpokenAction,
+  TaskView,
+  TeamView,
   ViewStatus,
 } from '../journal/index.ts'

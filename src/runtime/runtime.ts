@@ -101,6 +101,7 @@ const optionNames: NamesOf<RuntimeOptions> = {
   redact: true,
   writer: true,
   onWarning: true,
+  governor: true,
   crash: true,
 }
 

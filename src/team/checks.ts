@@ -1,12 +1,206 @@
 /**
  * The check of a team's options: everything that is wrong with them, one sentence each. Pure.
+ *
+ * Owns: the rules for every option, those within options too, and that none is passed over: an option without a rule does not compile. Does not own: what stands behind roles (plan/roles.ts),
+ * how an answer is made (result/options.ts), what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is to be carried out (plan/validate.ts).
  */
-import { unknownNames } from '../core/index.ts'
-import { factProblems } from '../agent/index.ts'
-import { teamNames, type AnyTeamOptions } from './options.ts'
+import { described, hasNames, meantInstead, unknownNames } from '../core/index.ts'
+import { factProblems, isAgent, isBlank, retryProblems } from '../agent/index.ts'
+import { resolveModel } from '../model/index.ts'
+import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
+import { learningProblems } from './learn/learning.ts'
+import type { MailboxOptions } from './mail/mailbox.ts'
+import { teamNames, type AnyTeamOptions, type DependencyOptions } from './options.ts'
+import type { Estimate } from './plan/plan.ts'
+import { modelProblem, type RoleBook } from './plan/roles.ts'
+import type { RouteHints } from './plan/route.ts'
+import { answerProblems } from './result/options.ts'
+import type { RecruitOptions } from './staff/recruiting.ts'
+import type { BudgetOptions } from './work/budget.ts'
+import { tolerances } from './work/failure-budget.ts'
 
-/** What is wrong with the options of a team, but for its roles; empty if nothing. */
-export function teamProblems(options: AnyTeamOptions): readonly string[] {
+/** What is wrong with the options of a team; empty if nothing. */
+export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly string[] {
   const where = `team "${options.name}"`
-  return [...unknownNames(options, teamNames, where), ...factProblems(options)]
+  const { planner, model, fallback, defaultRole } = options
+  const names = roles.list.map(({ name }) => name)
+  return [
+    ...unknownNames(options, teamNames, where),
+    ...factProblems(options),
+    ...Object.entries(rules).flatMap(([name, rule]) => broken(rule, options, name, `${where}: ${name}`)),
+    ...roles.problems,
+    ...(isBlank(defaultRole) || roles.problems.length > 0 || roles.find(defaultRole!) !== undefined
+      ? []
+      : [`${where}: defaultRole is ${described(defaultRole)}, and there is no such role${meantInstead(defaultRole!, names, 'there are')}`]),
+    ...answerProblems(options),
+    ...learningProblems(options),
+    ...(planner === undefined && model === undefined && fallback !== true
+      ? [`${where} has neither a planner nor a model, so nobody could plan; with \`fallback: true\` the whole question is one task`]
+      : []),
+    ...(hasNames(planner) && !isAgent(planner) && !('subtasks' in planner) && !('model' in planner) && model === undefined
+      ? [`${where}: planner has no model, and neither has the team`]
+      : []),
+    ...priceProblems(options, where),
+  ]
+}
+
+/** A limit in US dollars needs a price of everybody who thinks; agents are looked at with their teams, whoever plans is none. */
+function priceProblems({ planner, limits, budget: given }: AnyTeamOptions, where: string): readonly string[] {
+  if (
+    (limits?.usd ?? given?.usd) === undefined ||
+    !hasNames(planner) ||
+    isAgent(planner) ||
+    typeof planner === 'function' ||
+    'subtasks' in planner
+  )
+    return []
+  if (planner.model === undefined || modelProblem(planner.model) !== undefined) return []
+  const { id, price } = resolveModel(planner.model)
+  if (price !== undefined) return []
+  return [`${where}: limits.usd cannot be kept, because the price of "${id}" (its planner) is not known; give it with prices`]
+}
+
+/** What is wrong with a value, one sentence each. `where` names it. */
+type Rule = (given: unknown, where: string) => readonly string[]
+/** A rule for each option of `T`. The compiler refuses a list in which one is missing. */
+type Rules<T> = { readonly [Name in keyof T]-?: Rule }
+
+const broken = (rule: Rule, of: object, name: string, where: string): readonly string[] => {
+  const given = (of as Readonly<Record<string, unknown>>)[name]
+  return given === undefined ? [] : rule(given, where)
+}
+
+const expects =
+  (is: (given: unknown) => boolean, expected: string): Rule =>
+  (given, where) =>
+    is(given) ? [] : [`${where} is ${described(given)}, expected ${expected}`]
+
+const flag = expects((given) => typeof given === 'boolean', 'true or false')
+const code = expects((given) => typeof given === 'function', 'a function')
+const text = expects((given) => !isBlank(given), 'a text that is not empty')
+const whole = (least: number): Rule =>
+  expects((given) => Number.isSafeInteger(given) && (given as number) >= least, `a whole number of at least ${least}`)
+const amount = expects((given) => typeof given === 'number' && Number.isFinite(given) && given >= 0, 'a number of at least 0')
+const milliseconds = expects(
+  (given) => typeof given === 'number' && Number.isFinite(given) && given >= 0,
+  'milliseconds, or 0 for no limit',
+)
+const fraction = expects((given) => typeof given === 'number' && given >= 0 && given <= 1, 'a number between 0 and 1')
+/** What is looked at elsewhere. */
+const elsewhere: Rule = () => []
+
+/** One of these words. */
+const word =
+  <Word extends string>(words: Readonly<Record<Word, true>>): Rule =>
+  (given, where) => {
+    const known = Object.keys(words)
+    if (typeof given === 'string' && known.includes(given)) return []
+    const instead = typeof given === 'string' ? meantInstead(given, known, 'there are') : `, expected one of ${known.join(', ')}`
+    return [`${where} is ${described(given)}${instead}`]
+  }
+
+/** An object with these options and no others. */
+const object =
+  <T>(inner: Rules<T>): Rule =>
+  (given, where) => {
+    const known = Object.fromEntries(Object.keys(inner).map((name) => [name, true as const]))
+    if (!hasNames(given)) return unknownNames(given, known, where)
+    return [
+      ...unknownNames(given, known, where),
+      ...Object.entries<Rule>(inner).flatMap(([name, rule]) => broken(rule, given, name, `${where}.${name}`)),
+    ]
+  }
+
+const model: Rule = (given, where) => {
+  const problem = modelProblem(given)
+  return problem === undefined ? [] : [`${where}: ${problem}`]
+}
+
+const policies: Readonly<Record<DependencyPolicy, true>> = { tolerate: true, require: true, fail: true }
+const routes: Readonly<Record<TeamRoute, true>> = { simple: true, dag: true, team: true }
+const strategies: Readonly<Record<TeamStrategy, true>> = { parallel: true, sequential: true, hybrid: true }
+
+const routing = object<RouteHints>({
+  dynamic: flag,
+  communicating: flag,
+  simpleBelow: fraction,
+  teamAbove: whole(0),
+  dependenciesImplyTeam: flag,
+})
+const dependencies = object<DependencyOptions>({ policy: word(policies), timeoutMs: milliseconds, passAll: flag })
+const mailbox = object<MailboxOptions>({
+  maxMessages: whole(1),
+  maxPerRecipient: whole(1),
+  overflow: word({ 'keep-newest-half': true, 'drop-oldest': true, 'drop-newest': true }),
+  maxBytes: whole(1),
+  quota: whole(0),
+  maxExchanges: whole(0),
+  policy: code,
+})
+const recruit = object<RecruitOptions>({
+  policy: code,
+  counts: word({ ever: true, active: true }),
+  perMember: whole(0),
+  depth: whole(0),
+  countFailures: flag,
+})
+const budget = object<BudgetOptions>({
+  tokens: whole(0),
+  usd: amount,
+  mode: word({ hard: true, soft: true }),
+  onExhausted: word({ synthesise: true, abort: true, ask: true }),
+  perTask: object<Estimate>({ tokens: whole(0), usd: amount }),
+})
+
+const tolerance: Rule = (given, where) =>
+  typeof given === 'string'
+    ? word(Object.fromEntries(Object.keys(tolerances).map((name) => [name, true as const])))(given, where)
+    : expects(
+        (percent) => Number.isInteger(percent) && (percent as number) >= 0 && (percent as number) <= 100,
+        'a whole number of percent between 0 and 100, or a preset',
+      )(given, where)
+
+/** A fixed plan, a function, an agent, or a model with what it is told. */
+const planner: Rule = (given, where) => {
+  if (typeof given === 'function' || isAgent(given)) return []
+  if (!hasNames(given))
+    return [`${where} is ${described(given)}, expected a plan, a function, an agent or { model, instructions, repairs }`]
+  if ('subtasks' in given) return []
+  return object<{ model: unknown; instructions: unknown; repairs: unknown }>({ model, instructions: text, repairs: whole(0) })(given, where)
+}
+
+const retry: Rule = (given, where) => {
+  if (typeof given === 'string') return word({ none: true })(given, where)
+  return retryProblems(given as AnyTeamOptions['retry'] & object, where.slice(0, where.lastIndexOf(':')))
+}
+
+const rules: Rules<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'outputKey'>> = {
+  model,
+  tools: elsewhere,
+  roles: elsewhere,
+  defaultRole: text,
+  planner,
+  fallback: flag,
+  route: word(routes),
+  routing,
+  strategy: word(strategies),
+  concurrency: whole(1),
+  maxTeamSize: whole(0),
+  tolerance,
+  maxFailures: whole(1),
+  retry,
+  timeoutMs: milliseconds,
+  dependencies,
+  mailbox,
+  recruit,
+  policy: code,
+  approvePlan: flag,
+  lead: code,
+  budget,
+  synthesize: elsewhere,
+  synthesis: elsewhere,
+  memory: elsewhere,
+  advisor: elsewhere,
+  output: elsewhere,
+  version: text,
 }

@@ -27,30 +27,36 @@ export type Clerk<Do extends TeamWord['do']> = (
 /** Who answers which word. */
 export type Clerks = { readonly [Do in TeamWord['do']]: Clerk<Do> }
 
-/** Hears until the team ends. `leave` hears that it was cancelled. `memberAt`: whose activation this is. */
-export function openOffice(
-  ctx: Context,
-  clerks: Clerks,
-  memberAt: (heard: HeardWord) => Entry | undefined,
-  leave: (thrown: unknown) => void,
-): void {
+/** Who can say what. */
+export interface Callers {
+  /** Whose activation this is; undefined: nobody's who is at work. */
+  readonly memberAt: (heard: HeardWord) => Entry | undefined
+  /** Sees to a word of somebody who was at work when they said it. False: it comes too late. */
+  readonly late: (heard: HeardWord) => boolean
+}
+
+/** Hears until the team ends. `leave` hears that it was cancelled. */
+export function openOffice(ctx: Context, clerks: Clerks, callers: Callers, leave: (thrown: unknown) => void): void {
   const hear = async (): Promise<never> => {
     for (;;) {
       const heard = wordIn(await ctx.next((each) => wordIn(each) !== undefined))
       if (heard === undefined) continue
-      const reply = answer(clerks, heard, memberAt(heard))
+      const reply = answer(clerks, heard, callers)
       if (reply !== undefined) replyToWord(ctx, heard, reply)
     }
   }
   hear().catch(leave)
 }
 
-function answer(clerks: Clerks, heard: HeardWord, entry: Entry | undefined): JsonObject | undefined {
+function answer(clerks: Clerks, heard: HeardWord, { memberAt, late }: Callers): JsonObject | undefined {
   const { word, from, by } = heard
+  const entry = memberAt(heard)
   const clerk = (clerks as unknown as Readonly<Record<string, Clerk<never> | undefined>>)[word.do]
   // Who is none of ours, or has ended, is a stranger; people outside have no activation.
-  if (clerk === undefined || (from !== undefined && entry === undefined)) return refused('it is nobody of this team who says that')
+  const isStranger = from !== undefined && entry === undefined
   try {
+    if (clerk !== undefined && isStranger && late(heard)) return undefined
+    if (clerk === undefined || isStranger) return refused('it is nobody of this team who says that')
     return clerk(word as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown

@@ -9,16 +9,18 @@ import type { Limits, SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import type { ModelRef } from '../model/index.ts'
-import type { Advisor, TeamMemory } from './learn/advisor.ts'
+import type { Advisor, AdvisorOptions } from './learn/advisor.ts'
+import type { TeamMemory } from './learn/memory.ts'
 import type { MailboxOptions } from './mail/mailbox.ts'
-import type { PlannerLike } from './plan/planner.ts'
+import type { PlannerLike } from './plan/question.ts'
 import type { Roles } from './plan/roles.ts'
 import type { RouteHints } from './plan/route.ts'
-import type { SynthesisOptions, Synthesizer } from './result/synthesis.ts'
+import type { SynthesisOptions, Synthesizer } from './result/options.ts'
 import type { Lead } from './staff/lead.ts'
 import type { RecruitOptions } from './staff/recruiting.ts'
 import type { TeamPolicy } from './staff/policy.ts'
 import type { BudgetOptions } from './work/budget.ts'
+import type { Tolerance } from './work/failure-budget.ts'
 
 /** How a planned team is defined. */
 export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {
@@ -35,22 +37,28 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly defaultRole?: string
   /** Who decomposes a question: a plan, a function, an agent, or a model with instructions. Default: `model`. */
   readonly planner?: PlannerLike
-  /** Where nobody can make a plan, the whole question is one task. Default false: then the run fails with `plan.failed`. */
+  /** Where nobody can make a plan, or whoever is asked makes none but impossible ones, the whole question is one task. Default false: then the run fails with `plan.failed` or `plan.invalid`. */
   readonly fallback?: boolean
   /** How a plan is carried out. Default: by its shape. */
   readonly route?: TeamRoute
   readonly routing?: RouteHints
-  /** In which order. Default: what the plan says, else `hybrid`; advice of more than 0.8 decides. */
+  /** In which order. Default: what the plan says, else `hybrid`. Advice of more than 0.8 (`memory`, `advisor`) decides over both. */
   readonly strategy?: TeamStrategy
   /** How many work at once. Default: what the plan says, else 5. */
   readonly concurrency?: number
   /** How many there may ever be on the team, for recruits: the plan is never cut. Default 10. */
   readonly maxTeamSize?: number
-  /** Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0. Default 50. */
-  readonly tolerance?: number | 'research' | 'data_analysis' | 'critical'
+  /**
+   * Percent of the plan's tasks that may fail, whole; or a preset: `research` 50, `data_analysis` 20, `critical` 0. Default 50: exactly half is tolerated. At 100 it is never given up for their
+   * number. Tasks that are added later count when they fail, and make no more failures tolerable.
+   */
+  readonly tolerance?: Tolerance
   /** At so many failed tasks it is given up, whatever `tolerance` says. */
   readonly maxFailures?: number
-  /** How often a task is tried that fails with something that may pass. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter. Where a step has tried again already, nobody else does. */
+  /**
+   * How often a task is tried that fails with something that may pass: `{ attempts, backoffMs, maxBackoffMs, jitter }`. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, and never
+   * sooner than the other side asked for. `'none'`: no waiting between the attempts; there are as many. Where a step has tried again already, as model calls do, nobody else does.
+   */
   readonly retry?: RetryPolicy | 'none'
   /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */
   readonly timeoutMs?: number
@@ -59,17 +67,19 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly recruit?: RecruitOptions
   /** Decides on mail, recruits and plans. Default: everything is allowed. */
   readonly policy?: TeamPolicy
-  /** Whether a human approves the plan before anybody begins. Default false. */
+  /** Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it, or ask for another. Default false. */
   readonly approvePlan?: boolean
   /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
   readonly lead?: Lead
+  /** What its tasks may use. Default: no limit of its own. */
   readonly budget?: BudgetOptions
   /** Makes the answer of what came of the tasks. Default: they stand one after the other, each under its heading. */
   readonly synthesize?: Synthesizer
   readonly synthesis?: SynthesisOptions
   /** What it remembers of earlier runs of a session. Default: nothing. `true`: what Reeve keeps in its own store. */
   readonly memory?: TeamMemory | true
-  readonly advisor?: Advisor
+  /** Says what the past says about a question: a function, or how Reeve's own goes about it. Default: Reeve's own, where there is a `memory`. A function is asked without a memory, too. */
+  readonly advisor?: Advisor | AdvisorOptions
   /** What its answer must look like. One that does not makes it fail. */
   readonly output?: Out
   /** Hard limits of it and everything below it. Default: none of its own. */

@@ -4,24 +4,31 @@
  * Owns: the order, what is noted of it, how it ends. Does not own: any of its parts.
  * Holds: K3 (nothing but recorded arrivals decides), K7 (one outcome, whatever became of the tasks), K11 (usage is the engine's, nothing is added here).
  */
-import { asText, failed, failure, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
-import { fitting } from '../agent/index.ts'
+import { asText, describeOutcome, failed, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
+import type { HeardWord } from '../agent/index.ts'
 import { briefText, briefValue, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
-import type { PlannedTask, TeamRoute, TeamStrategy } from '../journal/index.ts'
+import type { TeamRoute, TeamStrategy } from '../journal/index.ts'
+import { overrides, type Advice } from './learn/advisor.ts'
+import { Learning, type Progress } from './learn/learning.ts'
 import { openOffice, type Clerks } from './office.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
-import type { Plan, Subtask } from './plan/plan.ts'
+import { PostRoom } from './mail/post-room.ts'
+import type { Estimate, Plan, Subtask } from './plan/plan.ts'
 import { makePlan } from './plan/planner.ts'
 import { generalist, type RoleBook } from './plan/roles.ts'
 import { routeOf } from './plan/route.ts'
 import type { Validated } from './plan/validate.ts'
 import { synthesise } from './result/synthesis.ts'
 import { Directory } from './staff/directory.ts'
-import { Book, newEntry } from './work/book.ts'
-import { maxFailuresOf, percentOf } from './work/failure-budget.ts'
+import { joins, plannedTask } from './staff/joining.ts'
+import { Staff } from './staff/staff.ts'
+import { Book, newEntry, type Entry } from './work/book.ts'
+import { failureBudgetOf, givenUp, type FailureBudget } from './work/failure-budget.ts'
+import type { WorkRules } from './work/rules.ts'
+import { Spending } from './work/spending.ts'
 import { Topics } from './work/topics.ts'
-import { Work, type WorkRules } from './work/work.ts'
+import { Work } from './work/work.ts'
 
 /** What a team is made of. */
 export interface TeamParts {
@@ -37,8 +44,14 @@ export class TeamRun {
   readonly #ctx: Context
   readonly #edge: Edge
   readonly #book = new Book()
-  readonly #directory = new Directory()
+  readonly #directory: Directory
   readonly #topics = new Topics()
+  #strategy: TeamStrategy = 'hybrid'
+  /** As planned. */
+  #subtasks: readonly Subtask[] = []
+  #staff: Staff | undefined
+  #post: PostRoom | undefined
+  #spending: Spending | undefined
 
   constructor({ options, roles, outputSchema }: TeamParts, ctx: Context, edge: Edge) {
     this.#options = options
@@ -46,29 +59,47 @@ export class TeamRun {
     this.#outputSchema = outputSchema
     this.#ctx = ctx
     this.#edge = edge
+    this.#directory = new Directory(() => ctx.now().getTime())
   }
 
-  async run(): Promise<Outcome> {
+  run(): Promise<Outcome> {
     const question = briefValue(this.#edge.brief)
+    const progress = (): Progress => ({ strategy: this.#strategy, subtasks: this.#subtasks, results: this.#results() })
+    return new Learning(this.#ctx, this.#options, asText(question), progress).around((advice) => this.#led(question, advice))
+  }
+
+  async #led(question: Json, advice: Advice | undefined): Promise<Outcome> {
     const planned = await makePlan(this.#ctx.scope('planning'), this.#edge, this.#options, this.#roles, {
       question,
       roles: this.#roles.list,
+      ...(advice === undefined ? undefined : { advice }),
     })
     if (!planned.ok) return failed(planned.failure)
-    const { route, work } = this.#open(planned.validated, planned.fallback)
-    openOffice(this.#ctx, this.#clerks(work), ({ from }) => (from === undefined ? undefined : work.memberAt(from)), work.leave)
+    const { route, work } = this.#open(planned.validated, planned.fallback, advice)
+    const clerks = this.#clerks(work, route)
+    const memberAt = ({ from }: HeardWord): Entry | undefined => (from === undefined ? undefined : work.memberAt(from))
+    openOffice(this.#ctx, clerks, { memberAt, late: (heard) => this.#post?.late(heard) === true }, work.leave)
     await work.done()
+    this.#staff?.close()
+    this.#spending?.close()
     return this.#answer(route, question, work)
   }
 
   /** Notes the plan and who is on the team. */
-  #open({ plan, warnings }: Validated, fallback: Failure | undefined): { readonly route: TeamRoute; readonly work: Work } {
+  #open(
+    { plan, warnings }: Validated,
+    fallback: Failure | undefined,
+    advice: Advice | undefined,
+  ): { readonly route: TeamRoute; readonly work: Work } {
     const options = this.#options
     const { route, reasons } = routeOf(plan, options.routing, options.route)
     const subtasks = route === 'simple' ? [this.#whole(plan)] : plan.subtasks
-    const strategy: TeamStrategy = options.strategy ?? plan.strategy ?? 'hybrid'
+    const advised = advice !== undefined && overrides(advice) ? advice.strategy : undefined
+    const strategy = options.strategy ?? advised ?? plan.strategy ?? 'hybrid'
+    this.#strategy = strategy
+    this.#subtasks = plan.subtasks
     const concurrency = strategy === 'sequential' ? 1 : (options.concurrency ?? plan.concurrencyLimit ?? defaults.concurrency)
-    const maxFailures = options.maxFailures ?? maxFailuresOf(subtasks.length, percentOf(options.tolerance ?? defaults.tolerance))
+    const failures = failureBudgetOf(subtasks.length, options.tolerance ?? defaults.tolerance, options.maxFailures)
     for (const task of subtasks) {
       const role = this.#roles.find(task.role ?? options.defaultRole ?? generalist)!
       this.#book.add(newEntry(task, role, this.#directory.newId(role.role, false)))
@@ -79,25 +110,21 @@ export class TeamRun {
       reasons,
       strategy,
       concurrency,
-      maxFailures,
+      maxFailures: failures.maxFailures,
       complexity: plan.complexity ?? 0.5,
-      tasks: this.#book.planned.map(({ task, member, role }) => plannedTask(task, member, role.role)),
+      tasks: this.#book.planned.map(plannedTask),
       warnings,
       ...(fallback === undefined ? undefined : { fallback }),
     })
-    for (const { id, member, role } of this.#book.planned) {
-      this.#directory.join({ member, role: role.role, task: id, recruited: false })
-      const resolved = role.resolved.toLowerCase() === role.role.toLowerCase() ? undefined : { resolved: role.resolved }
-      this.#ctx.emit({ type: 'teammate.joined', member, role: role.role, task: id, ...resolved })
-    }
-    return { route, work: this.#work(concurrency, maxFailures, route) }
+    for (const entry of this.#book.planned) joins(this.#ctx, this.#directory, entry)
+    return { route, work: this.#work(concurrency, failures, route) }
   }
 
-  #work(concurrency: number, maxFailures: number, route: TeamRoute): Work {
-    const { retry, timeoutMs, dependencies, recruit } = this.#options
+  #work(concurrency: number, failures: FailureBudget, route: TeamRoute): Work {
+    const { retry, timeoutMs, dependencies, recruit, budget } = this.#options
     const rules: WorkRules = {
       concurrency,
-      maxFailures,
+      failures,
       countRecruits: recruit?.countFailures === true,
       retry: retry === 'none' ? noBackoff : (retry ?? {}),
       timeoutMs: timeoutMs ?? defaults.timeoutMs,
@@ -107,57 +134,87 @@ export class TeamRun {
       verbs: route === 'team' ? ['mail', 'recruit', 'publish'] : [],
     }
     const parts = { book: this.#book, directory: this.#directory, topics: this.#topics }
-    return new Work(this.#ctx, this.#edge, parts, rules, {
-      mayBegin: () => undefined,
-      settled: () => undefined,
-      attemptEnded: () => undefined,
-      progress: () => undefined,
+    const spending = (this.#spending = new Spending(this.#ctx, this.#book, budget))
+    const work = new Work(this.#ctx, this.#edge, parts, rules, {
+      mayBegin: spending.mayBegin,
+      unread: ({ member }) => this.#post?.unread(member) ?? 0,
+      settled: (entry) => {
+        this.#post?.settled()
+        this.#staff?.settled(entry)
+      },
+      attemptEnded: (entry, end) => {
+        const { outcome } = end
+        spending.attemptEnded(entry, end)
+        this.#directory.tried(entry.member, entry.attempts, outcome.status === 'completed' ? undefined : describeOutcome(outcome))
+        this.#post?.attemptEnded(entry, end.id)
+      },
+      progress: () => {
+        spending.progress()
+        this.#staff?.progress()
+      },
     })
+    spending.on(work)
+    return work
   }
 
   /** Who answers what members and people outside ask. */
-  #clerks(work: Work): Clerks {
+  #clerks(work: Work, route: TeamRoute): Clerks {
+    const { send, inbox } = (this.#post = this.#postRoom(work, route))
+    this.#staff = this.#staffOf(work, this.#post)
     return {
-      send: () => ({ accepted: false, reason: 'closed' }),
-      inbox: () => ({ mail: [] }),
-      recruit: () => ({ admitted: false, reason: 'closed', message: '' }),
-      retire: () => ({ retired: false, reason: 'closed', message: '' }),
-      team: ({ role }) => ({ team: this.#directory.list(role) as unknown as Json }),
+      send,
+      inbox,
+      ...this.#staff.clerks,
       publish: ({ topic, entry }, { entry: by }) =>
         by === undefined ? { published: false, reason: 'undeclared' } : { ...work.publish(by, topic, entry) },
       entries: ({ topic }) => ({ entries: [...this.#topics.entries(topic)] }),
     }
   }
 
-  /** The question as one task. */
-  #whole(plan: Plan): Subtask {
-    const [only] = plan.subtasks
-    return {
-      id: only?.id ?? 'task-1',
-      description: briefText(this.#edge.brief),
-      ...(only?.role === undefined ? undefined : { role: only.role }),
-    }
+  /** Who looks after the mail. */
+  #postRoom(work: Work, route: TeamRoute): PostRoom {
+    const { mailbox: options, policy } = this.#options
+    return new PostRoom({
+      ctx: this.#ctx,
+      options,
+      policy,
+      directory: this.#directory,
+      waitForMail: (entry, waits) => work.waitForMail(entry, waits),
+      toldAt: (member) => (route === 'team' && isMind(this.#book.ofMember(member)) ? work.activationOf(member) : undefined),
+      leave: work.leave,
+    })
+  }
+
+  /** Who joins and leaves while it works. */
+  #staffOf(work: Work, post: PostRoom): Staff {
+    const { recruit, maxTeamSize = defaults.maxTeamSize, defaultRole = generalist, policy, lead } = this.#options
+    const rules = { ...recruit, maxTeamSize, defaultRole, policies: [recruit?.policy, policy] }
+    const parts = { ctx: this.#ctx, rules, roles: this.#roles, book: this.#book, directory: this.#directory, work, admit: (estimate: Estimate | undefined) => this.#spending?.refusal(estimate) }
+    return new Staff(parts, lead, ({ mail }) => void post.post(mail))
+  }
+
+  /** The question as one task. What the plan says of its only task stays: who has it, and with what. */
+  #whole({ subtasks: [only, ...others] }: Plan): Subtask {
+    const question = briefValue(this.#edge.brief)
+    const description = briefText(this.#edge.brief)
+    if (only?.role === undefined || others.length > 0)
+      return { id: 'task-1', description, ...this.#roles.forWhole(this.#options.defaultRole, question) }
+    const { dependencies: _dependencies, consumes: _consumes, ...kept } = only
+    return { ...this.#roles.inputFor(only.role, question), ...kept, description }
   }
 
   async #answer(route: TeamRoute, question: Json, work: Work): Promise<Outcome> {
     const results = this.#results()
     const { aborted } = work
     if (aborted !== undefined) {
-      const { failed: count, reason } = aborted
-      const message = reason === 'budget' ? 'the budget is used up' : `Too many subtask failures (${count}/${results.coverage.planned})`
-      const code = reason === 'budget' ? 'budget.exceeded' : 'team.too-many-failures'
-      return { status: 'failed', failure: failure(code, message, reason === 'budget' ? 'budget' : 'policy'), results }
+      const critical = this.#book.planned.find(({ status, task }) => status === 'failed' && task.critical === true)
+      return { status: 'failed', failure: givenUp(aborted, results.coverage.planned, critical?.id), results }
     }
-    const answer = await synthesise(this.#ctx.scope('synthesis'), this.#edge, this.#options, { question, results: results.tasks }, route)
+    const subtasks = this.#book.all.map(({ task }) => task)
+    const material = { question, results: results.tasks, subtasks, route }
+    const answer = await synthesise(this.#ctx.scope('synthesis'), this.#edge, this.#options, material, this.#outputSchema)
     if ('failure' in answer) return { status: 'failed', failure: answer.failure, results }
-    const fits = fitting(answer.output, this.#outputSchema)
-    if (fits.ok) return { status: 'completed', output: fits.value, results }
-    const unfit = failure(
-      'output.invalid',
-      `the answer does not fit the output schema of "${this.#options.name}": ${fits.problem}`,
-      'validation',
-    )
-    return { status: 'failed', failure: unfit, results }
+    return { status: 'completed', output: answer.output, results }
   }
 
   #results(): PlanResults {
@@ -168,19 +225,7 @@ export class TeamRun {
   }
 }
 
-const noBackoff: RetryPolicy = { backoffMs: 0, jitter: false }
+/** Whether a model does this task: code looks for its mail itself. */
+const isMind = (entry: Entry | undefined): boolean => entry?.role.agent.model !== undefined
 
-const plannedTask = (
-  { id, description, dependencies = [], produces, consumes, critical }: Subtask,
-  member: string,
-  role: string,
-): PlannedTask => ({
-  task: id,
-  description: asText(description),
-  member,
-  role,
-  dependencies,
-  ...(produces === undefined ? undefined : { produces }),
-  ...(consumes === undefined ? undefined : { consumes }),
-  ...(critical === true ? { critical } : undefined),
-})
+const noBackoff: RetryPolicy = { backoffMs: 0, jitter: false }

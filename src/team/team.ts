@@ -5,12 +5,18 @@
  */
 import { mustBeOptions, type Json, type Outcome } from '../core/index.ts'
 import { dataOf, DefinedAgent, isAgent, refuseTeam, renamable, schemaOf, versionOf, type Agent } from '../agent/index.ts'
-import type { Edge, Infer, SchemaLike } from '../edge/index.ts'
+import { tighter, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { teamProblems } from './checks.ts'
+import { learningData } from './learn/learning.ts'
+import { mailboxData } from './mail/mailbox.ts'
+import { toolNameProblems } from './mail/tool-names.ts'
 import type { AnyTeamOptions, TeamOptions } from './options.ts'
 import { RoleBook } from './plan/roles.ts'
+import { plannerData } from './plan/source.ts'
+import { answerData } from './result/options.ts'
 import { TeamRun } from './run.ts'
+import { treeLimits } from './work/budget.ts'
 
 /**
  * Defines a planned team. It is an agent, so it may be a root, a worker, a member of a flow or of another team. It completes with one answer and, in the outcome, `results`: every task, what
@@ -28,26 +34,37 @@ export function team<const Name extends string, Out extends SchemaLike | undefin
 class PlannedTeam extends DefinedAgent {
   readonly #options: AnyTeamOptions
   readonly #roles: RoleBook
+  readonly countsUsd?: string
 
   constructor(options: AnyTeamOptions) {
-    const { name, description, limits, outputKey } = options
+    const { name, description, outputKey, budget } = options
+    const limits = tighter(options.limits, treeLimits(budget))
     const outputSchema = schemaOf(options.output, `team "${name}": output`)
     super({ name, description, outputSchema, limits, outputKey })
     this.#options = options
+    if (typeof budget?.usd === 'number') this.countsUsd = 'budget.usd'
     this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
     refuseTeam(this.problems())
   }
 
   protected madeVersion(): string {
-    const { version, strategy, concurrency, tolerance } = this.#options
+    const { version, strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } = this.#options
+    const { maxFailures, retry, timeoutMs, budget } = this.#options
     const { limits, outputKey, outputSchema: output } = this
     return versionOf(version, {
       ...(dataOf({ limits, outputKey, output, workers: this.#roles.agents.map(({ name }) => name) }) as object),
       order: 'plan',
-      roles: this.#roles.list.map(({ name }) => name),
+      roles: this.#roles.data,
+      planner: plannerData(this.#options),
+      answer: answerData(this.#options),
+      learning: learningData(this.#options),
+      planning: [defaultRole ?? null, fallback ?? null, route ?? null, (routing ?? null) as Json, approvePlan ?? null],
       strategy: strategy ?? null,
       concurrency: concurrency ?? null,
       tolerance: tolerance ?? null,
+      failures: [maxFailures ?? null, (retry ?? null) as Json, timeoutMs ?? null],
+      budget: (budget ?? null) as unknown as Json,
+      mailbox: mailboxData(this.#options.mailbox),
     })
   }
 
@@ -61,6 +78,6 @@ class PlannedTeam extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    return [...teamProblems(this.#options), ...this.#roles.problems]
+    return [...teamProblems(this.#options, this.#roles), ...toolNameProblems(this.name, this.#roles.agents)]
   }
 }

@@ -36,6 +36,7 @@ const view = (...activations: ActivationView[]): RunView => ({
   doubts: [],
   messages: [],
   recruits: [],
+  teams: [],
   failedAttempts: [],
   usage: [],
   position: 1,

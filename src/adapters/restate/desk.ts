@@ -5,7 +5,7 @@
  */
 import type { ActivationId, Clock, Json } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import type { Account, Activation, Effects, Host, Mail, Operation, Registry } from '../../engine/index.ts'
+import type { Account, Activation, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
 import type { Control, EventStore, StoredAccount } from '../eventstore/index.ts'
 import type { Draft } from './draft.ts'
 
@@ -31,6 +31,8 @@ export interface PlaceOptions {
   readonly warn: (code: string, message: string) => void
   /** For tests: true lets the process "die" at this point. */
   readonly crash: ((point: 'commit.before' | 'commit.after') => boolean) | undefined
+  /** Undefined: the one of everybody in this process. */
+  readonly governor: Governor | undefined
 }
 
 /** The process, as a seat sees it. */

@@ -3,6 +3,7 @@
  */
 import { isIP } from 'node:net'
 import { isObject, ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
+import type { Governor } from '../../engine/index.ts'
 import type { EventStoreOptions } from '../eventstore/index.ts'
 import type { PlaceOptions } from './desk.ts'
 import { serviceNames, type Patience, type ServiceNames } from './names.ts'
@@ -50,6 +51,8 @@ export interface RestateOptions {
   readonly clock?: Clock
   /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
   readonly onWarning?: (code: string, message: string) => void
+  /** Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process that share a clock. */
+  readonly governor?: Governor
   /** For tests: true lets the process "die" at this point. */
   readonly crash?: (point: 'commit.before' | 'commit.after') => boolean
 }
@@ -117,6 +120,7 @@ export function settingsOf(options: RestateOptions): Settings {
       redact: redact === undefined ? (text) => text : (text) => JSON.stringify(redact(JSON.parse(text) as Json)),
       warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
       crash: options.crash,
+      governor: options.governor,
     },
     sweepMs: options.sweepMs ?? 10_000,
   }

@@ -126,9 +126,10 @@ export class Outlet implements Leaving {
 
   /** The pause has changed: effects that may be repeated are called back at once if it says so; those that were held go when it is over. */
   controlled(control: Control | undefined): void {
+    const { effects } = this.#seat.place
     if (control?.at === 'now') {
-      for (const op of this.out) if (op.effect !== 'once') this.#seat.place.effects.abort(op, 'paused', true)
-    }
+      for (const op of this.out) if (op.effect !== 'once') effects.abort(op, 'paused', true)
+    } else effects.recall([...this.out].filter((op) => this.#holds(op)))
     for (const op of this.#held.splice(0)) {
       if (op.owner.discarded) continue
       if (this.#holds(op)) this.#held.push(op)
@@ -158,6 +159,9 @@ export class Outlet implements Leaving {
   mayRetry(op: Operation): boolean {
     // After a long wait it is first asked whether the activation is still ours.
     return !op.owner.discarded && !this.#holds(op) && this.#seat.place.clock.now() - this.#seat.heardAt <= trustMs
+  }
+  async stillMine(op: Operation): Promise<boolean> {
+    return !op.owner.discarded && !this.#holds(op) && (await this.#seat.stillMine()) && !op.owner.discarded && !this.#holds(op)
   }
   calledBack(op: Operation): void {
     if (op.owner.discarded || !this.out.has(op)) return

@@ -49,7 +49,7 @@ export class Place implements EffectsHost, Surroundings {
   constructor(store: EventStore, options: PlaceOptions) {
     this.store = store
     this.options = options
-    this.effects = new Effects(this)
+    this.effects = new Effects(this, options.governor)
   }
 
   get clock(): Clock {
@@ -166,6 +166,9 @@ export class Place implements EffectsHost, Surroundings {
   }
   mayRetry(op: Operation): boolean {
     return this.#seatOf(op)?.outlet.mayRetry(op) ?? false
+  }
+  stillMine(op: Operation): Promise<boolean> {
+    return this.#seatOf(op)?.outlet.stillMine(op) ?? Promise.resolve(false)
   }
   calledBack(op: Operation): void {
     this.#seatOf(op)?.outlet.calledBack(op)

@@ -4,15 +4,22 @@
  * Owns: these verbs. Does not own: their words (words.ts), the tools of models (tools.ts), who decides (../../team).
  * Holds: K3, K6: what was read is recorded with the member, so mail that was taken is there again after a crash, with the same numbers, and is taken once.
  */
-import { isObject, ReeveError, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import { failure, FailureError, isObject, ReeveError, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import { readEdge, type Assignment } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { leaderReply, replyIn, tellLeader, type Mail, type MailToSend, type RecruitWish, type RetireWish } from './words.ts'
+import { leaderReply, replyIn, tellLeader, type InboxWord, type Mail, type MailToSend, type RecruitWish, type RetireWish } from './words.ts'
 
 /** What became of mail that was sent. */
 export type Sent =
-  | { readonly accepted: true; readonly seq: number; /** How many messages were given up for it. */ readonly dropped: number }
-  | { readonly accepted: false; readonly reason: string }
+  | {
+      readonly accepted: true
+      readonly seq: number
+      /** Whose inboxes it is in. Empty: nobody of that name is there (yet). */
+      readonly recipients: readonly string[]
+      /** How many messages were given up for it. */
+      readonly dropped: number
+    }
+  | { readonly accepted: false; readonly reason: string; readonly message?: string }
 
 /** What became of a wish for another member. */
 export type Recruited =
@@ -32,6 +39,15 @@ export interface TeamEntry {
   readonly status: 'pending' | 'running' | 'paused' | 'completed' | 'failed' | 'retired' | 'cancelled' | 'skipped'
   readonly task: string
   readonly recruited: boolean
+  /** Of recruits: who asked for them: a member, `lead`, or whoever said so from outside. */
+  readonly requestedBy?: string
+  /** Milliseconds since 1970: when it first began, and when it had ended. */
+  readonly startedAt?: number
+  readonly endedAt?: number
+  /** Tries in all, those of its steps included. */
+  readonly attempts: number
+  /** How the last try failed. */
+  readonly lastError?: string
 }
 
 /** How mail is waited for. */
@@ -44,9 +60,12 @@ export interface MailWait {
 
 /** A member's hold on its team. Several verbs at once need a `ctx.scope` each only where they sleep: a wait with `withinMs`. */
 export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>> {
-  /** The unread mail, oldest first; it is read then. */
+  /** The unread mail, oldest first. It is read then: a crash gives the same mail with the same numbers again, another attempt at the task does not. */
   inbox(): Promise<readonly Mail[]>
-  /** The unread mail, as soon as there is some. Empty when the time is up. Rejects with a FailureError `team.deadlock` where nobody is left who could send any. */
+  /**
+   * The unread mail, as soon as there is some. Empty when the time is up. Whoever waits holds no place among those who work, and counts as doing nothing else: where other branches of the same
+   * member go on, wait with `withinMs`. Rejects with a FailureError `team.deadlock` where nobody is left who could send any.
+   */
   nextMail(wait?: MailWait): Promise<readonly Mail[]>
   /** Sends mail and does not wait: it leaves with the next commit. Whether it is taken, the journal says. */
   post(mail: MailToSend): MessageId
@@ -104,24 +123,29 @@ class Member implements Teammate {
 
   readonly nextMail = async ({ from, withinMs }: MailWait = {}): Promise<readonly Mail[]> => {
     const ctx = this.#ctx
-    const word = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) } as const
-    const asked = tellLeader(ctx, this.#leader, word)
-    if (withinMs === undefined) return mailOf(await leaderReply(ctx, this.#leader, asked))
+    const word: InboxWord = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
+    if (withinMs === undefined) return mailOf(await this.#ask(word))
+    if (!Number.isFinite(withinMs)) throw new ReeveError('input.invalid', `nextMail: withinMs is ${withinMs}, expected milliseconds`)
+    const asked = tellLeader(ctx, this.#leader, { ...word, bounded: true })
     const timer = ctx.ask('mail', { until: new Date(ctx.now().getTime() + Math.max(0, withinMs)) })
     const first = await ctx.next((each) => each.id === timer || replyIn(each, this.#leader, asked) !== undefined)
-    if (first.id !== timer) {
-      ctx.stop(timer, 'no longer needed')
-      return mailOf(replyIn(first, this.#leader, asked) ?? {})
+    if (first.id === timer) return this.#callOff(asked, { ...word, wait: false, instead: asked })
+    ctx.stop(timer, 'no longer needed')
+    return mailOf(replyIn(first, this.#leader, asked) ?? {})
+  }
+
+  /** Ends a wait. The leader may have replied just now: then that reply is on its way, and is the mail. */
+  async #callOff(asked: MessageId, word: InboxWord): Promise<readonly Mail[]> {
+    const again = tellLeader(this.#ctx, this.#leader, word)
+    let early: readonly Mail[] | undefined
+    let late: JsonObject | undefined
+    while (late === undefined || (early === undefined && late['calledOff'] === false)) {
+      const next = await this.#ctx.next((each) => [asked, again].some((id) => replyIn(each, this.#leader, id) !== undefined))
+      const reply = replyIn(next, this.#leader, asked)
+      if (reply !== undefined) early = mailOf(reply)
+      late ??= replyIn(next, this.#leader, again)
     }
-    // The leader may have replied just now: the next word calls the first one off, and its reply comes after that one.
-    const again = tellLeader(ctx, this.#leader, { ...word, wait: false })
-    const early: Mail[] = []
-    for (;;) {
-      const next = await ctx.next((each) => [asked, again].some((id) => replyIn(each, this.#leader, id) !== undefined))
-      const late = replyIn(next, this.#leader, again)
-      if (late !== undefined) return [...early, ...mailOf(late)]
-      early.push(...mailOf(replyIn(next, this.#leader, asked) ?? {}))
-    }
+    return [...(early ?? []), ...mailOf(late)]
   }
 
   readonly post = (mail: MailToSend): MessageId => tellLeader(this.#ctx, this.#leader, { do: 'send', mail, receipt: false })
@@ -150,6 +174,8 @@ class Member implements Teammate {
   }
 }
 
-/** The mail in a reply. */
-const mailOf = ({ mail }: JsonObject): readonly Mail[] =>
-  Array.isArray(mail) ? (mail.filter((each) => isObject(each)) as unknown as readonly Mail[]) : []
+/** The mail in a reply; throws where there can be none any more. */
+function mailOf({ mail, deadlock }: JsonObject): readonly Mail[] {
+  if (typeof deadlock === 'string') throw new FailureError(failure('team.deadlock', deadlock, 'policy'))
+  return Array.isArray(mail) ? (mail.filter((each) => isObject(each)) as unknown as readonly Mail[]) : []
+}

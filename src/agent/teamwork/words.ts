@@ -10,6 +10,7 @@ import type { Arrival, Context } from '../../engine/index.ts'
 
 const asks = '$team'
 const replies = '$team.reply'
+const notes = '$team.mail'
 
 /** Mail to send. `to`: a member, `role:<name>`, or `*` for everybody else. */
 export interface MailToSend {
@@ -27,8 +28,10 @@ export interface Mail {
   /** A member, `lead`, or `operator`. */
   readonly from: string
   readonly to: string
-  /** The role of whoever sent it. */
+  /** The role of the member who sent it. */
   readonly role?: string
+  /** Who sent it, as somebody outside says: only with `operator`. */
+  readonly by?: string
   readonly content: Json
   readonly kind?: string
   readonly correlationId?: string
@@ -62,10 +65,23 @@ export interface RetireWish {
   readonly reason?: string
 }
 
+/** A member asks for its mail. */
+export interface InboxWord {
+  readonly do: 'inbox'
+  /** Not until there is some. */
+  readonly wait: boolean
+  /** Only of this member. */
+  readonly from?: string
+  /** The wait ends by itself. */
+  readonly bounded?: true
+  /** The word whose wait this one ends. The reply says whether it was still waiting: `calledOff`. */
+  readonly instead?: MessageId
+}
+
 /** What a member, or somebody outside, may ask of a team's leader. */
 export type TeamWord =
   | { readonly do: 'send'; readonly mail: MailToSend; readonly receipt: boolean }
-  | { readonly do: 'inbox'; /** Not until there is some. */ readonly wait: boolean; /** Only of this member. */ readonly from?: string }
+  | InboxWord
   | { readonly do: 'recruit'; readonly wish: RecruitWish }
   | { readonly do: 'retire'; readonly wish: RetireWish }
   | { readonly do: 'team'; readonly role?: string }
@@ -99,11 +115,21 @@ export function wordIn(arrival: Arrival): HeardWord | undefined {
 }
 
 /** Whether this is a word to a team's leader, which nobody may say who only posts a message. */
-export const isTeamWord = (message: Json): boolean => isObject(message) && (message['type'] === asks || message['type'] === replies)
+export const isTeamWord = (message: Json): boolean => isObject(message) && [asks, replies, notes].includes(message['type'] as string)
 
 /** Replies to a word. Nothing for those from outside: they read the journal. */
 export function replyToWord(ctx: Context, { id, from }: Pick<HeardWord, 'id' | 'from'>, reply: JsonObject): void {
   if (from !== undefined) ctx.send(from, { type: replies, to: id, reply })
+}
+
+/** Tells a member who works that its inbox is not empty any more. `seq`: of the newest mail in it. */
+export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId => ctx.send(member, { type: notes, seq })
+
+/** The number in such a note of this leader; undefined if it is none. */
+export function noteIn(arrival: Arrival, leader: ActivationId): number | undefined {
+  if (arrival.type !== 'message' || arrival.from !== leader || !isObject(arrival.body) || arrival.body['type'] !== notes) return undefined
+  const { seq } = arrival.body
+  return typeof seq === 'number' ? seq : undefined
 }
 
 /** What comes back to a member whose team has ended. */

@@ -20,7 +20,7 @@ export function answer(
           ? `Decide it: reeve approve ${interruptId}${whereOf(options)}`
           : `Say from code what became of it: runtime.handle('${question.run}').${question.kind === 'in-doubt' ? 'settleDoubt' : 'settleDivergence'}({ … })`,
       )
-    await runtime.answer({ interruptId, value: text ? given : read(given) })
+    await runtime.answer({ interruptId, value: text ? given : readValue(given) })
     terminal.line(`${terminal.style('green', '✓')} Answered ${interruptId}.`)
     if (question !== undefined) terminal.line(goesOnWith(place, question.run, whereOf(options)))
     terminal.line('If the answer does not fit what is asked for, it is asked again under a new id.')
@@ -28,7 +28,8 @@ export function answer(
   })
 }
 
-function read(given: string): Json {
+/** What was typed as a value: JSON where it reads as JSON, else a text. */
+export function readValue(given: string): Json {
   try {
     return JSON.parse(given) as Json
   } catch {

@@ -3,17 +3,29 @@ import { describeOutcome, isObject, totalUsage, type Json, type Usage } from '..
 import { answerCommand, answeredText, argumentsLine, shortly } from '../asking.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { graphLines } from '../graph.ts'
 import { look } from '../store.ts'
+import type { Terminal } from '../terminal.ts'
 import { treeLines } from '../tree.ts'
-import type { ApprovalView, InterruptView, Run, RunView } from '../../runtime/index.ts'
+import { planGraph, type ApprovalView, type InterruptView, type Run, type RunView } from '../../runtime/index.ts'
+
+/** How a run is shown: in words, as one JSON document, or the plans of its teams as pictures. */
+export interface ShowOptions {
+  readonly json?: boolean
+  readonly graph?: 'terminal' | 'mermaid'
+}
 
 /** Shows a run. */
-export function show({ terminal, options, cwd }: CommandContext, id: string, { json = false }: { readonly json?: boolean }): Promise<Exit> {
+export function show({ terminal, options, cwd }: CommandContext, id: string, { json = false, graph }: ShowOptions): Promise<Exit> {
   return look(options, cwd, async (runtime) => {
     const run = runtime.handle(id)
     const view = await run.view()
     if (json) {
       terminal.line(JSON.stringify(view))
+      return exits.done
+    }
+    if (graph !== undefined) {
+      showGraph(view, graph, terminal)
       return exits.done
     }
     const where = whereOf(options)
@@ -33,6 +45,16 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
     return exits.done
   })
+}
+
+/** The plans of a run's teams, one below the other. */
+function showGraph(view: RunView, graph: NonNullable<ShowOptions['graph']>, terminal: Terminal): void {
+  if (view.teams.length === 0) terminal.note(`there is no plan in the run "${view.run}"${view.outcome === undefined ? ' so far' : ''}`)
+  for (const [i, team] of view.teams.entries()) {
+    if (i > 0) terminal.line()
+    if (graph === 'mermaid') terminal.raw(planGraph(team))
+    else for (const line of graphLines(team, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
+  }
 }
 
 const openStates: ReadonlySet<string> = new Set(['pending', 'running', 'waiting'])

@@ -40,9 +40,8 @@ export class Alarm {
       ),
     )
     if (this.#desk.dead) return
-    // A timer may fire a millisecond early, and a question is due only when its deadline has passed: then the next moment is armed.
-    const next = this.#desk.reader.nextDeadline()
-    this.arm(next === undefined ? undefined : Math.max(next, this.#desk.clock.now() + 1))
+    // A moment that the clock has reached while the posts were on their way is not put off: a clock that stands still would never reach it.
+    this.arm(this.#desk.reader.nextDeadline())
   }
 
   /** Rings if its time has come and its timer has not: timers may stand still while a machine sleeps. */

@@ -9,6 +9,7 @@ import type { Account } from '../account.ts'
 import type { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import type { Effects } from '../effects.ts'
+import type { Governor } from '../governor.ts'
 import type { Host } from '../host.ts'
 import type { Operation, Owner } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
@@ -31,6 +32,8 @@ export interface DeskOptions {
   readonly redact: (text: string) => string
   readonly warn: (code: string, message: string) => void
   readonly crash: ((point: CrashPoint) => boolean) | undefined
+  /** Undefined: the one of everybody in this process. */
+  readonly governor: Governor | undefined
 }
 
 /** What the others need of the keeper. */

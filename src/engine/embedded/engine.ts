@@ -17,6 +17,7 @@ import {
 } from '../../core/index.ts'
 import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
+import type { Governor } from '../governor.ts'
 import { mustBeJson } from '../scope.ts'
 import { streamFromOutside } from '../stream.ts'
 import {
@@ -71,6 +72,8 @@ export interface EmbeddedOptions {
   /** Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by reference, not through the journal. */
   readonly redact?: Redaction
   readonly writer?: WriterMode
+  /** Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process that share a clock. */
+  readonly governor?: Governor
   /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
   readonly onWarning?: (code: string, message: string) => void
   /** For tests: return true to let the process "die" at this point. */
@@ -125,6 +128,7 @@ export class EmbeddedEngine implements Engine {
         undoWithinMs: options.undoWithinMs,
         warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
         crash: options.crash,
+        governor: options.governor,
       },
       this.#reader,
       this.#writer,

@@ -72,8 +72,9 @@ function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { typ
   run.pause = { at: mail.at, reached: false }
   desk.keeper.append(root, { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail) }, desk.clock.now())
   desk.batch.control.push({ run: run.id, state: 'pausing' })
-  if (mail.at === 'now') callBack(desk, run)
-  else escalateAt(desk, run, run.pause, desk.clock.now(), mail)
+  if (mail.at === 'now') return callBack(desk, run)
+  desk.effects.recall([...run.out].filter((op) => run.holds(op)))
+  escalateAt(desk, run, run.pause, desk.clock.now(), mail)
 }
 
 const within = (mail: { readonly withinMs?: number }): { withinMs?: number } =>

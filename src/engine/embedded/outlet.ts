@@ -89,6 +89,12 @@ export class Outlet implements EffectsHost {
     return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#desk.dead && this.#desk.lease.fresh
   }
 
+  waits(op: Operation, waiting: boolean): void {
+    if (this.#run(op.owner.id)?.out.has(op) !== true) return
+    if (waiting) leave(this.#desk, op.owner)
+    else enter(this.#desk, op.owner)
+  }
+
   calledBack(op: Operation): void {
     const run = this.#run(op.owner.id)
     if (run === undefined || op.owner.discarded) return

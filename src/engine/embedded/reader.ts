@@ -186,11 +186,12 @@ export class Reader {
     return this.#sql.questionById.get(id) !== undefined
   }
 
+  /** When the next deadline is due, or was: the first moment at which `due` finds it. */
   nextDeadline(): number | undefined {
     return (this.#sql.nextDeadline.get() as { at: number | null }).at ?? undefined
   }
 
-  /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). */
+  /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). Of one moment, those of who began first come first (team C18). */
   due(now: number): { act: ActivationId; address: string; kind: string }[] {
     return this.#sql.due.all(now, now) as unknown as { act: ActivationId; address: string; kind: string }[]
   }
@@ -306,8 +307,10 @@ const statements = {
   questionById: 'SELECT * FROM question WHERE id = ?',
   questions: "SELECT * FROM question WHERE kind <> 'timer' ORDER BY at, rowid",
   questionsOfRun: `SELECT * FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
-  nextDeadline: 'SELECT min(until) AS at FROM question WHERE until IS NOT NULL',
-  due: "SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer') ORDER BY until LIMIT 1000",
+  nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
+    FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
+  due: `SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
+    ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
   unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${mineAct} ORDER BY position`,
   lastInbox: 'SELECT max(position) AS n FROM inbox',

@@ -91,6 +91,12 @@ export class Watch {
     }
   }
 
+  /** A worker begins (true) or ceases to wait for a human whom its leader asks for it. As if it had said so itself. */
+  human(worker: ActivationId, waits: boolean): void {
+    const watched = this.#workers.get(worker)
+    if (watched !== undefined) this.#asked(watched, waits)
+  }
+
   #look(ctx: Context): void {
     if (this.#looking) return
     this.#looking = true

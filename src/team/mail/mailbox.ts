@@ -1,18 +1,24 @@
 /**
  * The mailbox of a team: what was sent, who has it, what was given up (spec team 1.7, R-7). Pure but for being written to.
  *
- * Owns: numbers, bounds, inboxes, copies. Does not own: how mail comes in and goes out (office.ts).
+ * Owns: numbers, bounds, inboxes, mail for those who are not there yet, copies. Does not own: how mail comes in and goes out (post-room.ts), who is meant (recipients.ts).
+ * Below the bounds nothing is lost. A message costs the same, however many there were before.
  */
-import type { Mail, MailToSend } from '../../agent/index.ts'
+import { copy, type Json } from '../../core/index.ts'
+import type { Mail } from '../../agent/index.ts'
 import type { TeamPolicy } from '../staff/policy.ts'
+import { Inbox } from './inbox.ts'
 
 /** The bounds of a mailbox. */
 export interface MailboxOptions {
-  /** How many messages are kept in all. Default 1,000. */
+  /** How many messages are kept in all, read or not. Default 1,000. */
   readonly maxMessages?: number
   /** How many one inbox may hold unread. Default 200. */
   readonly maxPerRecipient?: number
-  /** What is given up above a bound. `keep-newest-half` (default): all but the newest half of the bound. `drop-oldest`, `drop-newest`: one. */
+  /**
+   * What becomes of a message above a bound. `keep-newest-half` (default): everything is given up but the newest half of the bound, rounded down, the new one among them. `drop-oldest`: the oldest
+   * one is given up. `drop-newest`: the new one is refused (`full`); of several inboxes those that are full do without it.
+   */
   readonly overflow?: 'keep-newest-half' | 'drop-oldest' | 'drop-newest'
   /** Bytes of the content of one message as JSON. Default 1 MiB. */
   readonly maxBytes?: number
@@ -20,7 +26,192 @@ export interface MailboxOptions {
   readonly quota?: number
   /** How many replies may go to and fro between members while nothing else comes of it, before it is taken for a livelock. Default 100; 0: no limit. */
   readonly maxExchanges?: number
+  /** Decides on each message of a member, or of somebody outside, before the team's own policy is asked. */
   readonly policy?: TeamPolicy
 }
 
-export type { Mail, MailToSend }
+/** The part of these options that is data, for a team's version. */
+export const mailboxData = ({ policy: _policy, ...data }: MailboxOptions = {}): Json => data
+
+/** Defaults (spec team 1.22). */
+export const mailDefaults = { maxMessages: 1_000, maxPerRecipient: 200, overflow: 'keep-newest-half', maxBytes: 1024 * 1024 } as const
+
+/** For whom a message is. */
+export interface Addressees {
+  /** Members who are there. */
+  readonly recipients: readonly string[]
+  /** Under which name it waits for somebody, where there is none. */
+  readonly waitsAs?: string
+}
+
+/** Mail was given up. */
+export interface Truncation {
+  /** In whose inbox; absent: of the whole mailbox. */
+  readonly member?: string
+  /** The oldest that is kept there. */
+  readonly from?: number
+  /** How many were given up here. */
+  readonly dropped: number
+  /** How many messages were ever given up, in an inbox or altogether; each counts once. */
+  readonly total: number
+}
+
+/** What became of a message. */
+export type Posted =
+  | {
+      readonly accepted: true
+      readonly seq: number
+      /** Whose inboxes it is in. */
+      readonly recipients: readonly string[]
+      readonly truncations: readonly Truncation[]
+    }
+  | { readonly accepted: false; readonly reason: 'full' }
+
+/** A message, as the mailbox has it. */
+interface Letter {
+  readonly mail: Mail
+  /** Whose inbox it is in, or was. */
+  readonly holders: string[]
+  readonly waitsAs: string | undefined
+  givenUp: boolean
+}
+
+export class Mailbox {
+  readonly #maxMessages: number
+  readonly #maxPerRecipient: number
+  readonly #overflow: NonNullable<MailboxOptions['overflow']>
+  readonly #kept = new Inbox<Letter>()
+  readonly #inboxes = new Map<string, Inbox<Letter>>()
+  readonly #waiting = new Map<string, Inbox<Letter>>()
+  readonly #left = new Set<string>()
+  #seq = 0
+  #dropped = 0
+
+  constructor({ maxMessages, maxPerRecipient, overflow }: Pick<MailboxOptions, 'maxMessages' | 'maxPerRecipient' | 'overflow'> = {}) {
+    this.#maxMessages = maxMessages ?? mailDefaults.maxMessages
+    this.#maxPerRecipient = maxPerRecipient ?? mailDefaults.maxPerRecipient
+    this.#overflow = overflow ?? mailDefaults.overflow
+  }
+
+  /** How many messages were ever given up, in an inbox or altogether; each counts once. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** What is kept, oldest first, read or not. A copy. */
+  get messages(): readonly Mail[] {
+    return this.#kept.unread.map(({ mail }) => copy(mail as unknown as Json) as unknown as Mail)
+  }
+
+  /** Takes a message. Never waits, never throws. Whoever it is for has joined, or is joined by this. */
+  post(draft: Omit<Mail, 'seq'>, { recipients, waitsAs }: Addressees): Posted {
+    const strict = this.#overflow === 'drop-newest'
+    const full = strict ? recipients.filter((member) => this.size(member) >= this.#maxPerRecipient) : []
+    if (strict && (this.#kept.size >= this.#maxMessages || (full.length > 0 && full.length === recipients.length)))
+      return { accepted: false, reason: 'full' }
+    const mail: Mail = { seq: ++this.#seq, ...draft }
+    const letter: Letter = { mail, holders: [], waitsAs: recipients.length === 0 ? waitsAs : undefined, givenUp: false }
+    this.#kept.put(letter)
+    if (letter.waitsAs !== undefined) inboxIn(this.#waiting, letter.waitsAs).put(letter)
+    const truncations = recipients.flatMap((member) => this.#deliver(letter, member))
+    const of = this.#most(this.#maxMessages, this.#kept.size)
+    if (of !== undefined) truncations.push(this.#truncate(of))
+    return { accepted: true, seq: mail.seq, recipients: [...letter.holders], truncations }
+  }
+
+  /** Whether somebody is there, or was. */
+  knows(member: string): boolean {
+    return this.#inboxes.has(member) || this.#left.has(member)
+  }
+
+  /** Somebody is there from now on: gets what waited for them, by id or by role. Nothing the second time, and nothing for those who have left. */
+  join(member: string, role: string): { readonly seqs: readonly number[]; readonly truncations: readonly Truncation[] } {
+    if (this.knows(member)) return { seqs: [], truncations: [] }
+    this.#inboxes.set(member, new Inbox())
+    const letters = [member, waitsAsRole(role)].flatMap((key) => {
+      const own = this.#waiting.get(key)?.take() ?? []
+      this.#waiting.delete(key)
+      return own
+    })
+    letters.sort((one, other) => one.mail.seq - other.mail.seq)
+    const truncations = letters.flatMap((letter) => this.#deliver(letter, member))
+    return { seqs: letters.filter(({ holders }) => holders.includes(member)).map(({ mail }) => mail.seq), truncations }
+  }
+
+  /** Those who have an inbox. */
+  get members(): readonly string[] {
+    return [...this.#inboxes.keys()]
+  }
+
+  /** How much a member has not read. */
+  size(member: string): number {
+    return this.#inboxes.get(member)?.size ?? 0
+  }
+
+  /** Whether a member has not read something of this sender. */
+  holds(member: string, from: string): boolean {
+    return this.#inboxes.get(member)?.holds(from) === true
+  }
+
+  /** What a member has not read, oldest first; of one sender, if one is named. It is read then. */
+  read(member: string, from?: string): readonly Mail[] {
+    return (this.#inboxes.get(member)?.take(from) ?? []).map(({ mail }) => mail)
+  }
+
+  /** Somebody is not there any more. The numbers of what they never read. */
+  leave(member: string): readonly number[] {
+    const unread = this.#inboxes.get(member)?.take() ?? []
+    this.#inboxes.delete(member)
+    this.#left.add(member)
+    return unread.map(({ mail }) => mail.seq)
+  }
+
+  #deliver(letter: Letter, member: string): readonly Truncation[] {
+    const inbox = inboxIn(this.#inboxes, member)
+    if (this.#overflow === 'drop-newest' && inbox.size >= this.#maxPerRecipient) return [this.#given([letter], inbox.oldest, member)]
+    inbox.put(letter)
+    letter.holders.push(member)
+    const most = this.#most(this.#maxPerRecipient, inbox.size)
+    return most === undefined ? [] : [this.#given(inbox.keep(most), inbox.oldest, member)]
+  }
+
+  /** The whole mailbox is too full: what is given up is nobody's any more. */
+  #truncate(most: number): Truncation {
+    const given = this.#kept.keep(most)
+    for (const { mail, holders, waitsAs } of given) {
+      for (const member of holders) this.#inboxes.get(member)?.keepFrom(mail.seq + 1)
+      const waiting = waitsAs === undefined ? undefined : this.#waiting.get(waitsAs)
+      waiting?.keepFrom(mail.seq + 1)
+      if (waiting?.size === 0) this.#waiting.delete(waitsAs!)
+    }
+    return this.#given(given, this.#kept.oldest)
+  }
+
+  #given(letters: readonly Letter[], from: number | undefined, member?: string): Truncation {
+    for (const letter of letters) {
+      if (!letter.givenUp) this.#dropped++
+      letter.givenUp = true
+    }
+    return {
+      ...(member === undefined ? undefined : { member }),
+      ...(from === undefined ? undefined : { from }),
+      dropped: letters.length,
+      total: this.#dropped,
+    }
+  }
+
+  /** How many may stay where there are so many; undefined: all. */
+  #most(bound: number, size: number): number | undefined {
+    if (size <= bound) return undefined
+    return this.#overflow === 'keep-newest-half' ? Math.max(1, Math.floor(bound / 2)) : bound
+  }
+}
+
+/** Under which name mail waits for a role. Not a name that a member could have. */
+export const waitsAsRole = (role: string): string => `role:${role.trim().toLowerCase()}`
+
+function inboxIn(inboxes: Map<string, Inbox<Letter>>, name: string): Inbox<Letter> {
+  const inbox = inboxes.get(name) ?? new Inbox<Letter>()
+  inboxes.set(name, inbox)
+  return inbox
+}

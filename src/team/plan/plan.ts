@@ -17,7 +17,7 @@ export interface Subtask {
   /** Unique in its plan. */
   readonly id: string
   readonly description: string
-  /** Default: that of `agentTypes` at its place, else the team's. */
+  /** Default: the team's `defaultRole`. The place in `agentTypes`, where that names one, goes before it. */
   readonly role?: string
   /** Ids of the tasks that come before it. */
   readonly dependencies?: readonly string[]
@@ -41,7 +41,7 @@ export interface Subtask {
 /** A plan, as planners give it. */
 export interface Plan {
   readonly subtasks: readonly Subtask[]
-  /** Roles by place in `subtasks`. */
+  /** Roles by place in `subtasks`; a blank one says nothing. */
   readonly agentTypes?: readonly string[]
   /** 0 to 1. Default 0.5. */
   readonly complexity?: number

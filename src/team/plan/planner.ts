@@ -1,45 +1,26 @@
 /**
- * Planning: from a question to a plan that can be carried out.
+ * Planning: from a question to a plan that can be carried out, and may be.
  *
- * Owns: asking whoever plans, once more where the plan is impossible, and what becomes of it where there is none. Does not own: what makes a plan impossible (validate.ts).
- * Holds: K6: a plan is asked for once, also over a crash: a model call, a worker, or a recorded step.
+ * Owns: asking whoever plans, once more where the plan is impossible, and what becomes of it where there is none. Does not own: how anybody is asked (source.ts), what makes a plan impossible
+ * (validate.ts), who has to agree (consent.ts).
+ * Holds: K3, K6: everything it goes by is recorded: steps, workers, model turns, decisions.
  */
-import { failed, failure, type Failure, type Json } from '../../core/index.ts'
-import { isAgent, step, type Agent } from '../../agent/index.ts'
+import { asText, failure, failureFrom, type Failure } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
-import type { Advice } from '../learn/advisor.ts'
-import type { Plan } from './plan.ts'
+import { consentTo, type ConsentOptions } from './consent.ts'
+import type { PlannerLike, PlanQuestion } from './question.ts'
 import type { RoleBook } from './roles.ts'
-import { validatePlan, type Validated } from './validate.ts'
-
-/** What a planner is asked. */
-export interface PlanQuestion {
-  readonly question: Json
-  readonly roles: readonly { readonly name: string; readonly description: string }[]
-  /** What the past says. */
-  readonly advice?: Advice
-  /** What was wrong with the plan before this one. */
-  readonly problems?: readonly string[]
-}
-
-/** Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. */
-export type PlannerLike =
-  | Plan
-  | ((question: PlanQuestion) => Plan | Promise<Plan>)
-  | Agent
-  | {
-      readonly model?: ModelRef
-      readonly instructions?: string
-      /** How often it may mend an impossible plan. Default 1. */ readonly repairs?: number
-    }
+import { noPlanner, planFailed, sourceOf, type PlanSource } from './source.ts'
+import { validatePlan, type PlanSurroundings, type Validated } from './validate.ts'
 
 /** What a team says of planning. */
-export interface PlanningOptions {
+export interface PlanningOptions extends ConsentOptions {
   readonly name: string
   readonly planner?: PlannerLike
   readonly model?: ModelRef
+  readonly defaultRole?: string
   readonly fallback?: boolean
 }
 
@@ -47,35 +28,107 @@ export interface PlanningOptions {
 export type Planned =
   { readonly ok: true; readonly validated: Validated; readonly fallback?: Failure } | { readonly ok: false; readonly failure: Failure }
 
-/** Makes a plan. Emits `plan.rejected` for each that was refused. Rejects only with `Cancelled`. */
+/** How often a human may ask for another plan. */
+const mostRounds = 3
+
+/** Makes a plan that everybody agrees to who has to. Emits `plan.rejected` for each that was refused. Rejects only with `Cancelled`. */
 export async function makePlan(
   ctx: Context,
-  _edge: Edge,
+  edge: Edge,
   options: PlanningOptions,
   roles: RoleBook,
   question: PlanQuestion,
 ): Promise<Planned> {
-  const { planner } = options
   try {
-    const given =
-      typeof planner === 'function'
-        ? await step(ctx, 'plan', async () => (await planner(question)) as unknown as Json)
-        : planner !== undefined && !isAgent(planner) && 'subtasks' in planner
-          ? planner
-          : undefined
-    if (given === undefined) throw new Error('not there yet')
-    const validated = validatePlan(given as unknown as Plan, roles)
-    return validated.problems.length === 0
-      ? { ok: true, validated }
-      : { ok: false, failure: failure('plan.invalid', validated.problems.join('; '), 'validation') }
+    const planning = new Planning(ctx, options, roles, question, sourceOf(options, edge))
+    let asked = question
+    for (let round = 1; ; round++) {
+      const planned = await planning.plan(asked)
+      if (!planned.ok) return planned
+      const consent = await planning.consent(planned.validated)
+      if (consent.type === 'given') return { ...planned, validated: consent.validated }
+      if (consent.type === 'refused') return { ok: false, failure: consent.failure }
+      if (round > mostRounds || !planning.canBeAsked) return planning.nobodyElse(planned.validated, consent.comment)
+      asked = { ...question, problems: [consent.comment] }
+    }
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
-    return {
-      ok: false,
-      failure:
-        failed(failure('plan.failed', String(thrown), 'internal')).status === 'failed'
-          ? failure('plan.failed', String(thrown), 'internal')
-          : failure('plan.failed', '', 'internal'),
+    return { ok: false, failure: planFailed(failureFrom(thrown, 'plan.failed')) }
+  }
+}
+
+class Planning {
+  readonly #ctx: Context
+  readonly #options: PlanningOptions
+  readonly #roles: RoleBook
+  readonly #question: PlanQuestion
+  readonly #source: PlanSource | undefined
+  /** What was given last. */
+  #given: unknown
+
+  constructor(ctx: Context, options: PlanningOptions, roles: RoleBook, question: PlanQuestion, source: PlanSource | undefined) {
+    this.#ctx = ctx
+    this.#options = options
+    this.#roles = roles
+    this.#question = question
+    this.#source = source
+  }
+
+  get canBeAsked(): boolean {
+    return this.#source?.canBeAsked === true
+  }
+
+  /** Asks until there is a plan that can be carried out, or nobody is to be asked any more. */
+  async plan(first: PlanQuestion): Promise<Planned> {
+    const source = this.#source
+    if (source === undefined) return this.#makeshift(noPlanner)
+    let asked = first
+    for (let left = source.repairs; ; left--) {
+      const drafted = await source.ask(this.#ctx, asked, this.#given)
+      if (!drafted.ok) return this.#makeshift(planFailed(drafted.failure))
+      this.#given = drafted.plan
+      const validated = this.#look(drafted.plan, source.writes ? { question: asText(this.#question.question) } : undefined)
+      const { problems, warnings } = validated
+      if (problems.length === 0) return { ok: true, validated }
+      this.#ctx.emit({ type: 'plan.rejected', problems, warnings, repair: left > 0 })
+      if (left > 0) asked = { ...this.#question, problems }
+      else return source.canBeAsked ? this.#makeshift(impossible(validated)) : { ok: false, failure: impossible(validated) }
     }
   }
+
+  consent(validated: Validated): ReturnType<typeof consentTo> {
+    return consentTo(this.#ctx, this.#options, validated, this.#question.question, (edited) => this.#look(edited))
+  }
+
+  /** Another plan is wanted, and nobody makes one. */
+  nobodyElse({ warnings }: Validated, comment: string): Planned {
+    const why = this.canBeAsked ? `after ${mostRounds} others` : 'and this one is fixed'
+    const message = `another plan is wanted, ${why}: ${comment}`
+    this.#ctx.emit({ type: 'plan.rejected', problems: [message], warnings, repair: false })
+    return { ok: false, failure: failure('work.rejected', message, 'rejected', { details: { how: 'retry', comment } }) }
+  }
+
+  #look(given: unknown, more?: Pick<PlanSurroundings, 'question'>): Validated {
+    return validatePlan(given, this.#roles, { defaultRole: this.#options.defaultRole, ...more })
+  }
+
+  /** The whole question as one task, where that is allowed. */
+  #makeshift(why: Failure): Planned {
+    if (this.#options.fallback !== true) return { ok: false, failure: why }
+    const { question } = this.#question
+    const subtasks = [{ id: 'task-1', description: asText(question), ...this.#roles.forWhole(this.#options.defaultRole, question) }]
+    const validated = this.#look({ subtasks, complexity: 0.1 })
+    return validated.problems.length === 0
+      ? { ok: true, validated, fallback: why }
+      : { ok: false, failure: { ...why, message: `${why.message}; and there is no one task instead: ${validated.problems.join('; ')}` } }
+  }
+}
+
+/** What becomes of a plan that cannot be carried out, or be read at all. */
+function impossible({ problems, unreadable }: Validated): Failure {
+  if (unreadable) return planFailed(failure('plan.invalid', problems.join('; '), 'validation', { details: { problems } }))
+  return failure('plan.invalid', `the plan cannot be carried out: ${problems.join('; ')}`, 'validation', {
+    hint: 'Mend what is listed; all of it was found at once, and nobody has begun.',
+    details: { problems },
+  })
 }

@@ -4,10 +4,10 @@
  * Owns: what may stand behind a role, the roles that every team with a model has, finding the one for a task. Does not own: who is on the team (../staff).
  * A role that nobody knows is kept as a name, and the generalist does its work.
  */
-import { unknownNames, type NamesOf } from '../../core/index.ts'
-import { agent, isAgent, isBlank, isName, toolsOf, type Agent, type ToolsLike } from '../../agent/index.ts'
-import { limitProblems, permissionProblems, type Limits } from '../../edge/index.ts'
-import type { ModelRef } from '../../model/index.ts'
+import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
+import { agent, isAgent, isBlank, isName, toolProblems, toolsOf, type Agent, type ToolsLike } from '../../agent/index.ts'
+import { limitProblems, permissionProblems, type JsonSchema, type Limits } from '../../edge/index.ts'
+import { resolveModel, type ModelRef } from '../../model/index.ts'
 
 /** What is behind a role, where it is not simply an agent. */
 export interface RoleOptions {
@@ -34,6 +34,8 @@ export interface RoleUse {
   readonly role: string
   /** The registered role behind it. */
   readonly resolved: string
+  /** Nobody knows the role, and the generalist does its work. */
+  readonly standsIn: boolean
   readonly agent: Agent
   /** Added to its instructions. */
   readonly added: string
@@ -69,39 +71,63 @@ const common: Roles = {
   },
 }
 
+/** Names for the same kind of work: where a team knows only one of the two, it is meant by the other. */
+const aliases: readonly (readonly [string, string])[] = [
+  ['research', 'researcher'],
+  ['analysis', 'analyst'],
+  ['coder', 'developer'],
+]
+
 const names: NamesOf<RoleOptions> = { description: true, agent: true, instructions: true, tools: true, limits: true, model: true }
+
+/** A role as planners are told of it. */
+export interface ListedRole {
+  readonly name: string
+  readonly description: string
+  /** What it takes, where that is not a text. */
+  readonly input?: JsonSchema
+}
+
+type Registered = Omit<RoleUse, 'role' | 'added' | 'standsIn'> & { readonly instructions: string | undefined }
 
 /** All roles of one team. */
 export class RoleBook {
-  readonly #byName = new Map<string, Omit<RoleUse, 'role' | 'added'> & { readonly instructions: string | undefined }>()
+  readonly #byName = new Map<string, Registered>()
   readonly #problems: string[] = []
+  /** Whether somebody can be made who works for the team's own model; why not is said elsewhere, once. */
+  readonly #mayMake: boolean
+  /** What of the roles is data, for the version of the team. */
+  readonly data: Json
 
   constructor(team: string, roles: Roles | undefined, model: ModelRef | undefined, tools: ToolsLike | undefined) {
-    const all: Roles = model === undefined ? { ...roles } : { ...common, ...roles }
+    if (roles !== undefined && (!hasNames(roles) || isAgent(roles)))
+      this.#problems.push(`team "${team}": roles is ${described(roles)}, expected an object of agents and options by role`)
+    const own: Roles = hasNames(roles) && !isAgent(roles) ? roles : {}
+    this.#problems.push(...toolsProblems(team, tools))
+    this.#mayMake = isName(team) && this.#problems.length === 0 && (model === undefined || modelProblem(model) === undefined)
+    const all: Roles = model === undefined ? own : { ...without(common, own), ...own }
     for (const [name, given] of Object.entries(all)) this.#take(team, name, given, model, tools)
-    if (this.#byName.size === 0) this.#problems.push(`team "${team}" has no roles and no model, so nobody could work`)
+    if (Object.keys(all).length === 0 && this.#problems.length === 0)
+      this.#problems.push(`team "${team}" has no roles and no model, so nobody could work`)
+    this.data = Object.fromEntries([...this.#byName.values()].map((each) => [each.resolved, dataOfRole(each)]))
   }
 
   #take(team: string, name: string, given: Agent | RoleOptions, model: ModelRef | undefined, tools: ToolsLike | undefined): void {
     const where = `team "${team}": roles.${name}`
-    if (!isName(name))
-      this.#problems.push(`team "${team}": the role "${name}" is no name: a letter or "_", then up to 63 letters, digits, "_" or "-"`)
     const options: RoleOptions = isAgent(given) ? { agent: given } : given
-    const wrong = [
-      ...unknownNames(options, names, where),
-      ...(options.limits === undefined ? [] : limitProblems(options.limits, where)),
-      ...(options.tools === undefined ? [] : permissionProblems({ tools: options.tools }, where)),
-    ]
-    const brain = options.model ?? model
-    if (options.agent !== undefined && !isAgent(options.agent)) wrong.push(`${where}: agent is not an agent`)
-    else if (options.agent === undefined && brain === undefined) wrong.push(`${where} has no agent, and the team has no model`)
-    if (options.agent !== undefined && options.model !== undefined) wrong.push(`${where} has both an agent and a model`)
+    const wrong = hasNames(options) ? roleProblems(options, where) : [`${where} is ${described(options)}, expected an agent or options`]
+    if (!isName(name))
+      wrong.push(`team "${team}": the role "${name}" is no name: a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+    const same = this.#byName.get(name.toLowerCase())
+    if (same !== undefined) wrong.push(`team "${team}": the roles "${same.resolved}" and "${name}" differ in nothing but case`)
+    const { agent: worker, model: brain = model } = hasNames(options) ? options : {}
+    if (wrong.length === 0 && worker === undefined && brain === undefined) wrong.push(`${where} has no agent, and the team has no model`)
     this.#problems.push(...wrong)
-    if (wrong.length > 0) return
+    if (wrong.length > 0 || (worker === undefined && !this.#mayMake)) return
     const description = options.description ?? options.agent?.description ?? ''
     this.#byName.set(name.toLowerCase(), {
       resolved: name,
-      agent: options.agent ?? ownAgent(team, name, options, brain!, tools),
+      agent: worker ?? ownAgent(team, name, options, brain!, tools),
       instructions: options.instructions,
       tools: options.tools,
       limits: options.limits,
@@ -117,30 +143,110 @@ export class RoleBook {
     return [...new Set([...this.#byName.values()].map(({ agent: each }) => each))]
   }
 
-  /** Name and description, for planners. */
-  get list(): readonly { readonly name: string; readonly description: string }[] {
-    return [...this.#byName.values()].map(({ resolved: name, description }) => ({ name, description }))
+  /** As planners are told of them. */
+  get list(): readonly ListedRole[] {
+    return [...this.#byName.values()].map(({ resolved: name, description, agent: { inputSchema } }) => ({
+      name,
+      description,
+      ...(inputSchema === undefined ? undefined : { input: inputSchema.json }),
+    }))
   }
 
-  /** Whoever does the work of a role; undefined if nobody knows it and there is no generalist. */
+  /** Whoever does the work of a role: its own, that of another word for it, the generalist. Undefined if there is none of them. Case and white space around it say nothing. */
   find(role: string): RoleUse | undefined {
     const wanted = role.trim()
-    const own = this.#byName.get(wanted.toLowerCase())
+    const own = this.#registered(wanted.toLowerCase())
     const found = own ?? this.#byName.get(generalist)
     if (found === undefined) return undefined
     const { instructions, ...use } = found
     const said = isBlank(instructions) ? '' : ` ${instructions}`
-    return { ...use, role: wanted, added: `You are a ${wanted} on a team.${said}` }
+    return { ...use, role: wanted, standsIn: own === undefined, added: `You are a ${wanted} on a team.${said}` }
+  }
+
+  /** Who has a question as a whole: the default role, the generalist, or, where there is neither, the first role there is. `input`: the question, where that one takes a typed input. */
+  forWhole(defaultRole: string | undefined, question: Json): { readonly role: string; readonly input?: Json } {
+    const wanted = defaultRole ?? generalist
+    const role = this.find(wanted) === undefined ? (this.list[0]?.name ?? wanted) : wanted
+    return { role, ...this.inputFor(role, question) }
+  }
+
+  /** The question as the input of whoever has this role, if that one takes a typed input. */
+  inputFor(role: string, question: Json): { readonly input?: Json } {
+    return this.find(role)?.agent.inputSchema === undefined ? {} : { input: question }
+  }
+
+  #registered(name: string): Registered | undefined {
+    const pair = aliases.find((each) => each.includes(name))
+    const other = pair?.find((each) => each !== name)
+    return this.#byName.get(name) ?? (other === undefined ? undefined : this.#byName.get(other))
   }
 }
 
-/** Whoever works for the team's own model in a role. Not a name that a user may have given: two teams may have the same roles. */
-function ownAgent(team: string, role: string, options: RoleOptions, model: ModelRef, tools: ToolsLike | undefined): Agent {
-  const mind = agent({
-    name: `${team}_${role}`.slice(0, 64),
-    description: options.description ?? `Works as a ${role}.`,
+/** The roles that nobody has given in any spelling. */
+function without(roles: Roles, own: Roles): Roles {
+  const taken = new Set(Object.keys(own).map((name) => name.toLowerCase()))
+  return Object.fromEntries(Object.entries(roles).filter(([name]) => !taken.has(name)))
+}
+
+const dataOfRole = ({ agent: { name }, instructions, tools, limits, description }: Registered): Json => ({
+  agent: name,
+  description,
+  instructions: instructions ?? null,
+  tools: tools ?? null,
+  limits: (limits ?? null) as Json,
+})
+
+function roleProblems(options: RoleOptions, where: string): string[] {
+  const { agent: worker, model, limits, tools } = options
+  const wrong = [
+    ...unknownNames(options, names, where),
+    ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...(tools === undefined ? [] : permissionProblems({ tools }, where)),
+    ...(['description', 'instructions'] as const).flatMap((name) =>
+      options[name] === undefined || typeof options[name] === 'string'
+        ? []
+        : [`${where}: ${name} is ${described(options[name])}, expected a text`],
+    ),
+  ]
+  if (worker !== undefined && !isAgent(worker)) wrong.push(`${where}: agent is ${described(worker)}, which is not an agent`)
+  if (worker !== undefined && model !== undefined) wrong.push(`${where} has both an agent and a model`)
+  const thinks = model === undefined ? undefined : modelProblem(model)
+  if (thinks !== undefined) wrong.push(`${where}.model: ${thinks}`)
+  return wrong
+}
+
+/** Why this is no model; undefined if it is one. */
+export function modelProblem(given: unknown): string | undefined {
+  try {
+    resolveModel(given as ModelRef)
+    return undefined
+  } catch (thrown) {
+    return messageOf(thrown)
+  }
+}
+
+function toolsProblems(team: string, tools: ToolsLike | undefined): readonly string[] {
+  try {
+    return toolProblems(team, toolsOf(tools))
+  } catch (thrown) {
+    return [`team "${team}": ${messageOf(thrown)}`]
+  }
+}
+
+const longestName = 64
+
+/** The name of somebody who works for the team's own model: `analysts_writer`. What would be too long ends in a digest, so two roles are never called the same. */
+function ownName(team: string, role: string): string {
+  const name = `${team}_${role}`
+  return name.length <= longestName ? name : `${name.slice(0, longestName - 13)}_${digest(name).slice(0, 12)}`
+}
+
+/** Whoever works for the team's own model in a role. Named after both: two teams may have the same roles. */
+function ownAgent(team: string, role: string, { description = '' }: RoleOptions, model: ModelRef, tools: ToolsLike | undefined): Agent {
+  return agent({
+    name: ownName(team, role),
+    description: isBlank(description) ? `Works as a ${role}.` : description,
     model,
     ...(tools === undefined ? undefined : { tools: toolsOf(tools) }),
   })
-  return mind
 }

@@ -1,63 +1,206 @@
 /**
  * Synthesis: one answer of what came of the tasks (spec team 1.11, R-11).
  *
- * Owns: the options, the ladder: verbatim, the task whose work it was, whoever is to do it, one after the other. Does not own: what is left out before (filters.ts).
+ * Owns: the ladder: verbatim, the task whose work it was, whoever is to do it, one after the other. Does not own: the options (options.ts), what is left out before (filters.ts), the words
+ * (material.ts).
+ * Holds: K6: whoever makes the answer is asked once, also over a crash: a recorded step, a worker, a model's call. An answer is never lost because the last of them failed, for whatever
+ * reason; and nobody is asked where there is nothing to say.
  */
-import { asText, failure, type Failure, type Json, type TaskResult } from '../../core/index.ts'
-import type { Agent } from '../../agent/index.ts'
-import type { Edge } from '../../edge/index.ts'
+import { asText, copy, describeOutcome, failure, type Failure, type Json, type Outcome, type TaskResult } from '../../core/index.ts'
+import { askAside, askWord, isAgent, mindOf, outputOf, fitting, startWorker, type Agent } from '../../agent/index.ts'
+import type { Checked, Edge, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import type { TeamRoute } from '../../journal/index.ts'
-import type { ModelRef } from '../../model/index.ts'
+import type { ResultsSynthesised, TeamRoute } from '../../journal/index.ts'
+import { workerEnd } from '../../oversight/index.ts'
+import type { Subtask } from '../plan/plan.ts'
+import { filtered, isEmpty, looksLikeJson, type Dropped } from './filters.ts'
+import { concatenated, maxCharactersByDefault, synthesisBrief, synthesisInput, synthesisInstructions } from './material.ts'
+import type { AnswerOptions, ModelSynthesizer, SynthesisInput, SynthesisResult, Synthesizer } from './options.ts'
 
-/** What an answer is made of: tasks that succeeded and have something to say, in the order of the plan. */
-export interface SynthesisInput {
+/** What there is to answer with. */
+export interface Material {
   readonly question: Json
   readonly results: readonly TaskResult[]
-}
-
-/** Who makes the answer: a function, which is a recorded step; an agent; a model. */
-export type Synthesizer =
-  ((input: SynthesisInput) => Json | Promise<Json>) | Agent | { readonly model: ModelRef; readonly instructions?: string }
-
-/** What is left out, and when nobody has to make an answer. */
-export interface SynthesisOptions {
-  /** One plain result is the answer. Default true. */
-  readonly verbatim?: boolean
-  /** Of results that say the same, one is used. Default true. */
-  readonly dedupe?: boolean
-  /** Results whose words are this much the same (0 to 1) say the same. Default 0.92; 1: only the same words. */
-  readonly similarAbove?: number
-  /** Lines that say that there is no information are left out. Default true. */
-  readonly dropUninformative?: boolean
-  /** The output of a task that was to put everything together is the answer. Default true. */
-  readonly useSynthesisTask?: boolean
-}
-
-/** What a team says of its answer. */
-export interface AnswerOptions {
-  readonly name: string
-  readonly synthesize?: Synthesizer
-  readonly synthesis?: SynthesisOptions
+  /** Of the plan, and of recruits. */
+  readonly subtasks: readonly Subtask[]
+  /** How the plan was carried out. `simple`: the one member's output is the answer, whatever it is. */
+  readonly route: TeamRoute
 }
 
 /** What synthesis has come to. */
 export type Answer = { readonly output: Json } | { readonly failure: Failure }
 
-/** Makes one answer. Never asks anybody where there is nothing to say. */
-export async function synthesise(
-  ctx: Context,
-  _edge: Edge,
-  _options: AnswerOptions,
-  { results }: SynthesisInput,
-  route: TeamRoute,
+/** Whoever makes an answer, at work. */
+interface Desk {
+  readonly ctx: Context
+  readonly edge: Edge
+  readonly options: AnswerOptions
+  /** What the answer must look like. */
+  readonly schema: Schema | undefined
+}
+
+/** From so many characters on, the output of a synthesis task is an answer. */
+const synthesisFrom = 100
+const synthesisWords = ['synthesize', 'synthesis', 'summarize', 'summary', 'combine', 'aggregate']
+
+/** Makes one answer, and notes of what and by whom. Rejects only with `Cancelled`. */
+export async function synthesise(ctx: Context, edge: Edge, options: AnswerOptions, material: Material, schema?: Schema): Promise<Answer> {
+  const desk: Desk = { ctx, edge, options, schema }
+  const { question, route } = material
+  const all = withDescriptions(material)
+  const simple = route === 'simple' ? all.find(({ status }) => status === 'succeeded') : undefined
+  if (simple !== undefined) return answered(desk, 'verbatim', [simple], [], simple.output ?? null)
+  const { usable, dropped } = filtered(all, options.synthesis)
+  if (usable.length === 0) return { failure: noResults(dropped) }
+  const verbatim = verbatimOf(desk, all, usable)
+  if (verbatim !== undefined) return answered(desk, 'verbatim', [verbatim], dropped, verbatim.output ?? null)
+  const whole = synthesisTask(desk, material, all)
+  if (whole !== undefined) return answered(desk, 'task', [whole], dropped, whole.output ?? null)
+  const missing = all.filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true)
+  return made(desk, { question, results: usable, missing }, dropped)
+}
+
+/** The results with what their tasks were. */
+function withDescriptions({ results, subtasks }: Material): readonly SynthesisResult[] {
+  const descriptions = new Map(subtasks.map(({ id, description }) => [id, description]))
+  return results.map((result) => ({ ...result, description: descriptions.get(result.task) ?? '' }))
+}
+
+function noResults(dropped: readonly Dropped[]): Failure {
+  const succeeded = dropped.some(({ reason }) => reason !== 'not-succeeded')
+  const message = succeeded
+    ? 'no task has found out anything, so there is nothing to answer with'
+    : 'no task has succeeded, so there is nothing to answer with'
+  return failure('team.no-results', message, 'policy', {
+    hint: 'outcome.results says what became of each task. synthesis: { dropUninformative: false } keeps results that say there is no information.',
+    details: { dropped: dropped.map(({ task, reason }) => ({ task, reason })) },
+  })
+}
+
+/** The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and nobody is there to make it. As its member gave it. */
+function verbatimOf(
+  { options, schema }: Desk,
+  all: readonly SynthesisResult[],
+  usable: readonly SynthesisResult[],
+): SynthesisResult | undefined {
+  const [only] = usable
+  if (usable.length !== 1 || options.synthesis?.verbatim === false) return undefined
+  const original = all.find(({ task }) => task === only!.task)!
+  const output = original.output ?? null
+  if (looksLikeJson(output) && (schema === undefined || options.synthesize !== undefined)) return undefined
+  return fits(output, schema).ok ? original : undefined
+}
+
+/** The last task of the plan whose work it was to put everything together, if it has done so. */
+function synthesisTask({ options, schema }: Desk, { subtasks }: Material, all: readonly SynthesisResult[]): SynthesisResult | undefined {
+  if (options.synthesis?.useSynthesisTask === false) return undefined
+  const types = new Map(subtasks.map(({ id, taskType }) => [id, taskType]))
+  const isSynthesis = ({ task, description, recruited }: SynthesisResult): boolean =>
+    recruited !== true &&
+    (types.get(task)?.trim().toLowerCase() === 'synthesis' || synthesisWords.some((word) => description.toLowerCase().includes(word)))
+  const last = all.findLast(isSynthesis)
+  if (last?.status !== 'succeeded' || isEmpty(last.output)) return undefined
+  const output = last.output ?? null
+  return [...asText(output).trim()].length >= synthesisFrom && fits(output, schema).ok ? last : undefined
+}
+
+/** Has somebody make the answer; where they fail, or there is nobody, the results stand one after the other. */
+async function made(desk: Desk, input: SynthesisInput, dropped: readonly Dropped[]): Promise<Answer> {
+  const { options, schema } = desk
+  const { synthesize } = options
+  if (synthesize === undefined) return answered(desk, 'concatenation', input.results, dropped, concatenated(input))
+  const by = typeof synthesize === 'function' ? 'function' : isAgent(synthesize) ? 'agent' : 'model'
+  const given = await asked(desk, synthesize, input)
+  const fallback = 'failure' in given ? given.failure : unfit(desk, given.output)
+  if ('output' in given && fallback === undefined) return answered(desk, by, input.results, dropped, given.output)
+  const text = concatenated(input)
+  note(desk, 'concatenation', input.results, dropped, fallback)
+  const stood = fits(text, schema)
+  return stood.ok ? { output: stood.value } : { failure: fallback ?? unfit(desk, text)! }
+}
+
+/** What whoever is to make the answer says, or why they do not. */
+function asked(desk: Desk, synthesize: Synthesizer, input: SynthesisInput): Promise<Answer> {
+  if (typeof synthesize === 'function') return askFunction(desk, synthesize, input)
+  return isAgent(synthesize) ? askAgent(desk, synthesize, input) : askModel(desk, synthesize, input)
+}
+
+async function askFunction(
+  { ctx }: Desk,
+  synthesize: Extract<Synthesizer, (input: SynthesisInput) => unknown>,
+  input: SynthesisInput,
 ): Promise<Answer> {
-  const good = results.filter(({ status, output }) => status === 'succeeded' && output !== undefined)
-  const [only] = good
-  if (only === undefined)
-    return { failure: failure('team.no-results', 'no task has succeeded, so there is nothing to answer with', 'policy') }
-  const by = good.length === 1 && route === 'simple' ? 'verbatim' : 'concatenation'
-  ctx.emit({ type: 'results.synthesised', by, used: good.map(({ task }) => task), dropped: [] })
-  if (by === 'verbatim') return { output: only.output ?? null }
-  return { output: good.map(({ task, output }) => `## ${task}\n\n${asText(output ?? null)}`).join('\n\n') }
+  const own = copy(input as unknown as Json) as unknown as SynthesisInput
+  const { word, failure: what } = await askWord<Json>(ctx, 'synthesize', () => synthesize(own), () => undefined) // prettier-ignore
+  return what === undefined ? spokenAnswer(word) : { failure: what }
+}
+
+async function askAgent({ ctx, edge, options }: Desk, synthesizer: Agent, input: SynthesisInput): Promise<Answer> {
+  const brief =
+    synthesizer.inputSchema === undefined ? { instructions: synthesisBrief(input, mostOf(options)) } : { input: synthesisInput(input) }
+  const started = startWorker(ctx, edge, synthesizer, brief, undefined)
+  return typeof started === 'string' ? ended((await workerEnd(ctx, started)).outcome) : { failure: started }
+}
+
+async function askModel(
+  { ctx, edge, options, schema }: Desk,
+  { model, instructions }: ModelSynthesizer,
+  input: SynthesisInput,
+): Promise<Answer> {
+  const { name } = options
+  const brain = mindOf(name, { model }, undefined, undefined)
+  const question = synthesisBrief(input, mostOf(options))
+  return ended(await askAside(brain, ctx, edge, { system: instructions ?? synthesisInstructions, said: [], question, output: schema }))
+}
+
+const mostOf = ({ synthesis }: AnswerOptions): number => synthesis?.maxCharacters ?? maxCharactersByDefault
+
+function ended(outcome: Outcome): Answer {
+  if (outcome.status === 'completed') return spokenAnswer(outcome.output)
+  return { failure: outcome.status === 'failed' ? outcome.failure : failure('worker.failed', describeOutcome(outcome), 'policy') }
+}
+
+const spokenAnswer = (output: Json | undefined): Answer =>
+  isEmpty(output)
+    ? { failure: failure('output.invalid', 'whoever was to make the answer has said nothing', 'validation') }
+    : { output: output! }
+
+// ---- how it ends -----------------------------------------------------------------------------------------------------------------------
+
+/** The answer, if it looks as it must. A text may be the JSON that is wanted. */
+const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
+  typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
+
+function unfit({ options, schema }: Desk, output: Json): Failure | undefined {
+  const checked = fits(output, schema)
+  if (checked.ok) return undefined
+  return failure('output.invalid', `the answer does not fit the output schema of "${options.name}": ${checked.problem}`, 'validation')
+}
+
+function note(
+  { ctx }: Desk,
+  by: ResultsSynthesised['by'],
+  used: readonly SynthesisResult[],
+  dropped: readonly Dropped[],
+  fallback?: Failure,
+): void {
+  ctx.emit({
+    type: 'results.synthesised',
+    by,
+    used: used.map(({ task }) => task),
+    dropped,
+    ...(fallback === undefined ? undefined : { fallback }),
+  })
+}
+
+function answered(
+  desk: Desk,
+  by: ResultsSynthesised['by'],
+  used: readonly SynthesisResult[],
+  dropped: readonly Dropped[],
+  output: Json,
+): Answer {
+  note(desk, by, used, dropped)
+  const checked = fits(output, desk.schema)
+  return checked.ok ? { output: checked.value } : { failure: unfit(desk, output)! }
 }

@@ -20,37 +20,79 @@ const after: Readonly<Record<MemberStatus, readonly MemberStatus[]>> = {
   skipped: [],
 }
 
-/** A role as part of an id. */
-const slug = (role: string): string =>
-  role
-    .trim()
+/** A role as part of an id: in small letters; what is no letter, digit, "-" or "_" becomes "_". */
+function slug(role: string): string {
+  const plain = role
+    .normalize('NFC')
     .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-    .replace(/^_+|_+$/g, '') || 'member'
+    .replace(/[^\p{L}\p{N}_-]+/gu, '_')
+    .replace(/^_+/, '')
+  return [...plain].slice(0, 48).join('').replace(/_+$/, '') || 'member'
+}
+
+/** Roles are the same without white space around them and without regard to case. */
+export const isSameRole = (one: string, other: string): boolean => one.trim().toLowerCase() === other.trim().toLowerCase()
+
+type Member = { -readonly [K in keyof TeamEntry]: TeamEntry[K] }
+
+const isThere = ({ status }: TeamEntry): boolean => after[status].length > 0
 
 export class Directory {
-  readonly #entries = new Map<string, { -readonly [K in keyof TeamEntry]: TeamEntry[K] }>()
+  readonly #entries = new Map<string, Member>()
   readonly #numbers = new Map<string, number>()
+  /** Who leaves with the end of its task. */
+  readonly #leaving = new Set<string>()
+  readonly #now: (() => number) | undefined
 
-  /** A new id for somebody of this role, `analyst_1`; for a recruit `dynamic_analyst_1`. No id is used twice. */
-  newId(role: string, recruited: boolean): string {
+  /** `now`: milliseconds since 1970, for when somebody begins and ends. Default: nobody looks at the clock. */
+  constructor(now?: () => number) {
+    this.#now = now
+  }
+
+  /** A new id for somebody of this role, `analyst_1`; for a recruit `dynamic_analyst_1`. No id is used twice, nor one that `isTaken`. */
+  newId(role: string, recruited: boolean, isTaken: (id: string) => boolean = () => false): string {
     const stem = `${recruited ? 'dynamic_' : ''}${slug(role)}`
     for (;;) {
       const number = (this.#numbers.get(stem) ?? 0) + 1
       this.#numbers.set(stem, number)
       const id = `${stem}_${number}`
-      if (!this.#entries.has(id)) return id
+      if (!this.#entries.has(id) && !isTaken(id)) return id
     }
   }
 
-  join(entry: Omit<TeamEntry, 'status'>): void {
-    this.#entries.set(entry.member, { ...entry, status: 'pending' })
+  join(entry: Omit<TeamEntry, 'status' | 'attempts'>): void {
+    this.#entries.set(entry.member, { ...entry, status: 'pending', attempts: 0 })
   }
 
-  /** Moves somebody on. A step that there is not changes nothing: nobody comes back from an end. */
+  /** Moves somebody on. A step that there is not changes nothing: nobody comes back from an end. Whoever was to leave after its task has retired then, however that ended. */
   move(member: string, status: MemberStatus): void {
     const entry = this.#entries.get(member)
-    if (entry !== undefined && after[entry.status].includes(status)) entry.status = status
+    if (entry === undefined) return
+    const to = after[status].length === 0 && this.#leaving.has(member) ? 'retired' : status
+    if (!after[entry.status].includes(to)) return
+    entry.status = to
+    const at = this.#now?.()
+    if (at === undefined) return
+    if (to === 'running') entry.startedAt ??= at
+    else if (!isThere(entry)) entry.endedAt = at
+  }
+
+  /** Somebody leaves as soon as its task has ended. */
+  leaveAfterTask(member: string): void {
+    this.#leaving.add(member)
+  }
+
+  /** Whether somebody leaves as soon as its task has ended. */
+  isLeaving(member: string): boolean {
+    return this.#leaving.has(member) && this.isThere(member)
+  }
+
+  /** What somebody has tried so far, and how the last try failed. */
+  tried(member: string, attempts: number, lastError: string | undefined): void {
+    const entry = this.#entries.get(member)
+    if (entry === undefined) return
+    entry.attempts = attempts
+    if (lastError !== undefined) entry.lastError = lastError
   }
 
   get(member: string): TeamEntry | undefined {
@@ -58,21 +100,25 @@ export class Directory {
     return entry === undefined ? undefined : copy(entry)
   }
 
-  /** In the order in which they joined. A role is compared without white space around it and without regard to case. */
+  /** In the order in which they joined. */
   list(role?: string): readonly TeamEntry[] {
-    const wanted = role?.trim().toLowerCase()
-    const all = [...this.#entries.values()].filter((each) => wanted === undefined || each.role.trim().toLowerCase() === wanted)
-    return copy(all)
+    return copy([...this.#entries.values()].filter((each) => role === undefined || isSameRole(each.role, role)))
   }
 
   /** How many were ever on it; or who have not left. */
   size(counts: 'ever' | 'active'): number {
-    return counts === 'ever' ? this.#entries.size : [...this.#entries.values()].filter(({ status }) => after[status].length > 0).length
+    return counts === 'ever' ? this.#entries.size : [...this.#entries.values()].filter(isThere).length
   }
 
   /** Whether somebody is still there. */
   isThere(member: string): boolean {
     const entry = this.#entries.get(member)
-    return entry !== undefined && after[entry.status].length > 0
+    return entry !== undefined && isThere(entry)
+  }
+
+  /** The ids of those who are still there, in the order in which they joined. */
+  here(role?: string): readonly string[] {
+    const all = [...this.#entries.values()]
+    return all.filter((each) => isThere(each) && (role === undefined || isSameRole(each.role, role))).map(({ member }) => member)
   }
 }

@@ -1,11 +1,29 @@
 /**
  * The lead: code that looks at the team after each task that has ended, and may give orders.
  *
- * Owns: what it is shown, what it may order. Does not own: carrying it out. K6: each look is a recorded step, so orders are given once.
+ * Owns: what it is shown and in which order, what it may order, what is recorded of an order that cannot be carried out. Does not own: carrying it out: recruits, retirements and mail go
+ * through the same clerks as everybody else's (../office.ts).
+ * Holds: K6: each look is a recorded step, so orders are given once. K3: it looks at one end after the other, in the order in which they came; the work stays open meanwhile.
  */
-import type { TaskResult } from '../../core/index.ts'
-import type { MailToSend, RecruitWish, RetireWish, TeamEntry } from '../../agent/index.ts'
+import {
+  copy,
+  described,
+  failure,
+  jsonProblem,
+  messageOf,
+  unknownNames,
+  type Json,
+  type MessageId,
+  type TaskResult,
+} from '../../core/index.ts'
+import type { HeardWord, MailToSend, RecruitWish, RetireWish, TeamEntry, TeamWord } from '../../agent/index.ts'
+import { isLeaving, type Context } from '../../engine/index.ts'
+import type { Clerks } from '../office.ts'
 import type { Subtask } from '../plan/plan.ts'
+import { validatePlan } from '../plan/validate.ts'
+import { newEntry, resultOf, type Entry } from '../work/book.ts'
+import { joins, plannedTask } from './joining.ts'
+import type { StaffParts } from './recruiting.ts'
 
 /** What a lead sees. Copies. */
 export interface LeadMoment {
@@ -23,5 +41,116 @@ export type LeadOrder =
   /** Tasks that are added to the plan. */
   | { readonly add: readonly Subtask[] }
 
-/** Looks and gives orders. */
+/** Looks and gives orders. One that throws is recorded (`hook.failed`), and the work goes on. */
 export type Lead = (moment: LeadMoment) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
+
+/** Whose orders they are, where it is recorded. */
+const name = 'lead'
+const kinds = { recruit: true, retire: true, post: true, add: true } as const
+
+/** One team's lead. */
+export class LeadDesk {
+  readonly #lead: Lead
+  readonly #parts: StaffParts
+  readonly #clerks: () => Pick<Clerks, 'recruit' | 'retire' | 'send'>
+  readonly #ctx: Context
+  /** The looks so far, one after the other. */
+  #looks: Promise<void> = Promise.resolve()
+
+  constructor(lead: Lead, parts: StaffParts, clerks: () => Pick<Clerks, 'recruit' | 'retire' | 'send'>) {
+    this.#lead = lead
+    this.#parts = parts
+    this.#clerks = clerks
+    this.#ctx = parts.ctx.scope(name)
+  }
+
+  /** A task has ended: it looks as soon as it has looked at those before. */
+  settled(entry: Entry): void {
+    const { work } = this.#parts
+    if (work.closed !== undefined) return
+    const ended = resultOf(entry)
+    const release = work.hold()
+    this.#looks = this.#looks
+      .then(() => this.#look(ended))
+      .finally(release)
+      .catch(work.leave)
+  }
+
+  async #look(ended: TaskResult): Promise<void> {
+    const { book, directory, work } = this.#parts
+    if (work.closed !== undefined) return
+    const ctx = this.#ctx.scope('look')
+    const moment = { ended, tasks: book.results(), team: directory.list() }
+    const shown = copy(moment as unknown as Json) as unknown as LeadMoment
+    const { outcome } = await ctx.next(
+      ctx.begin(name, async () => orders(await this.#lead(shown)), { effect: 'read', retry: { attempts: 1 } }),
+    )
+    if (outcome.status === 'completed') for (const order of outcome.output as unknown as readonly LeadOrder[]) this.#carryOut(ctx, order)
+    else if (outcome.status === 'failed') this.#refuse(ctx, outcome.failure.message)
+  }
+
+  #carryOut(ctx: Context, order: LeadOrder): void {
+    try {
+      if ('add' in order) this.#add(ctx, order.add)
+      else if ('recruit' in order) this.#clerks().recruit(...this.#say(ctx, { do: 'recruit', wish: order.recruit }))
+      else if ('retire' in order) this.#clerks().retire(...this.#say(ctx, { do: 'retire', wish: order.retire }))
+      else this.#clerks().send(...this.#say(ctx, { do: 'send', mail: order.post, receipt: false }))
+    } catch (thrown) {
+      if (isLeaving(thrown)) throw thrown
+      this.#refuse(ctx, messageOf(thrown))
+    }
+  }
+
+  /** An order as its clerk hears it. */
+  #say<W extends TeamWord>(ctx: Context, word: W): [W, { readonly entry: undefined; readonly name: string }, HeardWord] {
+    return [word, { entry: undefined, name }, { id: ctx.id('msg') as MessageId, from: undefined, word, by: name }]
+  }
+
+  /** Tasks are added all together or not at all. */
+  #add(ctx: Context, added: readonly Subtask[]): void {
+    const { book, directory, roles, work, rules } = this.#parts
+    if (work.closed !== undefined) return this.#refuse(ctx, 'the work of this team has ended: no tasks are added')
+    const existing = book.all.map(({ task }) => task)
+    const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, { existing, defaultRole: rules.defaultRole })
+    if (problems.length > 0) return this.#refuse(ctx, `tasks were not added: ${problems.join('; ')}`, problems)
+    if (plan.subtasks.length === 0) return
+    const entries = plan.subtasks.map((task) => {
+      const role = roles.find(task.role ?? rules.defaultRole)!
+      return newEntry(
+        task,
+        role,
+        directory.newId(role.role, false, (id) => book.get(id) !== undefined),
+      )
+    })
+    for (const entry of entries) book.add(entry)
+    const doubts = warnings.length === 0 ? undefined : { warnings }
+    ctx.emit({ type: 'plan.revised', added: entries.map(plannedTask), by: name, ...doubts })
+    for (const entry of entries) joins(ctx, directory, entry)
+    work.advance()
+  }
+
+  #refuse(ctx: Context, why: string, problems: readonly string[] = [why]): void {
+    const details = { hook: name, problems: [...problems] }
+    ctx.emit({ type: 'hook.failed', hook: name, failure: failure('hook.failed', `${name}: ${why}`, 'validation', { details }) })
+  }
+}
+
+/** What a lead has said, as it can be recorded. Throws for what is no list of orders: nothing of it is carried out then. */
+function orders(said: unknown): Json {
+  if (said === undefined || said === null) return []
+  if (!Array.isArray(said)) throw new TypeError(`it returned ${described(said)}, expected a list of orders, or nothing`)
+  const problem = jsonProblem(said, 'what it returned')
+  const problems = problem === undefined ? said.flatMap(orderProblems) : [problem]
+  if (problems.length > 0) throw new TypeError(problems.join('; '))
+  return said as Json
+}
+
+function orderProblems(order: unknown, place: number): string[] {
+  const where = `order ${place + 1}`
+  const unknown = unknownNames(order, kinds, where)
+  if (unknown.length > 0) return unknown
+  const said = Object.keys(order as object)
+  return said.length === 1
+    ? []
+    : [`${where} says ${said.length === 0 ? 'nothing' : said.join(' and ')}, expected one of recruit, retire, post, add`]
+}

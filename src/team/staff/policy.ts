@@ -1,15 +1,17 @@
 /**
  * Policy: who may join, leave, write or plan, as somebody outside of the team sees it (spec team R-8).
  *
- * Owns: the question, the answer, and that an answer which does not come is no. Does not own: what is asked about (recruiting.ts, ../mail, ../plan).
- * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for another question.
+ * Owns: the question, the answer, and that an answer which does not come is no. Does not own: what is asked about (recruiting.ts, ../mail, ../plan), who is asked where a policy says `ask`.
+ * Holds: K6: a policy is a recorded step, asked once for each request: nothing is cached, so no verdict is used for another question. K4: a scope for each question, so several may be open.
  */
-import type { Json } from '../../core/index.ts'
+import { copy, described, hasNames, messageOf, type Json } from '../../core/index.ts'
+import { step } from '../../agent/index.ts'
+import { isLeaving, type Context } from '../../engine/index.ts'
 
 /** What is to be decided. */
 export interface PolicyQuestion {
   readonly action: 'recruit' | 'retire' | 'message' | 'plan'
-  /** A member, `lead`, or whoever asks from outside. */
+  /** A member, `lead` (also for a plan), or whoever asks from outside. */
   readonly actor: string
   readonly role?: string
   readonly description?: string
@@ -20,8 +22,54 @@ export interface PolicyQuestion {
   readonly details?: Json
 }
 
-/** What was decided. `ask`: a human is to say so. */
-export type PolicyVerdict = 'allow' | 'deny' | 'ask' | { readonly verdict: 'allow' | 'deny' | 'ask'; readonly reason?: string }
+type VerdictWord = 'allow' | 'deny' | 'ask'
 
-/** Decides. One that throws has said no. */
+/** What was decided. `ask`: a human is to say so. */
+export type PolicyVerdict = VerdictWord | { readonly verdict: VerdictWord; readonly reason?: string }
+
+/** Decides. One that throws, or says nothing that is a verdict, has said no. */
 export type TeamPolicy = (question: PolicyQuestion) => PolicyVerdict | Promise<PolicyVerdict>
+
+/** What policies have come to. */
+export interface Ruling {
+  readonly verdict: VerdictWord
+  /** Never absent for a no. */
+  readonly reason?: string
+}
+
+/** Asks the policies, one after the other; the first that does not allow it decides. Without any, everything is allowed, and nothing is recorded. Rejects only with `Cancelled`. */
+export async function decide(ctx: Context, policies: readonly (TeamPolicy | undefined)[], question: PolicyQuestion): Promise<Ruling> {
+  for (const policy of policies) {
+    if (policy === undefined) continue
+    const ruling = await ask(ctx.scope('policy'), policy, question)
+    if (ruling.verdict !== 'allow') return ruling
+  }
+  return { verdict: 'allow' }
+}
+
+async function ask(ctx: Context, policy: TeamPolicy, question: PolicyQuestion): Promise<Ruling> {
+  try {
+    // each policy has a question of its own: one that writes into it changes nothing for the next
+    const shown = copy(question as unknown as Json) as unknown as PolicyQuestion
+    const said = await step(ctx, question.action, async () => ruled(policy, shown), { retry: { attempts: 1 } })
+    return said as unknown as Ruling
+  } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
+    return { verdict: 'deny', reason: `the policy could not be asked: ${messageOf(thrown)}` }
+  }
+}
+
+/** What a policy says, as it is recorded. Never rejects. */
+async function ruled(policy: TeamPolicy, question: PolicyQuestion): Promise<Json> {
+  try {
+    const said: unknown = await policy(question)
+    const { verdict, reason } = hasNames(said) ? (said as { verdict?: unknown; reason?: unknown }) : { verdict: said, reason: undefined }
+    if (!isVerdict(verdict)) return { verdict: 'deny', reason: `the policy said ${described(verdict)}, expected "allow", "deny" or "ask"` }
+    if (typeof reason === 'string' && reason.trim() !== '') return { verdict, reason }
+    return verdict === 'deny' ? { verdict, reason: 'the policy does not allow it' } : { verdict }
+  } catch (thrown) {
+    return { verdict: 'deny', reason: `the policy failed: ${messageOf(thrown)}` }
+  }
+}
+
+const isVerdict = (word: unknown): word is VerdictWord => word === 'allow' || word === 'deny' || word === 'ask'

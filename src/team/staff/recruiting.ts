@@ -1,9 +1,23 @@
 /**
  * Recruiting: whether somebody is taken in (spec team 1.8, R-8).
  *
- * Owns: the options, the order of the questions. Does not own: the policy (policy.ts), what a recruit does (../work).
+ * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a wish (wishes.ts), policies and humans (permission.ts), what a recruit does (../work).
+ * Holds: K3: what is counted is counted when everybody was asked, in one go, so two wishes that are undecided at once never both get the last place. K6: one answer for one request, recorded once.
  */
+import { asText, type Failure, type JsonObject } from '../../core/index.ts'
+import type { Recruited, RecruitWish } from '../../agent/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { StaffRefusal } from '../../journal/index.ts'
+import type { Speaker } from '../office.ts'
+import type { Estimate } from '../plan/plan.ts'
+import { generalist, type RoleBook } from '../plan/roles.ts'
+import { hasEnded, newEntry, type Book, type Entry } from '../work/book.ts'
+import type { Work } from '../work/work.ts'
+import { isSameRole, type Directory } from './directory.ts'
+import { joins } from './joining.ts'
+import { permission } from './permission.ts'
 import type { TeamPolicy } from './policy.ts'
+import { readRecruit, sameWords, type ReadRecruit } from './wishes.ts'
 
 /** How many may be taken in, by whom. */
 export interface RecruitOptions {
@@ -18,3 +32,180 @@ export interface RecruitOptions {
   /** Whether a recruit that fails counts as a failed task. Default false. */
   readonly countFailures?: boolean
 }
+
+/** How many recruits one member may ask for, and how deep they may recruit, where a team says nothing. */
+const perMemberDefault = 3
+const depthDefault = 2
+
+/** What a team says of its staff. */
+export interface StaffRules extends RecruitOptions {
+  readonly maxTeamSize: number
+  readonly defaultRole: string
+  /** In the order in which they are asked. */
+  readonly policies: readonly (TeamPolicy | undefined)[]
+}
+
+/** What staff is taken from and put into. */
+export interface StaffParts {
+  readonly ctx: Context
+  readonly rules: StaffRules
+  readonly roles: RoleBook
+  readonly book: Book
+  readonly directory: Directory
+  readonly work: Work
+  /** Whether the budget has room for somebody who is expected to use this; a failure says why not. */
+  readonly admit: (estimate: Estimate | undefined) => Failure | undefined
+  /** Whether it is too late: the work has ended. */
+  readonly isClosed: () => boolean
+}
+
+type Refused = Extract<Recruited, { readonly admitted: false }> & { readonly reason: StaffRefusal }
+
+export class Recruiting {
+  readonly #parts: StaffParts
+  readonly #answers = new Map<string, Promise<Recruited>>()
+
+  constructor(parts: StaffParts) {
+    this.#parts = parts
+  }
+
+  /** Decides on a wish. `id`: of the word; the request, if the wish names none. The same request again has the same answer. Rejects only with `Cancelled`. */
+  recruit(given: RecruitWish, speaker: Speaker, id: string): Promise<Recruited> {
+    const { book, isClosed } = this.#parts
+    const read = readRecruit(given, speaker.entry?.id, (task) => book.get(task) !== undefined)
+    const request = requestOf(given) ?? id
+    const known = this.#answers.get(request)
+    const refused = !read.ok
+      ? refusal('invalid', read.problems.join('; '))
+      : this.#roleOf(read.wish) === undefined
+        ? refusal('invalid', `nobody on this team is there for the role "${this.#roleName(read.wish)}", and there is no ${generalist}`)
+        : isClosed()
+          ? closed
+          : undefined
+    if (refused !== undefined || !read.ok) {
+      const answer = refused ?? closed
+      if (known === undefined) this.#refuseAtOnce(given, request, speaker, answer)
+      return Promise.resolve(answer)
+    }
+    if (known !== undefined) return known
+    const answer = this.#decide(read.wish, speaker, request)
+    this.#answers.set(request, answer)
+    return answer
+  }
+
+  #refuseAtOnce(given: unknown, request: string, { name }: Speaker, answer: Refused): void {
+    const { description, role } = (given ?? {}) as { readonly description?: unknown; readonly role?: unknown }
+    const said = { role: textOf(role), description: textOf(description) }
+    this.#parts.ctx.emit({ type: 'recruit.requested', request, ...said, by: name })
+    this.#note(request, answer)
+  }
+
+  async #decide(wish: ReadRecruit, speaker: Speaker, request: string): Promise<Recruited> {
+    const { ctx, work, rules, directory } = this.#parts
+    const { description, parent, join } = wish
+    const role = this.#roleName(wish)
+    ctx.emit({
+      type: 'recruit.requested',
+      request,
+      role,
+      description,
+      by: speaker.name,
+      ...(parent === undefined ? undefined : { parent }),
+    })
+    // nobody waits for a recruit of `none`, so nobody waits for the answer either
+    const release = join === 'none' ? undefined : work.hold()
+    try {
+      const details: JsonObject = { request, join, ...(parent === undefined ? undefined : { parent }), ...estimateOf(wish) }
+      const asked = { action: 'recruit', actor: speaker.name, role, description, details } as const
+      const may = await permission(ctx.scope('recruit'), rules.policies, asked, directory.size('ever'), { entry: speaker.entry, work })
+      if (!may.ok) return this.#note(request, this.#parts.isClosed() ? closed : refusal(may.reason, may.message))
+      return this.#answer(may.edited === undefined ? wish : edited(wish, may.edited), wish, speaker, request)
+    } finally {
+      release?.()
+    }
+  }
+
+  /** Everybody was asked: from here on nothing is waited for. */
+  #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string): Recruited {
+    const refused = this.#refusal(wish, speaker)
+    if (refused !== undefined) return this.#note(request, refused)
+    const { book, directory, work, ctx } = this.#parts
+    const role = this.#roleOf(wish)!
+    const already = book.all.find((each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member))
+    if (already !== undefined) return this.#note(request, { admitted: true, member: already.member, duplicate: true })
+    const { description, parent, join, estimate } = wish
+    const member = directory.newId(role.role, true, (id) => book.get(id) !== undefined)
+    const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
+    const entry = newEntry(task, role, member, { by: speaker.name, parent, join, depth: depthOf(speaker) })
+    book.add(entry)
+    const changed = wish === asked ? undefined : { role: role.role, description }
+    const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)
+    joins(ctx, directory, entry)
+    work.advance()
+    return answer
+  }
+
+  /** Why there is no room; in the order in which it is asked. */
+  #refusal({ estimate, ...wish }: ReadRecruit, speaker: Speaker): Refused | undefined {
+    const { rules, directory, book, admit, isClosed } = this.#parts
+    const { counts = 'ever', perMember = perMemberDefault, depth = depthDefault, maxTeamSize: most } = rules
+    if (isClosed()) return closed
+    if (this.#roleOf({ estimate, ...wish }) === undefined) return refusal('invalid', `nobody is there for the role "${wish.role}"`)
+    const size = directory.size(counts)
+    if (size >= most)
+      return refusal('team_size', `the team has ${size} members${counts === 'ever' ? ' in all' : ''}, and ${most} is the most`)
+    const { entry, name } = speaker
+    const own = entry === undefined ? 0 : book.all.filter(({ recruit }) => recruit?.by === name).length
+    if (entry !== undefined && own >= perMember)
+      return refusal('per_member', `"${name}" has ${own} recruits, and ${perMember} is the most for one member`)
+    if (depthOf(speaker) > depth) return refusal('depth', `recruits may recruit ${depth} deep, and "${name}" is that deep already`)
+    const short = admit(estimate)
+    return short === undefined ? undefined : refusal('budget', short.message)
+  }
+
+  /** What was decided. */
+  #note<A extends Recruited>(request: string, answer: A, changed?: { readonly role: string; readonly description: string }): A {
+    const fact = { type: 'recruit.decided', request, admitted: answer.admitted } as const
+    if (!answer.admitted) this.#parts.ctx.emit({ ...fact, reason: answer.reason as StaffRefusal, message: answer.message })
+    else {
+      const duplicate = answer.duplicate ? ({ duplicate: true } as const) : undefined
+      this.#parts.ctx.emit({ ...fact, member: answer.member, ...duplicate, ...changed })
+    }
+    return answer
+  }
+
+  #roleName({ role }: ReadRecruit): string {
+    return role ?? this.#parts.rules.defaultRole
+  }
+
+  #roleOf(wish: ReadRecruit): Entry['role'] | undefined {
+    return this.#parts.roles.find(this.#roleName(wish))
+  }
+}
+
+const refusal = (reason: StaffRefusal, message: string): Refused => ({ admitted: false, reason, message })
+const closed = refusal('closed', 'the work of this team has ended')
+
+/** What a human has made of a wish. What it does not say, or cannot mean, stays. */
+function edited(wish: ReadRecruit, { role, description }: JsonObject): ReadRecruit {
+  return {
+    ...wish,
+    role: typeof role === 'string' && role.trim() !== '' ? role.trim() : wish.role,
+    description: typeof description === 'string' && description.trim() !== '' ? description.trim() : wish.description,
+  }
+}
+
+const depthOf = ({ entry }: Speaker): number => (entry?.recruit?.depth ?? 0) + 1
+
+const isSameWork = (entry: Entry, role: string, description: string): boolean =>
+  !hasEnded(entry) && isSameRole(entry.role.role, role) && sameWords(asText(entry.task.description)) === sameWords(description)
+
+const requestOf = (given: RecruitWish): string | undefined => {
+  const { requestId } = (given ?? {}) as { readonly requestId?: unknown }
+  return typeof requestId === 'string' && requestId.trim() !== '' ? requestId : undefined
+}
+
+const estimateOf = ({ estimate }: ReadRecruit): JsonObject | undefined =>
+  estimate === undefined ? undefined : { estimate: { ...estimate } as JsonObject }
+
+const textOf = (said: unknown): string => (typeof said === 'string' ? said.trim() : '')

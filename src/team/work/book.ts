@@ -21,11 +21,15 @@ export interface Entry {
   readonly role: RoleUse
   readonly recruit?: { readonly by: string; readonly parent: string | undefined; readonly join: Join; readonly depth: number }
   readonly estimate: Estimate | undefined
+  /** Where it stands among the tasks of the plan, or among the recruits. The book says so. */
+  place: number
   /** The id of whoever has it. */
   member: string
   status: TaskStatus
   /** How often somebody began it. */
   begun: number
+  /** How many of these count for nothing, because whoever had it was told to leave. */
+  spared: number
   /** Tries in all, those of its steps included. */
   attempts: number
   /** The next attempt is to wait for its time. */
@@ -47,9 +51,11 @@ export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?:
   role,
   ...(recruit === undefined ? undefined : { recruit }),
   estimate: task.estimate,
+  place: 0,
   member,
   status: 'pending',
   begun: 0,
+  spared: 0,
   attempts: 0,
   backingOff: false,
   output: undefined,
@@ -61,13 +67,40 @@ export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?:
 
 export class Book {
   readonly #entries = new Map<string, Entry>()
+  readonly #plan: Entry[] = []
+  readonly #recruits: Entry[] = []
+  /** Both, in the order in which they begin; undefined: somebody has come since. */
+  #all: readonly Entry[] | undefined
+  readonly #dependents = new Map<string, Entry[]>()
+  readonly #joined = new Map<string, Entry[]>()
+  readonly #producers = new Map<string, Entry[]>()
+  readonly #consumers = new Map<string, Entry[]>()
 
   add(entry: Entry): void {
-    this.#entries.set(entry.id, entry)
+    const { id, task, recruit } = entry
+    const own = recruit === undefined ? this.#plan : this.#recruits
+    entry.place = own.length
+    own.push(entry)
+    this.#entries.set(id, entry)
+    this.#all = undefined
+    for (const dependency of new Set(task.dependencies)) listUnder(this.#dependents, dependency, entry)
+    for (const topic of new Set(task.produces)) listUnder(this.#producers, topic, entry)
+    for (const topic of new Set(task.consumes)) listUnder(this.#consumers, topic, entry)
+    if (recruit?.join === 'parent' && recruit.parent !== undefined) listUnder(this.#joined, recruit.parent, entry)
   }
 
   get(id: string): Entry | undefined {
     return this.#entries.get(id)
+  }
+
+  /** How many there are. It only grows. */
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Those that came after the first `count`, as they came. */
+  since(count: number): readonly Entry[] {
+    return count === this.size ? [] : [...this.#entries.values()].slice(count)
   }
 
   /** Whoever has a task, or had it. */
@@ -77,42 +110,66 @@ export class Book {
 
   /** In the order in which those that are ready begin. */
   get all(): readonly Entry[] {
-    return [...this.#entries.values()].sort((one, other) => Number(one.recruit !== undefined) - Number(other.recruit !== undefined))
+    return (this.#all ??= [...this.#plan, ...this.#recruits])
   }
 
   get planned(): readonly Entry[] {
-    return this.all.filter(({ recruit }) => recruit === undefined)
+    return this.#plan
+  }
+
+  get recruits(): readonly Entry[] {
+    return this.#recruits
   }
 
   /** All that a task waits for by id: its dependencies, and the recruits who join them. */
   before({ id, task }: Entry): readonly Entry[] {
-    const found = new Map<string, Entry>()
+    const found = new Set<Entry>()
     for (const dependency of task.dependencies ?? []) {
       const entry = this.#entries.get(dependency)
-      if (entry !== undefined) found.set(dependency, entry)
+      if (entry !== undefined) found.add(entry)
     }
-    for (const each of this.#entries.values()) {
-      const { recruit } = each
-      if (recruit?.join === 'parent' && recruit.parent !== undefined && found.has(recruit.parent) && each.id !== id)
-        found.set(each.id, each)
-    }
-    return [...found.values()]
+    // Recruits of recruits, too: they join whom they are to help, and the set grows while it is walked.
+    for (const each of found) for (const recruit of this.#joined.get(each.id) ?? []) if (recruit.id !== id) found.add(recruit)
+    const list = [...found]
+    return [...list.filter(({ recruit }) => recruit === undefined), ...list.filter(({ recruit }) => recruit !== undefined)]
+  }
+
+  /** Whom the end of a task may concern by id: those that depend on it, or on whom it joins. */
+  after({ id, recruit }: Entry): readonly Entry[] {
+    const own = this.#dependents.get(id) ?? []
+    const parent = recruit?.join === 'parent' && recruit.parent !== undefined ? this.#entries.get(recruit.parent) : undefined
+    return parent === undefined ? own : [...own, ...this.after(parent)]
   }
 
   /** The other tasks that add entries to a topic. */
   producers(topic: string, { id }: Entry): readonly Entry[] {
-    return this.all.filter((each) => each.id !== id && each.task.produces?.includes(topic) === true)
+    return (this.#producers.get(topic) ?? []).filter((each) => each.id !== id)
+  }
+
+  /** The tasks that need an entry of a topic. */
+  consumers(topic: string): readonly Entry[] {
+    return this.#consumers.get(topic) ?? []
   }
 
   /** What a dependent is given, by task: copies. `all`: of everybody who has ended, not only of those it depends on. */
   inputs(entry: Entry, all: boolean): Readonly<Record<string, TaskInput>> {
-    const ended = all ? this.all.filter((each) => each.id !== entry.id && hasEnded(each)) : this.before(entry)
-    return Object.fromEntries(ended.map((each) => [each.id, inputOf(each)]))
+    const others = all ? this.all.filter((each) => each.id !== entry.id && hasEnded(each)) : []
+    return Object.fromEntries([...new Set([...this.before(entry), ...others])].map((each) => [each.id, inputOf(each)]))
   }
 
   results(): readonly TaskResult[] {
     return this.all.map(resultOf)
   }
+}
+
+/** In which order those that are ready begin: tasks of the plan, then recruits, each as they came. */
+export const inOrder = (one: Entry, other: Entry): number =>
+  Number(one.recruit !== undefined) - Number(other.recruit !== undefined) || one.place - other.place
+
+function listUnder(lists: Map<string, Entry[]>, name: string, entry: Entry): void {
+  const list = lists.get(name)
+  if (list === undefined) lists.set(name, [entry])
+  else list.push(entry)
 }
 
 /** The policy of a task towards one that it waits for. */
@@ -122,16 +179,17 @@ export function policyTowards({ task }: Entry, id: string, common: DependencyPol
 }
 
 function inputOf({ status, output, failure, usage }: Entry): TaskInput {
-  const missing = status !== 'succeeded'
-  return {
-    status: missing ? 'missing' : status,
-    ...(output === undefined ? undefined : { output: copy(output) }),
+  const input: TaskInput = {
+    status: status === 'succeeded' ? status : 'missing',
+    ...(output === undefined ? undefined : { output }),
     ...(failure === undefined ? undefined : { failure }),
     usage,
   }
+  return copy(input as unknown as Json) as unknown as TaskInput
 }
 
-function resultOf({ id, member, role, status, attempts, output, failure, reason, recruit, usage }: Entry): TaskResult {
+/** What came of a task. */
+export function resultOf({ id, member, role, status, attempts, output, failure, reason, recruit, usage }: Entry): TaskResult {
   return {
     task: id,
     member,

@@ -1,13 +1,41 @@
 /**
  * The brief of a member: its task, what the plan says of tools, what came of the tasks before it. A text for whoever takes texts; what the plan gives for whoever takes a typed input.
  */
-import { asText, type Json } from '../../core/index.ts'
+import { asText, type ActivationId, type Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
-import type { Assignment, TaskInput } from '../../edge/index.ts'
+import type { Assignment, TaskInput, TeamVerb } from '../../edge/index.ts'
 import type { Entry } from './book.ts'
+import type { ShownTopic } from './topics.ts'
 
-/** What a member is asked to do. Pure. */
-export function briefFor({ task }: Pick<Entry, 'task'>, assignment: Assignment, agent: Agent): Json {
+/** The place of whoever is to begin a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
+export const assignmentOf = (
+  { id, member, role, task, begun }: Entry,
+  leader: ActivationId,
+  inputs: Assignment['inputs'],
+  verbs: readonly TeamVerb[],
+  unread: number,
+): Assignment => ({
+  leader,
+  member,
+  role: role.role,
+  task: id,
+  description: task.description,
+  attempt: begun + 1,
+  inputs,
+  verbs,
+  ...(unread === 0 ? undefined : { unread }),
+  ...(task.produces === undefined ? undefined : { produces: task.produces }),
+  ...(task.tools === undefined ? undefined : { tools: task.tools }),
+  ...(task.toolParameters === undefined ? undefined : { toolParameters: task.toolParameters }),
+})
+
+/** What a member is asked to do. `topics`: those it consumes. Pure. */
+export function briefFor(
+  { task }: Pick<Entry, 'task'>,
+  assignment: Assignment,
+  agent: Pick<Agent, 'inputSchema'>,
+  topics: readonly ShownTopic[] = [],
+): Json {
   if (agent.inputSchema !== undefined && task.input !== undefined) return task.input
   const { tools, toolParameters, inputs } = assignment
   return [
@@ -17,6 +45,10 @@ export function briefFor({ task }: Pick<Entry, 'task'>, assignment: Assignment, 
       ? []
       : [`With these parameters: ${JSON.stringify(toolParameters)}`]),
     ...Object.entries(inputs).map(([id, input]) => `${heading(id, input)}\n${told(input)}`),
+    ...topics.flatMap(({ topic, entries, missing }) => [
+      ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(entry)}`),
+      ...(missing ? [`## Missing: topic ${topic}\nNobody has added anything to this topic. Go on without it, and say so.`] : []),
+    ]),
   ].join('\n\n')
 }
 

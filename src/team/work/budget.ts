@@ -1,18 +1,178 @@
 /**
- * The budget of a team: what tasks are expected to use is set aside before they begin (spec team R-20).
+ * The budget of a team: what tasks are expected to use is set aside before they begin (spec team R-20). Pure but for being written to.
  *
- * Owns: the options, reserving and settling, the marks at 50, 80 and 100 percent. Does not own: the hard limit of the tree, which the engine's account keeps whatever was estimated.
+ * Owns: the options, the ledger, the marks at 50, 80 and 100 percent. Does not own: what becomes of the work when it is used up (spending.ts), the hard limit of the tree, which the engine's
+ * account keeps call by call, whatever was estimated.
+ * Holds: K11: what was used counts as it was observed, also beyond what was set aside, also of attempts that failed; a call of which nobody knows counts at the estimate, and is shown as unknown.
  */
+import { totalUsage, type Usage } from '../../core/index.ts'
+import type { Limits } from '../../edge/index.ts'
 import type { Estimate } from '../plan/plan.ts'
 
-/** What a team may use. */
+/** What a team may use, for its tasks and recruits together. */
 export interface BudgetOptions {
+  /** Tokens, input and output together. Default: any number. */
   readonly tokens?: number
+  /** US dollars. Default: any number. Refused at build for a model without a known price. */
   readonly usd?: number
-  /** `hard` (default): a task that does not fit is refused, and nothing is used beyond the limit. `soft`: it begins, with a warning. */
+  /**
+   * `hard` (default): a task that does not fit is refused, and has failed. Except with `onExhausted: 'ask'` it is also a limit of the whole tree, so that a model call that would go beyond it
+   * is not made. `soft`: it begins, with a warning.
+   */
   readonly mode?: 'hard' | 'soft'
-  /** What becomes of the rest when it is used up. `synthesise` (default): what is under way ends, and there is an answer of what there is. `abort`. `ask`: a human says how much more. */
+  /**
+   * What becomes of the rest when a hard budget is used up. `synthesise` (default): nothing begins any more, what is under way ends, and there is an answer of what there is. `abort`: everything
+   * is stopped; so it is when a task does not fit. `ask`: a human says how much more there is, and what does not fit waits for it; what is under way goes on, also beyond the limit. An answer
+   * that is no number above 0 means no more: then as with `synthesise`.
+   */
   readonly onExhausted?: 'synthesise' | 'abort' | 'ask'
-  /** What a task is expected to use that says nothing. Default: nothing is set aside. */
+  /** What a task is expected to use that does not say so itself. Default: nothing is set aside. */
   readonly perTask?: Estimate
 }
+
+/** What a budget counts. */
+export type Counted = 'tokens' | 'usd'
+/** So much of each. */
+export type Amounts = Readonly<Record<Counted, number>>
+
+/** Why something does not fit. */
+export interface Shortage {
+  readonly of: Counted
+  readonly limit: number
+  readonly spent: number
+  readonly reserved: number
+  /** What was wanted. 0: nothing is left, whatever is wanted. */
+  readonly wanted: number
+}
+
+/** A mark that was reached. */
+export interface Crossing {
+  readonly of: Counted
+  readonly percent: 50 | 80 | 100
+  readonly spent: number
+  readonly limit: number
+}
+
+/** Where a budget stands. */
+export interface BudgetState {
+  readonly limits: Partial<Amounts>
+  readonly spent: Amounts
+  /** Set aside for those at work. */
+  readonly reserved: Amounts
+  /** Calls of which nobody knows what they used. */
+  readonly unknown: number
+}
+
+const counted = ['tokens', 'usd'] as const
+const percents = [50, 80, 100] as const
+const nothing: Amounts = { tokens: 0, usd: 0 }
+
+/** Limits that a hard budget is for the whole tree; undefined if it is none. Those of one that a human may raise would stand in the way. */
+export function treeLimits(budget: BudgetOptions | undefined): Limits | undefined {
+  const { tokens, usd, mode, onExhausted } = budget ?? {}
+  if (mode === 'soft' || onExhausted === 'ask') return undefined
+  const limits = { ...(isAmount(tokens) ? { tokens } : undefined), ...(isAmount(usd) ? { usd } : undefined) }
+  return Object.keys(limits).length === 0 ? undefined : limits
+}
+
+export class TeamBudget {
+  readonly #limits: { tokens?: number; usd?: number }
+  readonly #perTask: Estimate | undefined
+  readonly #reserves = new Map<string, Amounts>()
+  readonly #marks = new Set<string>()
+  #spent = nothing
+  #unknown = 0
+
+  constructor({ tokens, usd, perTask }: BudgetOptions) {
+    this.#limits = { ...(tokens === undefined ? undefined : { tokens }), ...(usd === undefined ? undefined : { usd }) }
+    this.#perTask = perTask
+  }
+
+  /** What a task is expected to use that says this; what it does not say, as every task. */
+  wanted(estimate: Estimate | undefined): Amounts {
+    const of = (what: Counted): number => [estimate?.[what], this.#perTask?.[what]].find(isAmount) ?? 0
+    return { tokens: of('tokens'), usd: of('usd') }
+  }
+
+  /** Why there is no room for what is wanted; undefined if there is. */
+  shortage(wanted: Amounts): Shortage | undefined {
+    const reserved = this.#reserved
+    return this.#firstShort((of, limit) => isMore(this.#spent[of] + reserved[of] + wanted[of], limit), wanted)
+  }
+
+  /** What is used up, whatever is set aside; undefined if nothing is. */
+  exhausted(): Shortage | undefined {
+    return this.#firstShort((of, limit) => !isMore(limit, this.#spent[of]), nothing)
+  }
+
+  #firstShort(isShort: (of: Counted, limit: number) => boolean, wanted: Amounts): Shortage | undefined {
+    const reserved = this.#reserved
+    for (const of of counted) {
+      const limit = this.#limits[of]
+      if (limit !== undefined && isShort(of, limit))
+        return { of, limit, spent: this.#spent[of], reserved: reserved[of], wanted: wanted[of] }
+    }
+    return undefined
+  }
+
+  /** Sets something aside for a task, whether there is room or not. */
+  reserve(task: string, wanted: Amounts): void {
+    this.#reserves.set(task, wanted)
+  }
+
+  /** An attempt at a task has ended: what was set aside for it is free, and what it used is spent. Says what it counts, and which marks are reached by it. */
+  settle(task: string, usage: Usage): { readonly used: Amounts; readonly crossed: readonly Crossing[] } {
+    const reserved = this.#reserves.get(task) ?? nothing
+    this.#reserves.delete(task)
+    const { input, output, usd, unknown, unpriced } = totalUsage(usage)
+    const used = { tokens: observed(input + output, unknown, reserved.tokens), usd: observed(usd, unpriced, reserved.usd) }
+    this.#spent = { tokens: this.#spent.tokens + used.tokens, usd: this.#spent.usd + used.usd }
+    this.#unknown += unknown
+    return { used, crossed: this.#crossed() }
+  }
+
+  #crossed(): readonly Crossing[] {
+    const crossed: Crossing[] = []
+    for (const of of counted) {
+      const limit = this.#limits[of]
+      if (limit === undefined) continue
+      for (const percent of percents) {
+        if (this.#marks.has(`${of} ${percent}`) || isMore((limit * percent) / 100, this.#spent[of])) continue
+        this.#marks.add(`${of} ${percent}`)
+        crossed.push({ of, percent, spent: this.#spent[of], limit })
+      }
+    }
+    return crossed
+  }
+
+  /** There is more. Marks that are not reached any more are told again when they are. */
+  raise(of: Counted, more: number): void {
+    const limit = (this.#limits[of] ?? 0) + more
+    this.#limits[of] = limit
+    for (const percent of percents) if (isMore((limit * percent) / 100, this.#spent[of])) this.#marks.delete(`${of} ${percent}`)
+  }
+
+  state(): BudgetState {
+    return { limits: { ...this.#limits }, spent: { ...this.#spent }, reserved: this.#reserved, unknown: this.#unknown }
+  }
+
+  get #reserved(): Amounts {
+    const sum = { tokens: 0, usd: 0 }
+    for (const { tokens, usd } of this.#reserves.values()) {
+      sum.tokens += tokens
+      sum.usd += usd
+    }
+    return sum
+  }
+}
+
+const isAmount = (given: unknown): given is number => typeof given === 'number' && Number.isFinite(given) && given >= 0
+
+/** What was used as it was observed; where something of it is not known, at least what was expected. */
+const observed = (known: number, unknown: number, expected: number): number => {
+  if (!isAmount(known)) return expected
+  return unknown > 0 ? Math.max(known, expected) : known
+}
+
+/** Whether one is more than the other, but for what adding fractions of a cent gets wrong. */
+const isMore = (one: number, other: number): boolean => one - other > Math.max(Math.abs(one), Math.abs(other)) * 1e-12

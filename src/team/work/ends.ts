@@ -1,5 +1,5 @@
 /**
- * Ends: what the end of an attempt means for its task: done, failed, or to be tried again (spec team R-10). Pure.
+ * Ends: what the end of an attempt means for its task: done, failed, or to be tried again; and the ends of tasks that nobody tries (spec team R-5, R-10). Pure.
  *
  * Owns: the rule. Does not own: when it is tried again (work.ts). One retry layer: what a step has tried again already is not tried again here.
  */
@@ -41,8 +41,20 @@ const mayPass = ({ class: of, retryable }: Failure): boolean => retryable || of 
 
 function unsuccessful(output: Readonly<Record<string, Json>>): End {
   const { error } = output
-  const { message, retryable } = isObject(error) ? error : {}
+  const { message, retryable, retryAfterMs } = isObject(error) ? error : {}
   const said = typeof message === 'string' ? message : typeof error === 'string' ? error : 'it says of itself that it did not succeed'
   const again = retryable === true
-  return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation'), again, output }
+  const after = again && typeof retryAfterMs === 'number' && retryAfterMs > 0 ? { retryAfterMs } : {}
+  return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation', after), again, output }
 }
+
+/** The failure of a task that cannot do without one that did not succeed; also the reason for skipping it. */
+export const dependencyFailed = (on: string): Failure =>
+  failure('task.dependency-failed', `"${on}", which it depends on, did not succeed`, 'policy', { details: { on } })
+
+/** The failure of a task for which nothing has moved among those it waits for. */
+export const dependencyTimedOut = (on: readonly string[], afterMs: number): Failure =>
+  failure('task.dependency-timeout', `nothing has moved for ${afterMs} ms among what it waits for: ${on.join(', ')}`, 'timeout', {
+    retryable: false,
+    details: { on: [...on] },
+  })

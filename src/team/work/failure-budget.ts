@@ -1,6 +1,13 @@
 /**
- * The failure budget: how many tasks of a plan may fail before it is given up (spec team R-10). Integers only: 0.29 of a hundred is 28.999… for a computer.
+ * The failure budget: how many tasks of a plan may fail before it is given up (spec team R-10). Integers only: 0.29 of a hundred is 28.999… for a computer. Pure.
+ *
+ * Owns: the rule. Does not own: what a failure is (ends.ts, readiness.ts), what becomes of the work then (work.ts).
+ * What counts: tasks that failed, timed out, were denied, were refused by the budget, said of themselves that they did not succeed. What does not: tasks that were skipped or called off, work
+ * that went to somebody else, and, unless `recruit.countFailures`, recruits. The number of tasks is that of the plan as it was admitted: tasks that are added later count when they fail, and
+ * make no more failures tolerable.
  */
+import { failure, type Failure } from '../../core/index.ts'
+import type { Aborted } from './rules.ts'
 
 /** Percent of the tasks that may fail, by what is at stake. */
 export const tolerances = { research: 50, data_analysis: 20, critical: 0 } as const
@@ -8,7 +15,30 @@ export const tolerances = { research: 50, data_analysis: 20, critical: 0 } as co
 /** How much may fail: percent, or a preset. */
 export type Tolerance = number | keyof typeof tolerances
 
-export const percentOf = (tolerance: Tolerance): number => (typeof tolerance === 'number' ? tolerance : tolerances[tolerance])
+/** When a plan is given up. */
+export interface FailureBudget {
+  /** At so many failed tasks. */
+  readonly maxFailures: number
+  /** Never for their number, however many are added, or recruited. */
+  readonly never: boolean
+}
 
 /** At so many failed tasks of `planned` it is given up. `percent`: a whole number, 0 to 100. */
 export const maxFailuresOf = (planned: number, percent: number): number => Math.floor((planned * percent) / 100) + 1
+
+/** When a plan of so many tasks is given up. `maxFailures` decides, whatever is tolerated. */
+export function failureBudgetOf(planned: number, tolerance: Tolerance, maxFailures?: number): FailureBudget {
+  if (maxFailures !== undefined) return { maxFailures, never: false }
+  const percent = typeof tolerance === 'number' ? tolerance : tolerances[tolerance]
+  return { maxFailures: maxFailuresOf(planned, percent), never: percent === 100 }
+}
+
+/** Whether so many failed tasks are too many. */
+export const isTooMuch = ({ maxFailures, never }: FailureBudget, failedTasks: number): boolean => !never && failedTasks >= maxFailures
+
+/** How a team fails whose plan was given up. `critical`: the task whose failure sufficed. */
+export function givenUp({ reason, failed }: Aborted, planned: number, critical: string | undefined): Failure {
+  if (reason === 'budget') return failure('budget.exceeded', 'the budget is used up', 'budget')
+  const why = reason === 'critical' && critical !== undefined ? `: "${critical}" was critical` : ''
+  return failure('team.too-many-failures', `Too many subtask failures (${failed}/${planned})${why}`, 'policy')
+}

@@ -1,7 +1,8 @@
 /**
  * Topics: entries that tasks publish for those that consume them (spec team R-5). Append-only; an entry has a number in its topic, and at most 1 MiB.
  */
-import type { Json } from '../../core/index.ts'
+import { copy, digestJson, type Json } from '../../core/index.ts'
+import type { TaskInput } from '../../edge/index.ts'
 
 /** Bytes of one entry as JSON. */
 export const maxEntryBytes = 1024 * 1024
@@ -11,15 +12,40 @@ export type TopicWord =
   | { readonly published: true; readonly seq: number; readonly bytes: number }
   | { readonly published: false; readonly reason: 'too_large' | 'undeclared' }
 
+/** One entry, and whose it is. */
+interface TopicEntry {
+  readonly task: string
+  readonly entry: Json
+}
+
+/** A topic as it is told to somebody who consumes it. */
+export interface ShownTopic {
+  readonly topic: string
+  readonly entries: readonly TopicEntry[]
+  /** Nobody has added anything. */
+  readonly missing: boolean
+}
+
 export class Topics {
-  readonly #entries = new Map<string, { readonly task: string; readonly entry: Json }[]>()
+  readonly #entries = new Map<string, TopicEntry[]>()
 
   has(topic: string): boolean {
     return (this.#entries.get(topic)?.length ?? 0) > 0
   }
 
+  /** Oldest first. Copies. */
   entries(topic: string): readonly Json[] {
-    return (this.#entries.get(topic) ?? []).map(({ entry }) => entry)
+    return (this.#entries.get(topic) ?? []).map(({ entry }) => copy(entry))
+  }
+
+  /** What somebody who consumes these topics is told: all entries, but for those that only repeat a result they are given anyway. */
+  shown(topics: readonly string[], inputs: Readonly<Record<string, TaskInput>>): readonly ShownTopic[] {
+    const isGiven = ({ task, entry }: TopicEntry): boolean =>
+      Object.hasOwn(inputs, task) && inputs[task]!.output !== undefined && digestJson(inputs[task]!.output) === digestJson(entry)
+    return [...new Set(topics)].map((topic) => {
+      const all = this.#entries.get(topic) ?? []
+      return { topic, entries: all.filter((each) => !isGiven(each)), missing: all.length === 0 }
+    })
   }
 
   /** Whether a task has published to it. */
@@ -31,7 +57,7 @@ export class Topics {
     const bytes = new TextEncoder().encode(JSON.stringify(entry)).length
     if (bytes > maxEntryBytes) return { published: false, reason: 'too_large' }
     const list = this.#entries.get(topic) ?? []
-    list.push({ task, entry })
+    list.push({ task, entry: copy(entry) })
     this.#entries.set(topic, list)
     return { published: true, seq: list.length, bytes }
   }

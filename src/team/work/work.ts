@@ -1,60 +1,28 @@
 /**
  * Work: the scheduler of a team. Whatever is ready begins, in the order of the plan, up to the concurrency; every end settles its task and may set others free (spec team R-4, R-5, R-10).
  *
- * Owns: when a task begins, is tried again, ends; who holds a permit; when it is too much failure. Does not own: whether a task is ready (readiness.ts), what an end means (ends.ts), who
- * joins (../staff), mail (../mail).
+ * Owns: when a task begins, is tried again, ends; who holds a permit; when it is too much failure. Does not own: whether a task is ready (readiness.ts), who is next (queue.ts), how long
+ * somebody waits (patience.ts), what an end means (ends.ts), who joins (../staff), mail (../mail).
  * Holds: K3: everything follows from recorded arrivals, delivered one at a time; ties end in the order in which they began. K8: a cancel reaches whoever works through the context. K11: what
  * every attempt used counts, also of those that were stopped.
  */
-import { failure, type ActivationId, type Failure, type Json } from '../../core/index.ts'
+import { addUsage, type ActivationId, type Failure, type Json } from '../../core/index.ts'
 import { startWorker } from '../../agent/index.ts'
-import { briefOf, type Assignment, type Edge, type TeamVerb } from '../../edge/index.ts'
-import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
-import type { DependencyPolicy, TaskEndStatus } from '../../journal/index.ts'
+import { briefOf, type Edge } from '../../edge/index.ts'
+import { backoff, type Context } from '../../engine/index.ts'
+import type { TaskEndStatus } from '../../journal/index.ts'
 import { timedOut, Watch, type WorkerEnd } from '../../supervisor/index.ts'
 import type { Directory } from '../staff/directory.ts'
+import { isTooMuch } from './failure-budget.ts'
+import { Staffed, type AtWork } from './at-work.ts'
 import { hasEnded, used, type Book, type Entry } from './book.ts'
-import { endOfAttempt } from './ends.ts'
+import { assignmentOf, briefFor } from './brief.ts'
+import { dependencyFailed, dependencyTimedOut, endOfAttempt } from './ends.ts'
+import { Patience } from './patience.ts'
+import { Queue, type Impossible } from './queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
+import type { Aborted, WorkListener, WorkRules } from './rules.ts'
 import type { Topics } from './topics.ts'
-import { briefFor } from './brief.ts'
-
-/** How the tasks of a plan are carried out. */
-export interface WorkRules {
-  readonly concurrency: number
-  readonly maxFailures: number
-  readonly countRecruits: boolean
-  readonly retry: RetryPolicy
-  readonly timeoutMs: number
-  readonly policy: DependencyPolicy
-  readonly dependencyTimeoutMs: number
-  readonly passAll: boolean
-  readonly verbs: readonly TeamVerb[]
-}
-
-/** Who wants to know what happens, or has a say in it. */
-export interface WorkListener {
-  /** Whether there is budget for it; a failure says why not. */
-  mayBegin(entry: Entry): Failure | undefined
-  /** Its attempt has ended and used this. */
-  settled(entry: Entry): void
-  attemptEnded(entry: Entry, end: WorkerEnd): void
-  /** Something has moved: somebody began, ended, published. */
-  progress(): void
-}
-
-/** Somebody at work. */
-interface AtWork {
-  readonly entry: Entry
-  readonly activation: ActivationId
-  readonly ctx: Context
-  waitsForHuman: boolean
-  /** It waits for mail: it holds no permit. */
-  waitsForMail: boolean
-}
-
-/** Why nothing begins any more. */
-export type Aborted = { readonly reason: 'failures' | 'critical' | 'budget'; readonly failed: number }
 
 export class Work {
   aborted: Aborted | undefined
@@ -66,12 +34,17 @@ export class Work {
   readonly #topics: Topics
   readonly #rules: WorkRules
   readonly #listener: WorkListener
-  readonly #atWork = new Map<ActivationId, AtWork>()
+  readonly #queue: Queue
+  readonly #patience: Patience
+  readonly #atWork = new Staffed()
+  /** How the timers of those that are to be tried again are called off. */
+  readonly #backingOff = new Map<Entry, () => void>()
   #closed: string | undefined
   #advancing = false
   #again = false
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
+  #held = 0
 
   constructor(
     ctx: Context,
@@ -88,6 +61,25 @@ export class Work {
     this.#rules = rules
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
+    this.#queue = new Queue(book, (entry) => this.#readinessOf(entry))
+    this.#patience = new Patience(ctx.scope('patience'), rules.dependencyTimeoutMs, {
+      book,
+      watch: this.watch,
+      waiting: () => this.#queue.waiting,
+      awaited: (entry) => this.awaited(entry),
+      lost: (entry) => this.#lost(entry),
+      leave: this.leave,
+    })
+  }
+
+  #readinessOf(entry: Entry): Readiness {
+    return readiness(entry, this.#book, (topic) => this.#topics.has(topic), this.#rules.policy)
+  }
+
+  /** For whom a task waits now; nobody if it does not. */
+  awaited(entry: Entry): readonly Entry[] {
+    const state = this.#readinessOf(entry)
+    return state.type === 'waits' ? state.on : []
   }
 
   /** Resolves when every task has ended. Rejects with `Cancelled`, or with what broke. */
@@ -95,7 +87,7 @@ export class Work {
     this.advance()
     for (;;) {
       if (this.#thrown !== undefined) throw this.#thrown.why
-      if (this.#book.all.every(hasEnded) && this.#atWork.size === 0) return
+      if (this.#held === 0 && this.#atWork.size === 0 && this.#book.all.every(hasEnded)) return this.#patience.close()
       await new Promise<void>((resolve) => (this.#news = resolve))
     }
   }
@@ -106,25 +98,48 @@ export class Work {
     this.#news?.()
   }
 
+  /** Why nothing begins any more; undefined while something may. */
+  get closed(): string | undefined {
+    return this.#closed
+  }
+
+  /** Keeps the work open while somebody decides who may add to it. Returns how to let go of it. */
+  hold(): () => void {
+    this.#held++
+    return () => {
+      this.#held--
+      this.advance()
+    }
+  }
+
+  /** Whether somebody decides on something that may add to the work. */
+  get held(): boolean {
+    return this.#held > 0
+  }
+
   /** Who works on what now: by activation, those below it included. */
   memberAt(activation: ActivationId): Entry | undefined {
-    for (const { activation: id, entry } of this.#atWork.values()) if (activation === id || activation.startsWith(`${id}>`)) return entry
-    return undefined
+    return this.#atWork.at(activation)?.entry
+  }
+
+  /** Where a member works now; undefined if it does not. */
+  activationOf(member: string): ActivationId | undefined {
+    return this.#atWork.all.find(({ entry }) => entry.member === member)?.activation
   }
 
   /** Who has begun and not ended. */
   get running(): readonly Entry[] {
-    return [...this.#atWork.values()].map(({ entry }) => entry)
+    return this.#atWork.all.map(({ entry }) => entry)
   }
 
   /** Whether somebody at work waits for a human. */
   waitsForHuman(entry: Entry): boolean {
-    return this.#of(entry)?.waitsForHuman === true
+    return this.#atWork.of(entry)?.waitsForHuman === true
   }
 
   /** A member begins (true) or ceases to wait for mail: it holds no permit meanwhile. */
   waitForMail(entry: Entry, waits: boolean): void {
-    const at = this.#of(entry)
+    const at = this.#atWork.of(entry)
     if (at === undefined || at.waitsForMail === waits) return
     at.waitsForMail = waits
     if (waits) this.advance()
@@ -149,54 +164,41 @@ export class Work {
   }
 
   #round(): void {
-    if (this.#closed !== undefined) return
-    for (const entry of this.#book.all) {
-      if (entry.status !== 'pending' && entry.status !== 'waiting') continue
-      if (entry.backingOff) continue
-      const state = readiness(entry, this.#book, (topic) => this.#topics.has(topic), this.#rules.policy)
-      if (state.type === 'impossible') this.#impossible(entry, state)
-      else if (state.type === 'waits') entry.status = 'waiting'
-      else if (this.#permits() < this.#rules.concurrency) this.#begin(entry, state)
-      else entry.status = 'pending'
-      if (this.#closed !== undefined) return
+    while (this.#closed === undefined) {
+      this.#queue.look((entry, why) => this.#impossible(entry, why))
+      const next = this.#atWork.permits < this.#rules.concurrency ? this.#queue.next() : undefined
+      if (next === undefined) break
+      this.#begin(next.entry, next.state)
     }
+    if (this.#closed !== undefined) return
+    this.#patience.look()
     this.#callOffBestEffort()
   }
 
-  #permits(): number {
-    return [...this.#atWork.values()].filter((each) => !each.waitsForHuman && !each.waitsForMail).length
+  #impossible(entry: Entry, { status, on }: Impossible): void {
+    const what = dependencyFailed(on)
+    this.settle(entry, status, status === 'skipped' ? { reason: what.message } : { failure: what })
   }
 
-  #impossible(entry: Entry, { status, on }: Extract<Readiness, { readonly type: 'impossible' }>): void {
-    const why = `"${on}", which it depends on, did not succeed`
-    if (status === 'skipped') this.settle(entry, 'skipped', { reason: why })
-    else this.settle(entry, 'failed', { failure: failure('task.dependency-failed', why, 'policy', { details: { on } }) })
+  /** Nothing that it waits for has moved for as long as it may wait. */
+  #lost(entry: Entry): void {
+    const on = this.awaited(entry).map(({ id }) => id)
+    this.settle(entry, 'failed', { failure: dependencyTimedOut(on, this.#rules.dependencyTimeoutMs) })
   }
 
   #begin(entry: Entry, { missing, satisfied }: Extract<Readiness, { readonly type: 'ready' }>): void {
-    if (entry.begun === 0) {
-      entry.missing = missing
-      if (satisfied) this.#ctx.emit({ type: 'task.unblocked', task: entry.id })
-    }
+    if (entry.begun === 0) entry.missing = missing
     const refused = this.#listener.mayBegin(entry)
+    if (refused === 'later') return void (entry.backingOff = true)
     if (refused !== undefined) return this.settle(entry, 'failed', { failure: refused })
     if (this.#closed !== undefined || hasEnded(entry)) return
+    if (entry.begun === 0 && satisfied) this.#ctx.emit({ type: 'task.unblocked', task: entry.id })
     const ctx = this.#ctx.scope(entry.id)
-    const attempt = entry.begun + 1
-    const assignment: Assignment = {
-      leader: ctx.place.activation,
-      member: entry.member,
-      role: entry.role.role,
-      task: entry.id,
-      description: entry.task.description,
-      attempt,
-      inputs: this.#book.inputs(entry, this.#rules.passAll),
-      verbs: this.#rules.verbs,
-      ...(entry.task.tools === undefined ? undefined : { tools: entry.task.tools }),
-      ...(entry.task.toolParameters === undefined ? undefined : { toolParameters: entry.task.toolParameters }),
-    }
+    const inputs = this.#book.inputs(entry, this.#rules.passAll)
+    const assignment = assignmentOf(entry, ctx.place.activation, inputs, this.#rules.verbs, this.#listener.unread(entry))
     const { agent, added, tools, limits } = entry.role
-    const id = startWorker(ctx, this.#edge, agent, briefOf(briefFor(entry, assignment, agent)), {
+    const topics = this.#topics.shown(entry.task.consumes ?? [], assignment.inputs)
+    const id = startWorker(ctx, this.#edge, agent, briefOf(briefFor(entry, assignment, agent, topics)), {
       added,
       permit: ctx.place.activation,
       assignment,
@@ -204,12 +206,13 @@ export class Work {
       ...(limits === undefined ? undefined : { limits }),
     })
     if (typeof id !== 'string') return this.settle(entry, 'failed', { failure: id })
+    const { attempt } = assignment
     entry.begun = attempt
     entry.status = 'running'
     this.#directory.move(entry.member, 'running')
+    this.#patience.moved(entry)
     ctx.emit({ type: 'task.started', task: entry.id, member: entry.member, attempt, activation: id })
-    const at: AtWork = { entry, activation: id, ctx, waitsForHuman: false, waitsForMail: false }
-    this.#atWork.set(id, at)
+    const at = this.#atWork.begin(entry, id, ctx)
     this.#listener.progress()
     this.#attend(at).catch(this.leave)
   }
@@ -222,38 +225,65 @@ export class Work {
       ...(timeoutMs === 0 ? undefined : { timeoutMs, late: () => (late = true) }),
       asks: (waits) => {
         at.waitsForHuman = waits
-        entry.status = waits ? 'awaiting_approval' : 'running'
+        if (!hasEnded(entry)) entry.status = waits ? 'awaiting_approval' : 'running'
+        this.#patience.asks(entry, waits)
         this.#listener.progress()
         if (waits) this.advance()
       },
     })
-    this.#atWork.delete(activation)
+    this.#atWork.end(at)
     const outcome = late && end.outcome.status === 'cancelled' ? timedOut(timeoutMs) : end.outcome
+    const { recalled } = at
+    if (recalled !== undefined && endOfAttempt(outcome).type === 'failed') return this.#leaves(at, end, recalled)
     used(entry, end.usage, outcome)
     this.#listener.attemptEnded(entry, end)
     if (!hasEnded(entry)) this.#ended(at, endOfAttempt(outcome))
     this.advance()
   }
 
-  #ended({ entry, ctx }: AtWork, end: ReturnType<typeof endOfAttempt>): void {
+  /** Whoever was told to leave has left undone work behind: no attempt of the task, whoever has it then. */
+  #leaves({ entry }: AtWork, end: WorkerEnd, next: () => void): void {
+    entry.usage = addUsage(entry.usage, end.usage)
+    entry.spared++
+    this.#listener.attemptEnded(entry, end)
+    if (hasEnded(entry)) return this.advance()
     if (this.#closed !== undefined) return this.settle(entry, 'cancelled', { reason: this.#closed })
+    entry.status = 'pending'
+    this.#queue.again(entry)
+    next()
+    this.advance()
+  }
+
+  #ended({ entry, ctx }: AtWork, end: ReturnType<typeof endOfAttempt>): void {
+    if (this.#closed !== undefined && end.type !== 'done') return this.settle(entry, 'cancelled', { reason: this.#closed })
     if (end.type === 'done') {
       entry.output = end.output
       return this.settle(entry, 'succeeded')
     }
     if (end.output !== undefined) entry.output = end.output
     const { retry } = this.#rules
-    if (!end.again || entry.begun >= (retry.attempts ?? 3)) return this.settle(entry, 'failed', { failure: end.failure })
+    if (!end.again || entry.begun - entry.spared >= (retry.attempts ?? 3)) return this.settle(entry, 'failed', { failure: end.failure })
     const delayMs = backoff(retry, entry.begun, end.failure.retryAfterMs, () => ctx.random())
     ctx.emit({ type: 'task.retried', task: entry.id, attempt: entry.begun, failure: end.failure, delayMs })
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
     entry.backingOff = true
     const ring = (): void => {
+      this.#backingOff.delete(entry)
       entry.backingOff = false
+      this.#queue.again(entry)
       this.advance()
     }
-    this.watch.alarm(ctx, 'retry', delayMs, { ring, reject: this.leave })
+    this.#backingOff.set(entry, this.watch.alarm(ctx, 'retry', delayMs, { ring, reject: this.leave }))
+  }
+
+  /** There may be room for these now, which were to wait for it. */
+  again(entries: readonly Entry[]): void {
+    for (const entry of entries) {
+      entry.backingOff = false
+      this.#queue.again(entry)
+    }
+    this.advance()
   }
 
   /** The end of a task, once. */
@@ -266,6 +296,8 @@ export class Work {
     entry.status = status
     entry.failure = what
     entry.reason = reason
+    this.#backingOff.get(entry)?.()
+    this.#backingOff.delete(entry)
     if (status === 'succeeded') this.#publish(entry)
     const ends = { succeeded: 'completed', failed: 'failed', skipped: 'skipped', cancelled: 'cancelled' } as const
     this.#directory.move(entry.member, ends[status])
@@ -280,6 +312,8 @@ export class Work {
       ...(entry.missing.length === 0 ? undefined : { missing: entry.missing }),
       ...(entry.usage.length === 0 ? undefined : { usage: entry.usage }),
     })
+    this.#patience.moved(entry)
+    this.#queue.ended(entry)
     this.#listener.settled(entry)
     this.#listener.progress()
     if (status === 'failed') this.#weigh(entry)
@@ -288,19 +322,26 @@ export class Work {
 
   /** The output of a task is the entry in each topic that it produces and did not publish to. */
   #publish(entry: Entry): void {
-    for (const topic of entry.task.produces ?? [])
-      if (!this.#topics.hasOf(topic, entry.id)) this.publish(entry, topic, entry.output ?? null)
+    for (const topic of new Set(entry.task.produces))
+      if (!this.#topics.hasOf(topic, entry.id)) this.#enter(entry, topic, entry.output ?? null)
   }
 
   publish(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
+    const word = this.#enter(entry, topic, value)
+    this.advance()
+    return word
+  }
+
+  #enter(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
     const declared = entry.task.produces?.includes(topic) === true
     const word = declared ? this.#topics.publish(topic, entry.id, value) : ({ published: false, reason: 'undeclared' } as const)
     const fact = { topic, task: entry.id }
     if (word.published) this.#ctx.emit({ type: 'topic.published', ...fact, seq: word.seq, bytes: word.bytes })
     else this.#ctx.emit({ type: 'topic.refused', ...fact, reason: word.reason })
     if (word.published) {
+      this.#patience.published(topic)
+      if (word.seq === 1) this.#queue.published(topic)
       this.#listener.progress()
-      this.advance()
     }
     return word
   }
@@ -308,10 +349,13 @@ export class Work {
   #weigh(entry: Entry): void {
     if (this.#closed !== undefined) return
     if (entry.task.critical === true && entry.recruit === undefined) return this.abort('critical')
-    const counted = this.#book.all.filter(
-      ({ status, recruit }) => status === 'failed' && (recruit === undefined || this.#rules.countRecruits),
-    )
-    if (counted.length >= this.#rules.maxFailures) this.abort('failures')
+    if (isTooMuch(this.#rules.failures, this.#failed)) this.abort('failures')
+  }
+
+  /** How many failed tasks count against the budget. */
+  get #failed(): number {
+    const counts = ({ status, recruit }: Entry): boolean => status === 'failed' && (recruit === undefined || this.#rules.countRecruits)
+    return this.#book.all.filter(counts).length
   }
 
   /** Nothing begins any more, whoever works is stopped. */
@@ -321,9 +365,10 @@ export class Work {
     const failures = this.#book.all.flatMap(({ id, status, failure: what }) =>
       status === 'failed' && what !== undefined ? [{ task: id, failure: what }] : [],
     )
-    this.aborted = { reason, failed: failures.length }
-    const { maxFailures } = this.#rules
-    this.#ctx.emit({ type: 'plan.aborted', reason, failed: failures.length, total: planned.length, maxFailures, failures })
+    const failed = this.#failed
+    this.aborted = { reason, failed }
+    const { maxFailures } = this.#rules.failures
+    this.#ctx.emit({ type: 'plan.aborted', reason, failed, total: planned.length, maxFailures, failures })
     this.close('the plan was given up')
   }
 
@@ -331,31 +376,38 @@ export class Work {
   close(why: string): void {
     if (this.#closed !== undefined) return
     this.#closed = why
+    this.#patience.close()
     for (const entry of this.#book.all)
       if (entry.status === 'pending' || entry.status === 'waiting') this.settle(entry, 'cancelled', { reason: why })
-    for (const { ctx, activation } of this.#atWork.values()) ctx.stop(activation, why)
+    for (const { ctx, activation } of this.#atWork.all) ctx.stop(activation, why)
+    this.#listener.progress()
   }
 
   /** Recruits nobody waits for are called off when everything else is done. */
   #callOffBestEffort(): void {
-    const open = this.#book.all.filter((each) => !hasEnded(each))
-    if (open.length === 0 || open.some(({ recruit }) => recruit?.join !== 'none')) return
+    const isExtra = (each: Entry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
+    if (this.held || !this.#book.recruits.some(isExtra) || !this.#book.all.every((each) => hasEnded(each) || isExtra(each))) return
     this.close('everything else is done')
   }
 
   /** Stops the work on a task now; its end is what it comes to. */
   stop(entry: Entry, reason: string): void {
-    const at = this.#of(entry)
+    const at = this.#atWork.of(entry)
     at?.ctx.stop(at.activation, reason)
   }
 
-  #of(entry: Entry): AtWork | undefined {
-    return [...this.#atWork.values()].find((each) => each.entry === entry)
+  /** Whoever works on a task leaves it now. `next` hears it with the end, unless the task is done by then. False: nobody works on it. */
+  recall(entry: Entry, reason: string, next: () => void): boolean {
+    const at = this.#atWork.of(entry)
+    if (at === undefined) return false
+    at.recalled = next
+    at.ctx.stop(at.activation, reason)
+    return true
   }
 
   /** How an operator stops one worker: by its activation, its member or its task. */
   #stopper(name: string): ((reason: string) => void) | undefined {
-    const at = [...this.#atWork.values()].find(({ activation, entry }) => activation === name || entry.member === name || entry.id === name)
+    const at = this.#atWork.named(name)
     return at === undefined ? undefined : (reason) => at.ctx.stop(at.activation, reason)
   }
 }

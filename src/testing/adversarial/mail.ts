@@ -71,6 +71,7 @@ function pause(site: Site, root: Loaded, mail: Extract<Mail, { type: 'pause' }>)
       if (op.effect !== 'once' && op.owner.id.startsWith(rootActivation(mail.run))) site.effects.abort(op, 'paused', true)
   }
   if (at === 'now') return callBack()
+  site.effects.recall([...site.out].filter((op) => site.paused(op.owner.id, op)))
   if (mail.withinMs === undefined) return
   site.clock.timer(site.now() + mail.withinMs, () => {
     if (run.pause !== mine || mine.reached || site.dead) return

@@ -210,6 +210,13 @@ export class Site implements Host, EffectsHost {
   mayRetry(op: Operation): boolean {
     return !this.dead && !op.owner.discarded && !this.paused(op.owner.id, op)
   }
+  waits(op: Operation, waiting: boolean): void {
+    if (!this.out.has(op)) return
+    for (const account of op.owner.birth.accounts) {
+      if (waiting) account.leave(this.now())
+      else this.#enter(account)
+    }
+  }
   calledBack(op: Operation): void {
     if (op.owner.discarded || this.dead || !this.out.has(op)) return
     if (this.paused(op.owner.id, op)) return this.#hold(op)

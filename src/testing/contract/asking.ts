@@ -93,6 +93,25 @@ const timers: readonly Play[] = [
   },
   {
     invariant: 'K2',
+    name: 'a clock that has moved past several deadlines at once and then stands still ends them all',
+    async play(stage) {
+      stage.agent('a', async (ctx) => {
+        const ids = new Map<OpId, number>([150, 100, 200, 201].map((ms) => [ctx.scope('t').ask('timer', { until: in_(ctx, ms) }), ms]))
+        ids.set(ctx.ask('q', { ...question('int_1'), until: in_(ctx, 149) }), 149)
+        const over = new Set<number>()
+        while (over.size < 4) over.add(ids.get((await ctx.next()).id as OpId)!)
+        // What is late is late: in which order is the engine's affair.
+        return [...over].toSorted((a, b) => a - b)
+      })
+      await stage.drive()
+      const run = await stage.start('a')
+      await until('all are set', async () => (await stage.all(run, 'timer.set')).length === 4)
+      stage.clock.advance(200)
+      assert.deepEqual(await stage.outcome(run), completed([100, 149, 150, 200]))
+    },
+  },
+  {
+    invariant: 'K2',
     name: 'timers that came due while nobody drove end after the restart',
     restarts: true,
     async play(stage) {

@@ -1,0 +1,79 @@
+/**
+ * Tells unsteady tests from broken ones: runs a vitest command, then the files in which something failed once more, one after the other. What
+ * passes then is named and counts as passed. `node scripts/steady.ts npm test --silent --`. The last line says how many passed and failed.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+
+/** A file in vitest's JSON report. One that runs in several projects is there several times. */
+interface FileReport {
+  readonly name: string
+  readonly status: 'passed' | 'failed'
+  readonly assertionResults: readonly { readonly ancestorTitles: readonly string[]; readonly title: string; readonly status: string }[]
+}
+
+/** How a test ended; or a file as such, which fails where no test does: at its import, in a hook. */
+interface End {
+  readonly of: 'file' | 'test'
+  readonly name: string
+  readonly file: string
+  readonly status: string
+}
+
+const [program = '', ...args] = process.argv.slice(2)
+const root = join(import.meta.dirname, '..')
+
+function run(more: readonly string[]): { readonly status: number; readonly ends: readonly End[] } {
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-steady-'))
+  try {
+    const report = join(folder, 'report.json')
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+    const { status } = spawnSync(program, [...args, ...reporters, ...more], { stdio: 'inherit' })
+    const { testResults } = JSON.parse(readFileSync(report, 'utf8')) as { testResults: readonly FileReport[] }
+    return { status: status ?? 1, ends: testResults.flatMap(endsIn) }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function endsIn({ name: path, status, assertionResults }: FileReport): End[] {
+  const file = relative(root, path)
+  const tests = assertionResults.map((test): End => {
+    const name = [file, ...test.ancestorTitles, test.title].filter((part) => part !== '').join(' > ')
+    return { of: 'test', name, file, status: test.status }
+  })
+  const inTests = tests.some((test) => test.status === 'failed')
+  return [{ of: 'file', name: file, file, status: inTests ? 'failed in its tests' : status }, ...tests]
+}
+
+/** What failed and passes now; what still fails; and what fails only now. */
+function compare(failures: readonly End[], now: readonly End[]): { unsteady: readonly End[]; broken: number; fresh: readonly End[] } {
+  const well = new Set(now.filter(({ status }) => status === 'passed').map(({ name }) => name))
+  const ill = now.filter(({ status }) => status === 'failed')
+  const illNames = new Set(ill.map(({ name }) => name))
+  const unsteady = failures.filter(({ name, file }) => well.has(name) && !illNames.has(name) && !illNames.has(file))
+  const before = new Set(failures.map(({ name }) => name))
+  return { unsteady, broken: failures.length - unsteady.length, fresh: ill.filter(({ name }) => !before.has(name)) }
+}
+
+const first = run([])
+const failures = first.ends.filter(({ status }) => status === 'failed')
+let passed = first.ends.filter(({ of, status }) => of === 'test' && status === 'passed').length
+// An error that belongs to no test is a failure that cannot be tried again.
+let failed = first.status === 0 ? 0 : 1
+
+if (failures.length > 0) {
+  const files = [...new Set(failures.map(({ file }) => file))]
+  console.log(`\n== once more, alone: ${files.join(' ')}\n`)
+  const second = run(['--no-file-parallelism', ...files])
+  const { unsteady, broken, fresh } = compare(failures, second.ends)
+  for (const { name } of unsteady) console.log(`== unsteady: ${name}`)
+  for (const { name } of fresh) console.log(`== unsteady: ${name} (passed at first)`)
+  passed += unsteady.length
+  failed = broken + fresh.length === 0 && second.status !== 0 ? 1 : broken
+}
+
+console.log(`${passed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1

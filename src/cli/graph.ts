@@ -1,0 +1,231 @@
+/**
+ * The plan of a team as a picture for a terminal: tasks in levels, each below what it waits for, with signs, times, and bars that show who worked when.
+ *
+ * Owns: the levels, what a line says of a task, fitting it to the terminal. Does not own: the view (journal), the Mermaid text (journal's planGraph), what else there is to know of a team
+ * (remarks.ts). Pure: a function of the view and the time.
+ */
+import type { TaskStatus } from '../core/index.ts'
+import type { TaskView, TeamView } from '../runtime/index.ts'
+import { visible } from './asking.ts'
+import { remarks } from './remarks.ts'
+import type { Style } from './terminal.ts'
+import { cut, duration, oneLine, type TreeOptions } from './tree.ts'
+
+/** How a plan is drawn. */
+export type GraphOptions = Pick<TreeOptions, 'now' | 'columns' | 'style'>
+
+const signs: Readonly<Record<TaskStatus, { readonly sign: string; readonly style: Style }>> = {
+  pending: { sign: '○', style: 'dim' },
+  waiting: { sign: '○', style: 'dim' },
+  awaiting_approval: { sign: '?', style: 'yellow' },
+  running: { sign: '●', style: 'cyan' },
+  succeeded: { sign: '✓', style: 'green' },
+  failed: { sign: '✗', style: 'red' },
+  skipped: { sign: '–', style: 'dim' },
+  cancelled: { sign: '–', style: 'dim' },
+}
+
+/** The picture of one team: what it is about, its tasks level by level, what else there is to know. */
+export function graphLines(team: TeamView, { now, columns, style = (_style, text) => text }: GraphOptions): readonly string[] {
+  const rows = levels(team)
+  const widths = widthsOf(rows.flat(), columns)
+  const membersOf = Map.groupBy(team.members, ({ task }) => task)
+  const drawn = rows.flatMap((row, i) => [
+    ...(i === 0 ? [] : [style('dim', '  ↓')]),
+    ...row.flatMap((place) => [
+      taskLine(place, team, widths, now, style),
+      ...details(place.task, membersOf.get(place.task.task) ?? []).flatMap((each) =>
+        wrapped(each, columns, indentOf(place) + 2).map((line) => style('dim', line)),
+      ),
+    ]),
+  ])
+  const { route, reasons } = team.plan
+  const [title = '', ...more] = wrapped(`${shown(team.agent)}  ${route}: ${reasons.map(shown).join('; ')}`, columns, 0)
+  const name = cut(shown(team.agent), columns)
+  return [
+    `${style('bold', name)}${title.slice(name.length)}`,
+    ...more,
+    ...wrapped(summary(team, now), columns, 0),
+    '',
+    ...drawn,
+    ...remarks(team).flatMap((line, i) => [...(i === 0 ? [''] : []), ...wrapped(line, columns, 0)]),
+  ]
+}
+
+const shown = (text: string): string => visible(oneLine(text))
+
+/** A task at its place: recruits stand below the task of whoever asked for them. */
+interface Place {
+  readonly task: TaskView
+  readonly depth: number
+}
+
+/** Tasks by how many must end before them, one after the other. Within a level: the order of the plan. */
+function levels(team: TeamView): readonly (readonly Place[])[] {
+  const anchors = anchorsOf(team)
+  const level = levelOf(team, anchors)
+  const below = Map.groupBy(team.plan.tasks, ({ task }) => anchors.get(task))
+  const rows: Place[][] = []
+  const place = (task: TaskView, row: Place[], depth: number): void => {
+    row.push({ task, depth })
+    for (const recruit of below.get(task.task) ?? []) place(recruit, row, depth + 1)
+  }
+  for (const task of below.get(undefined) ?? []) place(task, (rows[level.get(task.task) ?? 0] ??= []), 0)
+  return rows.flatMap((row) => [row])
+}
+
+/** Below which task each recruit stands. Only those who came before it: nobody has recruited whoever asked for them. */
+function anchorsOf({ members, plan: { tasks } }: TeamView): ReadonlyMap<string, string> {
+  const taskOf = new Map(members.map(({ member, task }) => [member, task]))
+  const before = new Set<string>()
+  const anchors = new Map<string, string>()
+  for (const { task, recruit } of tasks) {
+    const anchor = recruit === undefined ? undefined : (taskOf.get(recruit.by) ?? recruit.parent)
+    if (anchor !== undefined && before.has(anchor)) anchors.set(task, anchor)
+    before.add(task)
+  }
+  return anchors
+}
+
+/** The longest way to each task. Whoever stands on a circle is on the first level: plans have none, but a picture must not hang. */
+function levelOf({ plan: { tasks }, topics }: TeamView, anchors: ReadonlyMap<string, string>): ReadonlyMap<string, number> {
+  const producers = new Map(topics.map(({ topic, producers: of }) => [topic, of]))
+  const known = new Set(tasks.map(({ task }) => task))
+  const after = new Map<string, { readonly task: string; readonly length: number }[]>()
+  const open = new Map<string, number>()
+  const level = new Map(tasks.map(({ task }) => [task, 0]))
+  const step = (from: string, task: string, length: number): void => {
+    after.set(from, after.get(from) ?? [])
+    after.get(from)!.push({ task, length })
+    open.set(task, (open.get(task) ?? 0) + 1)
+  }
+  for (const { task, dependencies, joined, consumes } of tasks) {
+    const before = new Set([...dependencies, ...joined, ...consumes.flatMap((topic) => producers.get(topic) ?? [])])
+    for (const from of before) if (from !== task && known.has(from)) step(from, task, 1)
+    const anchor = anchors.get(task)
+    if (anchor !== undefined) step(anchor, task, 0)
+  }
+  const ready = tasks.map(({ task }) => task).filter((task) => !open.has(task))
+  for (const from of ready)
+    for (const { task, length } of after.get(from) ?? []) {
+      level.set(task, Math.max(level.get(task)!, level.get(from)! + length))
+      open.set(task, open.get(task)! - 1)
+      if (open.get(task) === 0) ready.push(task)
+    }
+  return level
+}
+
+const indentOf = ({ depth }: Place): number => 2 + 3 * depth
+
+/** Columns of a line: the name with what is before it, who does it, the bar. 0: there is no room for it. */
+interface Widths {
+  readonly name: number
+  readonly who: number
+  readonly bar: number
+}
+const timeColumns = 7
+const leastBar = 12
+const leastWho = 14
+const mostBar = 32
+
+function widthsOf(places: readonly Place[], columns: number): Widths {
+  const longest = (lengths: readonly number[]): number => lengths.reduce((most, each) => Math.max(most, each), 0)
+  const name = longest(places.map((place) => indentOf(place) + 2 + shown(place.task.task).length))
+  const who = longest(places.map(({ task }) => whoOf(task).length))
+  const room = columns - timeColumns - 4
+  const bar = Math.min(mostBar, room - name - who - 2)
+  if (bar >= leastBar) return { name, who, bar }
+  const squeezed = room - name - 2 - leastBar
+  if (squeezed >= leastWho) return { name, who: squeezed, bar: leastBar }
+  const narrow = room < 24 ? 0 : Math.min(who, Math.floor(room / 3))
+  return { name: Math.min(name, room - narrow), who: narrow, bar: 0 }
+}
+
+function taskLine(place: Place, team: TeamView, widths: Widths, now: number, style: (style: Style, text: string) => string): string {
+  const { task, depth } = place
+  const { sign, style: colour } = signs[task.status]
+  const before = depth === 0 ? '  ' : `${' '.repeat(indentOf(place) - 3)}╰╌ `
+  const name = cut(shown(task.task), Math.max(4, widths.name - before.length - 2))
+  const who = widths.who === 0 ? '' : cut(whoOf(task), widths.who).padEnd(widths.who)
+  const time = task.startedAt === undefined ? '' : duration((task.endedAt ?? now) - task.startedAt)
+  const rest = `${who}  ${time.padStart(timeColumns)}`
+  const bar = widths.bar === 0 ? '' : barOf(task, team, widths.bar, now)
+  const gap = ' '.repeat(Math.max(0, widths.name - before.length - 2 - name.length))
+  const line = `${style('dim', before)}${style(colour, sign)} ${name}`
+  const end = `${gap}  ${rest}`
+  return bar === '' ? `${line}${style('dim', end.trimEnd())}` : `${line}${style('dim', end)}  ${style(colour, bar)}`
+}
+
+/** Who does it; the member of a recruit is called what its task is called. */
+const whoOf = ({ member, recruit }: TaskView): string => (recruit === undefined ? shown(member) : `recruited by ${shown(recruit.by)}`)
+
+/** When somebody worked on it, on a line that is as long as the team has been at work. */
+function barOf({ startedAt, endedAt }: TaskView, team: TeamView, columns: number, now: number): string {
+  const begin = team.startedAt
+  const whole = Math.max(1, (team.endedAt ?? now) - begin)
+  if (startedAt === undefined) return ''
+  const at = (time: number): number => Math.min(columns, Math.max(0, Math.round(((time - begin) / whole) * columns)))
+  const first = Math.min(at(startedAt), columns - 1)
+  return `${' '.repeat(first)}${'━'.repeat(Math.max(1, at(endedAt ?? now) - first))}`
+}
+
+/** What else there is to know of a task, one line each. `members`: all who have it or had it. */
+function details(task: TaskView, members: TeamView['members']): readonly string[] {
+  const { dependencies, joined, consumes, produces, waitsFor, missing, failure, reason, attempts, status, critical } = task
+  const list = (names: readonly string[]): string => names.map(shown).join(', ')
+  const before = [...dependencies, ...joined]
+  const failed = status === 'failed' || (failure !== undefined && status !== 'succeeded')
+  const passed = members.map(({ member }) => member).filter((member) => member !== task.member)
+  return [
+    ...(before.length === 0 ? [] : [`after ${list(before)}`]),
+    ...(consumes.length === 0 ? [] : [`needs ${list(consumes)}`]),
+    ...(produces.length === 0 ? [] : [`adds to ${list(produces)}`]),
+    ...(critical ? ['critical: its failure ends the plan'] : []),
+    ...(waitsFor.length === 0 ? [] : [`waits for ${list(waitsFor)}`]),
+    ...(status === 'awaiting_approval' ? ['waits for a human'] : []),
+    ...(missing.length === 0 ? [] : [`without ${list(missing)}`]),
+    ...(passed.length === 0 ? [] : [`was ${list(passed)}'s before`]),
+    ...(failed ? [`${attempts > 1 ? `${attempts} tries: ` : ''}${shown(failure?.message ?? 'failed')}`] : []),
+    ...(!failed && attempts > 1 ? [`${attempts} tries`] : []),
+    ...(reason === undefined ? [] : [shown(reason)]),
+  ]
+}
+
+/** Where the plan is, in a sentence. */
+function summary({ state, plan, coverage, startedAt, endedAt }: TeamView, now: number): string {
+  const { tasks, maxFailures, failed, concurrency } = plan
+  const count = (...statuses: readonly TaskStatus[]): number => tasks.filter(({ status }) => statuses.includes(status)).length
+  const recruits = tasks.filter(({ recruit }) => recruit !== undefined).length
+  const parts = [
+    `${coverage.succeeded} of ${coverage.planned} tasks succeeded`,
+    ...(failed === 0 ? [] : [`${failed} failed (given up at ${maxFailures})`]),
+    ...(
+      [
+        [count('running'), 'at work'],
+        [count('awaiting_approval'), 'for a human to decide'],
+        [count('waiting', 'pending'), 'to come'],
+        [count('skipped'), 'skipped'],
+        [count('cancelled'), 'cancelled'],
+        [recruits, recruits === 1 ? 'recruit' : 'recruits'],
+      ] as const
+    ).flatMap(([number, what]) => (number === 0 ? [] : [`${number} ${what}`])),
+  ]
+  return `${state}: ${parts.join(', ')}; up to ${concurrency} at once; ${duration((endedAt ?? now) - startedAt)}`
+}
+
+/** A text in lines of a width, between words; those after the first begin a little further in. */
+function wrapped(text: string, columns: number, indent: number): readonly string[] {
+  const lines: string[] = []
+  let line = ' '.repeat(indent)
+  let isEmpty = true
+  for (const word of text.split(' ')) {
+    if (!isEmpty && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = ' '.repeat(indent + 2)
+      isEmpty = true
+    }
+    line += isEmpty ? word : ` ${word}`
+    isEmpty = false
+  }
+  return [...lines, line].map((each) => cut(each, columns))
+}

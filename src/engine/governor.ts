@@ -1,0 +1,231 @@
+/**
+ * Governor: how many calls of one model may be under way in this process, once its provider has said that there are too many (spec team 7.2, R-10).
+ *
+ * Owns: the limit of each model and how it moves, whose turn it is, the gate that `Retry-After` closes. Does not own: the calls themselves, their attempts and their waits between attempts
+ * (effects.ts). All engines of a process share one, so that runs that know nothing of each other do not push each other over.
+ *
+ * A model that has never refused a call is not limited. Its first refusal sets the limit to half of what is under way, and each further one to half of what is under way then: while a storm is
+ * being refused, what is left under way comes to be what the provider takes. As many calls answered as the limit says, and it is one higher; up to where it was refused before, each time more
+ * patiently. Back at what was under way when it began, it is forgotten. Lives in memory: a new process finds out anew.
+ * Holds: K3 (orchestration sees nothing of it), K6, K8 (a call that waits has not left: it can be stopped or called back at once, and a crash loses nothing).
+ */
+import { systemClock, type Clock } from '../core/index.ts'
+
+/** How a call has ended, for whoever counts them: answered; refused as one too many; in any other way, also unasked. */
+type CallEnd = 'answered' | 'refused' | 'other'
+
+/** A call's leave to go. */
+export interface Pass {
+  /** Its turn has not come. */
+  readonly waiting: boolean
+  /** It has ended, or is not wanted any more. What is said after the first time is passed over. `retryAfterMs`: with `refused`, the earliest moment for any other call. */
+  end(how: CallEnd, retryAfterMs?: number): void
+}
+
+/** How it stands with the calls of one model. */
+export interface GovernedModel {
+  readonly model: string
+  readonly underWay: number
+  readonly waiting: number
+  /** How many may be under way. Absent: any number. */
+  readonly limit?: number
+  /** Where the limit is forgotten. */
+  readonly peak?: number
+  /** No call leaves before this moment. Milliseconds since 1970. */
+  readonly closedUntil?: number
+}
+
+/** What is known of a model that has refused. */
+interface Throttle {
+  limit: number
+  /** What was under way when it first refused. */
+  readonly peak: number
+  /** Calls answered since the limit has moved. */
+  answered: number
+  /** What was under way when it last refused. */
+  refusedAt: number
+  /** How many rounds must go well before the limit goes up to `refusedAt`. */
+  patience: number
+  /** The limit has gone up since the last refusal. */
+  rose: boolean
+  closedUntil: number
+}
+
+/** The calls of one model. */
+interface Lane {
+  readonly model: string
+  underWay: number
+  throttle: Throttle | undefined
+  /** In the order in which they came. */
+  readonly queue: Set<Turn>
+  callOff: (() => void) | undefined
+  /** When its last call ended. */
+  restsSince: number
+}
+
+interface Turn extends Pass {
+  state: 'waiting' | 'out' | 'ended'
+  readonly go: () => void
+}
+
+/** What a provider refused this long ago says nothing any more, if nobody has called it since. Milliseconds. */
+const forgetAfterMs = 600_000
+const mostPatience = 64
+
+export class Governor {
+  readonly #clock: Clock
+  readonly #lanes = new Map<string, Lane>()
+  readonly #listeners = new Set<(model: GovernedModel) => void>()
+
+  /** `clock`: in whose time the gates are. */
+  constructor(clock: Clock = systemClock) {
+    this.#clock = clock
+  }
+
+  /** Asks for leave. Where it does not wait, the call is under way from now on; otherwise `go` says when, once, unless its pass was ended before. */
+  pass(model: string, go: () => void): Pass {
+    const lane = this.#lane(model)
+    const turn: Turn = {
+      state: 'waiting',
+      go,
+      get waiting() {
+        return this.state === 'waiting'
+      },
+      end: (how, retryAfterMs) => this.#ended(lane, turn, how, retryAfterMs),
+    }
+    if (lane.queue.size > 0) this.#next(lane) // the gate may have opened just now, and who came first goes first
+    if (lane.queue.size === 0 && this.#isFree(lane)) this.#leaves(lane, turn)
+    else {
+      lane.queue.add(turn)
+      this.#arm(lane)
+    }
+    return turn
+  }
+
+  /** How it stands with each model that has calls under way or waiting, or a limit. */
+  state(): readonly GovernedModel[] {
+    return [...this.#lanes.values()].map(stateOf)
+  }
+
+  /** Hears whenever the limit or the gate of a model has changed: for metrics. A listener must not throw. Returns how to stop. */
+  watch(listener: (model: GovernedModel) => void): () => void {
+    this.#listeners.add(listener)
+    return () => void this.#listeners.delete(listener)
+  }
+
+  #lane(model: string): Lane {
+    const lane = this.#lanes.get(model)
+    if (lane === undefined) {
+      const made: Lane = { model, underWay: 0, throttle: undefined, queue: new Set(), callOff: undefined, restsSince: 0 }
+      this.#lanes.set(model, made)
+      return made
+    }
+    const rests = lane.underWay === 0 && lane.queue.size === 0
+    if (lane.throttle !== undefined && rests && this.#clock.now() - lane.restsSince > forgetAfterMs) {
+      lane.throttle = undefined
+      this.#tell(lane)
+    }
+    return lane
+  }
+
+  #isFree({ throttle, underWay }: Lane): boolean {
+    return throttle === undefined || (underWay < throttle.limit && this.#clock.now() >= throttle.closedUntil)
+  }
+
+  #leaves(lane: Lane, turn: Turn): void {
+    turn.state = 'out'
+    lane.underWay++
+  }
+
+  #ended(lane: Lane, turn: Turn, how: CallEnd, retryAfterMs = 0): void {
+    const was = turn.state
+    turn.state = 'ended'
+    if (was === 'ended') return
+    if (was === 'waiting') lane.queue.delete(turn)
+    else {
+      const changed = how === 'refused' ? this.#refused(lane, retryAfterMs) : how === 'answered' && answered(lane)
+      lane.underWay--
+      if (changed) this.#tell(lane)
+    }
+    this.#next(lane)
+  }
+
+  #refused(lane: Lane, retryAfterMs: number): true {
+    const { underWay } = lane
+    const half = Math.max(1, Math.floor(underWay / 2))
+    const begins = { limit: half, peak: underWay, answered: 0, refusedAt: underWay, patience: 1, rose: false, closedUntil: 0 }
+    const throttle = (lane.throttle ??= begins)
+    throttle.limit = Math.min(throttle.limit, half)
+    throttle.answered = 0
+    throttle.refusedAt = underWay
+    if (throttle.rose) throttle.patience = Math.min(mostPatience, throttle.patience * 2)
+    throttle.rose = false
+    if (retryAfterMs > 0) throttle.closedUntil = Math.max(throttle.closedUntil, this.#clock.now() + retryAfterMs)
+    return true
+  }
+
+  /** Whoever's turn it is goes. */
+  #next(lane: Lane): void {
+    for (const turn of lane.queue) {
+      if (!this.#isFree(lane)) break
+      lane.queue.delete(turn)
+      this.#leaves(lane, turn)
+      turn.go()
+    }
+    if (lane.underWay === 0 && lane.queue.size === 0) {
+      lane.restsSince = this.#clock.now()
+      if (lane.throttle === undefined) this.#lanes.delete(lane.model)
+    }
+    this.#arm(lane)
+  }
+
+  /** Only the gate can open by itself: where it alone keeps somebody waiting, the clock says when. Whether it is open already is not looked at: it may open between two looks. */
+  #arm(lane: Lane): void {
+    const { throttle, queue, underWay } = lane
+    if (throttle === undefined || queue.size === 0 || underWay >= throttle.limit) {
+      lane.callOff?.()
+      lane.callOff = undefined
+      return
+    }
+    lane.callOff ??= this.#clock.timer(throttle.closedUntil, () => {
+      lane.callOff = undefined
+      this.#next(lane)
+    })
+  }
+
+  #tell(lane: Lane): void {
+    if (this.#listeners.size === 0) return
+    const state = stateOf(lane)
+    for (const listener of this.#listeners) listener(state)
+  }
+}
+
+/** One more was answered. True: the limit has gone up by it, or is gone. */
+function answered(lane: Lane): boolean {
+  const { throttle } = lane
+  if (throttle === undefined) return false
+  const { limit, refusedAt } = throttle
+  if (++throttle.answered < limit * (limit + 1 === refusedAt ? throttle.patience : 1)) return false
+  throttle.answered = 0
+  throttle.limit++
+  throttle.rose = true
+  if (limit >= refusedAt) throttle.patience = 1
+  if (throttle.limit >= throttle.peak) lane.throttle = undefined
+  return true
+}
+
+function stateOf({ model, underWay, queue, throttle }: Lane): GovernedModel {
+  const known = { model, underWay, waiting: queue.size }
+  if (throttle === undefined) return known
+  const { limit, peak, closedUntil } = throttle
+  return { ...known, limit, peak, ...(closedUntil === 0 ? undefined : { closedUntil }) }
+}
+
+const governors = new WeakMap<Clock, Governor>()
+
+/** The governor of everybody in this process who lives in this time: with the system's clock, of the whole process. */
+export function governorOf(clock: Clock = systemClock): Governor {
+  const known = governors.get(clock) ?? new Governor(clock)
+  governors.set(clock, known)
+  return known
+}

@@ -1,0 +1,38 @@
+/**
+ * The question of planning: what is asked, and who may be asked.
+ *
+ * Owns: these types. Does not own: how anybody is asked (source.ts), what becomes of the answer (planner.ts).
+ */
+import type { Json } from '../../core/index.ts'
+import type { Agent } from '../../agent/index.ts'
+import type { ModelRef } from '../../model/index.ts'
+import type { Advice } from '../learn/advisor.ts'
+import type { Plan } from './plan.ts'
+import type { ListedRole } from './roles.ts'
+
+/** What a planner is asked. */
+export interface PlanQuestion {
+  readonly question: Json
+  readonly roles: readonly ListedRole[]
+  /** What the past says. */
+  readonly advice?: Advice
+  /** What was wrong with the plan before this one, or what a human has said of it. */
+  readonly problems?: readonly string[]
+}
+
+/**
+ * Who decomposes a question: a fixed plan; a function, which is a recorded step; an agent; a model. Whoever has made an impossible plan is asked once more, with everything that is wrong with it;
+ * a fixed plan is what it is. An agent answers with a plan as a value or as JSON text.
+ */
+export type PlannerLike =
+  | Plan
+  | ((question: PlanQuestion) => Plan | Promise<Plan>)
+  | Agent
+  | {
+      /** Default: the team's. */
+      readonly model?: ModelRef
+      /** Stand before the rules of planning. */
+      readonly instructions?: string
+      /** How often it may mend an impossible plan. Default 1. */
+      readonly repairs?: number
+    }

@@ -1,0 +1,147 @@
+/**
+ * Sources: whoever decomposes a question, asked in the way that is theirs: a fixed plan, a function, an agent, a model.
+ *
+ * Owns: how each is asked, and what of its answer is the plan. Does not own: whether the plan makes sense, and what is done about it (planner.ts).
+ * Holds: K6: each is asked once for each plan, also over a crash: a recorded step, a worker, a model's turn. K11: what that used counts like all work.
+ */
+import { copy, failure, FailureError, failureFrom, type Failure, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
+import { askAside, delegate, isAgent, mindOf, step, type Agent } from '../../agent/index.ts'
+import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
+import { isLeaving, type Context } from '../../engine/index.ts'
+import { resolveModel, type ModelRef } from '../../model/index.ts'
+import { endOfAttempt } from '../work/ends.ts'
+import type { Plan } from './plan.ts'
+import type { PlannerLike, PlanQuestion } from './question.ts'
+import { planIn, planningRules, planSchema, toldProblems, toldQuestion } from './wording.ts'
+import { recordable } from './reading.ts'
+
+/** What a source has given, read by nobody yet. */
+export type Drafted = { readonly ok: true; readonly plan: unknown } | { readonly ok: false; readonly failure: Failure }
+
+/** Whoever is asked for a plan. */
+export interface PlanSource {
+  /** How often it may mend an impossible plan. */
+  readonly repairs: number
+  /** It may be asked again. A fixed plan is what it is. */
+  readonly canBeAsked: boolean
+  /** It writes plans as models do: small slips are mended without asking. */
+  readonly writes: boolean
+  /** `before`: the plan that had the problems of the question. */
+  ask(ctx: Context, question: PlanQuestion, before: unknown): Promise<Drafted>
+}
+
+const defaultRepairs = 1
+
+/** The source behind the options of a team. */
+export function sourceOf(
+  { name, planner, model }: { readonly name: string; readonly planner?: PlannerLike; readonly model?: ModelRef },
+  edge: Edge,
+): PlanSource | undefined {
+  if (typeof planner === 'function') return { repairs: defaultRepairs, canBeAsked: true, writes: false, ask: askFunction(planner) }
+  if (isAgent(planner)) return { repairs: defaultRepairs, canBeAsked: true, writes: true, ask: askAgent(name, planner, edge) }
+  if (planner !== undefined && 'subtasks' in planner)
+    return { repairs: 0, canBeAsked: false, writes: false, ask: async () => ({ ok: true, plan: planner }) }
+  const { model: own = model, instructions, repairs = defaultRepairs } = planner ?? {}
+  if (own === undefined) return undefined
+  return { repairs, canBeAsked: true, writes: true, ask: askModel(name, own, instructions, edge) }
+}
+
+/** What of it is data, for the version of the team. A fixed plan that cannot be written is refused when it is carried out. */
+export function plannerData({ planner, model }: { readonly planner?: PlannerLike; readonly model?: ModelRef }): Json {
+  if (typeof planner === 'function') return 'function'
+  if (isAgent(planner)) return { agent: planner.name }
+  if (planner !== undefined && 'subtasks' in planner) return fixedData(planner)
+  const { model: own = model, instructions = null, repairs = defaultRepairs } = planner ?? {}
+  return { model: own === undefined ? null : resolveModel(own).id, instructions, repairs }
+}
+
+function fixedData(plan: Plan): Json {
+  try {
+    return recordable(plan)
+  } catch {
+    return 'plan'
+  }
+}
+
+/** A recorded step, tried once: a planner that throws has made no plan. */
+const askFunction =
+  (planner: (question: PlanQuestion) => unknown): PlanSource['ask'] =>
+  async (ctx, question) => {
+    try {
+      const shown = copy(question as unknown as Json) as unknown as PlanQuestion
+      return { ok: true, plan: await step(ctx, 'plan', async () => written(await planner(shown)), { retry: { attempts: 1 } }) }
+    } catch (thrown) {
+      if (isLeaving(thrown)) throw thrown
+      return { ok: false, failure: failureFrom(thrown, 'plan.failed') }
+    }
+  }
+
+function written(plan: unknown): Json {
+  try {
+    return recordable(plan)
+  } catch (thrown) {
+    const why = 'the plan cannot be recorded: it holds what JSON cannot hold, or itself'
+    throw new FailureError(failure('input.not-json', why, 'validation'), thrown)
+  }
+}
+
+/** A worker of its own: an agent that takes text is told everything, one with an input schema is given the question as it is. */
+const askAgent =
+  (team: string, planner: Agent, edge: Edge): PlanSource['ask'] =>
+  async (ctx, question, before) => {
+    const { problems } = question
+    const told = [
+      planningRules(team, question.roles),
+      `The form of the plan: ${JSON.stringify(planSchema.json)}`,
+      `## The question\n\n${toldQuestion(question)}`,
+      ...(problems === undefined ? [] : [`## Your last plan\n\n${JSON.stringify(before)}\n\n${toldProblems(problems)}`]),
+    ].join('\n\n')
+    const brief = planner.inputSchema === undefined ? told : copy(question as unknown as Json)
+    const context = edge.history ?? edge.context
+    const outcome = await delegate(ctx.scope('plan'), planner, brief, context === undefined ? undefined : { context })
+    return drafted(endOfAttempt(outcome as Outcome))
+  }
+
+/** A turn of its own, aside: what was said before the question is shown, so that it may refer to it. */
+const askModel =
+  (team: string, ref: ModelRef, instructions: string | undefined, edge: Edge): PlanSource['ask'] =>
+  async (ctx, question, before) => {
+    const { model, settings, retry } = mindOf(team, { model: ref }, undefined, undefined)
+    const rules = planningRules(team, question.roles)
+    const put = toldQuestion(question)
+    const { problems } = question
+    const first: HistoryEntry = { message: { role: 'user', content: put } }
+    const last: HistoryEntry = { agent: team, message: { role: 'assistant', content: JSON.stringify(before) } }
+    const outcome = await askAside({ agent: team, model, settings, retry }, ctx.scope('plan'), edge, {
+      system: instructions === undefined || instructions.trim() === '' ? rules : `${instructions}\n\n${rules}`,
+      said: problems === undefined ? saidBefore(edge) : [...saidBefore(edge), first, last],
+      question: problems === undefined ? put : toldProblems(problems),
+      output: planSchema,
+      purpose: 'choice',
+    })
+    return drafted(endOfAttempt(outcome))
+  }
+
+/** The conversation without the question, which is put in other words. */
+function saidBefore(edge: Edge): readonly HistoryEntry[] {
+  if (edge.entries !== undefined) return edge.entries
+  const all = entriesOf(edge)
+  return briefText(edge.brief) === '' && all.length > 1 ? all : all.slice(0, -1)
+}
+
+const drafted = (end: ReturnType<typeof endOfAttempt>): Drafted =>
+  end.type === 'done' ? { ok: true, plan: planIn(end.output) } : { ok: false, failure: end.failure }
+
+/** Nobody could make a plan, and this is why. It may be tried again where the cause may pass. */
+export const planFailed = ({ code, message, class: of, retryable, retryAfterMs, hint, details }: Failure): Failure =>
+  failure('plan.failed', `nobody could make a plan: ${message}`, of, {
+    retryable,
+    ...(retryAfterMs === undefined ? undefined : { retryAfterMs }),
+    ...(hint === undefined ? undefined : { hint }),
+    details: { ...details, cause: code },
+  })
+
+/** What a team is told that has nobody to plan. */
+export const noPlanner = failure('plan.failed', 'there is neither a planner nor a model', 'validation', {
+  hint: 'Give the team a planner or a model; or say `fallback: true`, and the whole question is one task.',
+})

@@ -1,0 +1,128 @@
+/**
+ * Options of the answer of a planned team: who makes it, what it is made of, and what is wrong with what somebody says of it.
+ *
+ * Owns: the types, their defaults, their check. Does not own: what any of them does (filters.ts, synthesis.ts).
+ */
+import { described, hasNames, messageOf, unknownNames, type Json, type NamesOf, type TaskResult } from '../../core/index.ts'
+import { isAgent, type Agent } from '../../agent/index.ts'
+import { resolveModel, type ModelRef } from '../../model/index.ts'
+
+/** A result, and what its task was. */
+export interface SynthesisResult extends TaskResult {
+  readonly description: string
+}
+
+/** What an answer is made of. Copies. */
+export interface SynthesisInput {
+  readonly question: Json
+  /** Tasks that succeeded and have something to say: in the order of the plan, then recruits. Without lines that say nothing, and else whole. */
+  readonly results: readonly SynthesisResult[]
+  /** Tasks of the plan that did not succeed. */
+  readonly missing: readonly SynthesisResult[]
+}
+
+/** Has a model make the answer. */
+export interface ModelSynthesizer {
+  readonly model: ModelRef
+  /** Its system text. Default: that it is to make one answer of what a team has found, and to say what is missing. */
+  readonly instructions?: string
+}
+
+/**
+ * Who makes the answer: a function, which is a recorded step that is tried once; an agent, as a worker: with an `input` schema it gets a `SynthesisInput`, else a text; a model. Whoever fails,
+ * or answers nothing, or what does not fit the team's `output`, is stood in for by the results one after the other.
+ */
+export type Synthesizer = ((input: SynthesisInput) => Json | Promise<Json>) | Agent | ModelSynthesizer
+
+/** What is left out, and when nobody has to make an answer. */
+export interface SynthesisOptions {
+  /** One plain result is the answer. Default true. */
+  readonly verbatim?: boolean
+  /** Of results that say the same, one is used. Default true. */
+  readonly dedupe?: boolean
+  /** Results whose words are this much the same (0 to 1) say the same. Default 0.92; 1: only the same texts do. Nothing is the same without `dedupe`. */
+  readonly similarAbove?: number
+  /** Lines that say that there is no information are left out. Default true. */
+  readonly dropUninformative?: boolean
+  /** The output of a task that was to put everything together is the answer, if it has at least 100 characters. Default true. */
+  readonly useSynthesisTask?: boolean
+  /** How many characters of each result an agent or a model is shown. Default 4,000. */
+  readonly maxCharacters?: number
+}
+
+/** What a team says of its answer. */
+export interface AnswerOptions {
+  readonly name: string
+  readonly synthesize?: Synthesizer
+  readonly synthesis?: SynthesisOptions
+}
+
+const synthesisNames: NamesOf<SynthesisOptions> = {
+  verbatim: true,
+  dedupe: true,
+  similarAbove: true,
+  dropUninformative: true,
+  useSynthesisTask: true,
+  maxCharacters: true,
+}
+const modelNames: NamesOf<ModelSynthesizer> = { model: true, instructions: true }
+
+/** What of it is data, for the team's version. */
+export function answerData({ synthesize, synthesis = {} }: AnswerOptions): Json {
+  return { by: synthesize === undefined ? null : synthesizerData(synthesize), of: { ...synthesis } as Json }
+}
+
+function synthesizerData(given: Synthesizer): Json {
+  if (typeof given === 'function') return 'function'
+  return isAgent(given) ? { agent: given.name } : { model: resolveModel(given.model).id, instructions: given.instructions ?? null }
+}
+
+/** What is wrong with what a team says of its answer, one sentence each. */
+export function answerProblems({ name, synthesize, synthesis }: AnswerOptions): readonly string[] {
+  const where = `team "${name}"`
+  return [
+    ...(synthesize === undefined ? [] : synthesizerProblems(synthesize, `${where}: synthesize`)),
+    ...(synthesis === undefined ? [] : synthesisProblems(synthesis, `${where}: synthesis`)),
+  ]
+}
+
+function synthesizerProblems(given: Synthesizer, where: string): readonly string[] {
+  if (typeof given === 'function' || isAgent(given)) return []
+  if (!hasNames(given)) return [`${where} is ${described(given)}, expected a function, an agent or { model }`]
+  const { model, instructions } = given as Partial<ModelSynthesizer>
+  return [
+    ...unknownNames(given, modelNames, where),
+    ...(model === undefined ? [`${where} has no model`] : modelProblems(model, where)),
+    ...(instructions === undefined || typeof instructions === 'string'
+      ? []
+      : [`${where}: instructions is ${described(instructions)}, expected a text`]),
+  ]
+}
+
+function modelProblems(model: ModelRef, where: string): readonly string[] {
+  try {
+    resolveModel(model)
+    return []
+  } catch (thrown) {
+    return [`${where}: model: ${messageOf(thrown)}`]
+  }
+}
+
+function synthesisProblems(given: SynthesisOptions, where: string): readonly string[] {
+  if (!hasNames(given)) return unknownNames(given, synthesisNames, where)
+  const { similarAbove, maxCharacters } = given
+  const switches = ['verbatim', 'dedupe', 'dropUninformative', 'useSynthesisTask'] as const
+  return [
+    ...unknownNames(given, synthesisNames, where),
+    ...switches.flatMap((name) => {
+      const value: unknown = given[name]
+      return value === undefined || typeof value === 'boolean' ? [] : [`${where}: ${name} is ${described(value)}, expected true or false`]
+    }),
+    ...(similarAbove === undefined || (typeof similarAbove === 'number' && similarAbove >= 0 && similarAbove <= 1)
+      ? []
+      : [`${where}: similarAbove is ${described(similarAbove)}, expected a number from 0 to 1`]),
+    ...(maxCharacters === undefined || (Number.isSafeInteger(maxCharacters) && maxCharacters > 0)
+      ? []
+      : [`${where}: maxCharacters is ${described(maxCharacters)}, expected a whole number of at least 1`]),
+  ]
+}

@@ -1,0 +1,59 @@
+/**
+ * Permission: whether a wish may be granted, as the policies see it, and where they say so, a human (spec team R-8, R-16).
+ *
+ * Owns: asking the one, then the other; how a no reads. Does not own: the policies' question (policy.ts), the approval (../../oversight), whether there is room (recruiting.ts).
+ * Holds: K4: a scope for each wish, so any number may be undecided at once. K6: whoever was asked is not asked again, also over a crash.
+ */
+import { isObject, type JsonObject } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { approve } from '../../oversight/index.ts'
+import type { Entry } from '../work/book.ts'
+import type { Work } from '../work/work.ts'
+import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
+
+/** What is asked: all that a policy and a human see of a wish. */
+export interface Petition extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSize'> {
+  readonly details: JsonObject
+}
+
+/** What came of it. `edited`: whoever approved it has changed this. */
+export type Permission =
+  | { readonly ok: true; readonly edited?: JsonObject }
+  | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
+
+/** Whose wish it is, and who watches whoever works. */
+export interface WhoAsks {
+  readonly entry: Entry | undefined
+  readonly work: Pick<Work, 'activationOf' | 'watch'>
+}
+
+async function waitingFor<T>({ entry, work }: WhoAsks, ask: () => Promise<T>): Promise<T> {
+  const member = entry === undefined ? undefined : work.activationOf(entry.member)
+  if (member !== undefined) work.watch.human(member, true)
+  const said = await ask()
+  if (member !== undefined) work.watch.human(member, false)
+  return said
+}
+
+/** Asks. Nothing is recorded where no policy is set. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no permit. Rejects only with `Cancelled`. */
+export async function permission(
+  ctx: Context,
+  policies: readonly (TeamPolicy | undefined)[],
+  petition: Petition,
+  teamSize: number,
+  whoever: WhoAsks,
+): Promise<Permission> {
+  const { run, caller } = ctx.place
+  const { user } = caller
+  const question: PolicyQuestion = { ...petition, run, ...(user === undefined ? undefined : { user }), teamSize }
+  const { verdict, reason } = await decide(ctx, policies, question)
+  if (verdict === 'allow') return { ok: true }
+  if (verdict === 'deny') return { ok: false, reason: 'policy', message: reason ?? 'the policy does not allow it' }
+  const { action, actor, role, description, details } = petition
+  const input = { ...details, ...(role === undefined ? undefined : { role }), ...(description === undefined ? undefined : { description }) }
+  const why = reason ?? `"${actor}" asks to ${action}, and the policy of "${ctx.place.agent}" leaves that to a human`
+  const said = await waitingFor(whoever, () => approve(ctx, { tool: action, toolVersion: ctx.place.version, input, reason: why }))
+  if (said.approved) return said.edited && isObject(said.input) ? { ok: true, edited: said.input } : { ok: true }
+  const how = said.how === 'timed-out' ? 'nobody decided in time' : said.how === 'cancelled' ? 'nobody decided' : 'it was not approved'
+  return { ok: false, reason: 'approval', message: said.comment === undefined ? how : `${how}: ${said.comment}` }
+}

@@ -1,0 +1,117 @@
+/**
+ * Retiring: whether somebody leaves, when, and what becomes of its task (spec team R-8b).
+ *
+ * Owns: the order of the questions, handing a task over. Does not own: reading a wish (wishes.ts), policies and humans (permission.ts), stopping whoever works (../work).
+ * Holds: K7: a task ends once, whoever has it: whoever is done before its stop arrives is done. Nobody comes back, and no id is used twice.
+ */
+import { failure, meantInstead } from '../../core/index.ts'
+import type { Retired, RetireWish } from '../../agent/index.ts'
+import type { StaffRefusal } from '../../journal/index.ts'
+import type { Speaker } from '../office.ts'
+import { hasEnded, type Entry } from '../work/book.ts'
+import { joins } from './joining.ts'
+import { permission } from './permission.ts'
+import type { StaffParts } from './recruiting.ts'
+import { readRetire, type ReadRetire } from './wishes.ts'
+
+type Refused = Extract<Retired, { readonly retired: false }> & { readonly reason: StaffRefusal }
+
+export class Retiring {
+  readonly #parts: StaffParts
+  /** Tasks whose member was made to leave once. */
+  readonly #forced = new Set<string>()
+
+  constructor(parts: StaffParts) {
+    this.#parts = parts
+  }
+
+  /** Decides on a wish, and carries it out. `request`: the id of the word. Rejects only with `Cancelled`. */
+  async retire(given: RetireWish, speaker: Speaker, request: string): Promise<Retired> {
+    const read = readRetire(given)
+    if (!read.ok) return this.#refuse(request, nameIn(given), speaker, refusal('invalid', read.problems.join('; ')))
+    const { wish } = read
+    const { member, mode, reason } = wish
+    const early = this.#refusal(wish)
+    if (early !== undefined) return this.#refuse(request, member, speaker, early)
+    const { ctx, work, rules, directory } = this.#parts
+    const release = work.hold()
+    try {
+      const { role } = directory.get(member)!
+      const details = { request, member, mode, reassign: wish.reassign }
+      const asked = {
+        action: 'retire',
+        actor: speaker.name,
+        role,
+        ...(reason === undefined ? undefined : { description: reason }),
+        details,
+      } as const
+      const may = await permission(ctx.scope('retire'), rules.policies, asked, directory.size('ever'), { entry: speaker.entry, work })
+      // it may have ended meanwhile
+      const late = this.#refusal(wish)
+      if (late !== undefined) return this.#refuse(request, member, speaker, late)
+      if (!may.ok) return this.#refuse(request, member, speaker, refusal(may.reason, may.message))
+      this.#leave(wish, speaker, request)
+      return { retired: true }
+    } finally {
+      release()
+    }
+  }
+
+  #refusal({ member, mode }: ReadRetire): Refused | undefined {
+    const { directory, isClosed } = this.#parts
+    if (isClosed()) return refusal('closed', 'the work of this team has ended')
+    const entry = directory.get(member)
+    if (entry === undefined) {
+      const names = directory.list().map((each) => each.member)
+      return refusal('unknown', `there is nobody called "${member}" on this team${meantInstead(member, names, 'there are')}`)
+    }
+    if (!directory.isThere(member)) return refusal('ended', `"${member}" has ended: ${entry.status}`)
+    if (mode === 'graceful' && directory.isLeaving(member)) return refusal('ended', `"${member}" leaves already, after its task`)
+    return undefined
+  }
+
+  #leave(wish: ReadRetire, { name }: Speaker, request: string): void {
+    const { ctx, book, directory, work } = this.#parts
+    const { member, mode, reason } = wish
+    const { task, status, attempts } = directory.get(member)!
+    const entry = book.get(task)
+    ctx.emit({ type: 'teammate.retired', member, mode, ...(reason === undefined ? undefined : { reason }), by: name, request })
+    const hasBegun = status !== 'pending' || attempts > 0
+    if (entry === undefined || hasEnded(entry)) return directory.move(member, 'retired')
+    if (mode === 'graceful' && hasBegun) return directory.leaveAfterTask(member)
+    directory.move(member, 'retired')
+    const again = wish.reassign && (mode === 'graceful' || !this.#forced.has(task))
+    if (mode === 'force') this.#forced.add(task)
+    const next = (): void => (again ? this.#handOver(entry) : this.#giveUp(entry))
+    if (!work.recall(entry, `"${member}" was retired${reason === undefined ? '' : `: ${reason}`}`, next)) next()
+  }
+
+  /** Somebody new of the same role begins the task anew. */
+  #handOver(entry: Entry): void {
+    const { ctx, book, directory, work } = this.#parts
+    const { member: from, role, recruit } = entry
+    entry.member = directory.newId(role.role, recruit !== undefined, (id) => book.get(id) !== undefined)
+    ctx.emit({ type: 'task.reassigned', task: entry.id, from, to: entry.member })
+    joins(ctx, directory, entry)
+    work.advance()
+  }
+
+  #giveUp(entry: Entry): void {
+    const message = `"${entry.member}", who had this task, was retired, and nobody took it over`
+    this.#parts.work.settle(entry, 'failed', {
+      failure: failure('worker.failed', message, 'rejected', { details: { member: entry.member } }),
+    })
+  }
+
+  #refuse(request: string, member: string, { name }: Speaker, answer: Refused): Refused {
+    this.#parts.ctx.emit({ type: 'retire.refused', request, member, reason: answer.reason, message: answer.message, by: name })
+    return answer
+  }
+}
+
+const refusal = (reason: StaffRefusal, message: string): Refused => ({ retired: false, reason, message })
+
+const nameIn = (given: unknown): string => {
+  const { member } = (given ?? {}) as { readonly member?: unknown }
+  return typeof member === 'string' ? member : ''
+}

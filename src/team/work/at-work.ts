@@ -1,0 +1,70 @@
+/**
+ * Who of a team is at work now, on what, and who of them holds a permit. Pure but for being written to.
+ *
+ * Owns: finding somebody by activation, task or name; counting permits. Does not own: beginnings and ends (work.ts).
+ */
+import type { ActivationId } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { Entry } from './book.ts'
+
+/** Somebody at work. */
+export interface AtWork {
+  readonly entry: Entry
+  readonly activation: ActivationId
+  readonly ctx: Context
+  waitsForHuman: boolean
+  /** It waits for mail: it holds no permit. */
+  waitsForMail: boolean
+  /** It was told to leave before it was done: what becomes of its task then. */
+  recalled: (() => void) | undefined
+}
+
+/** Everybody at work, in the order in which they began. */
+export class Staffed {
+  readonly #byActivation = new Map<ActivationId, AtWork>()
+  readonly #byEntry = new Map<Entry, AtWork>()
+
+  begin(entry: Entry, activation: ActivationId, ctx: Context): AtWork {
+    const at: AtWork = { entry, activation, ctx, waitsForHuman: false, waitsForMail: false, recalled: undefined }
+    this.#byActivation.set(activation, at)
+    this.#byEntry.set(entry, at)
+    return at
+  }
+
+  end({ entry, activation }: AtWork): void {
+    this.#byActivation.delete(activation)
+    this.#byEntry.delete(entry)
+  }
+
+  get all(): readonly AtWork[] {
+    return [...this.#byActivation.values()]
+  }
+
+  get size(): number {
+    return this.#byActivation.size
+  }
+
+  /** Whoever waits for a human or for mail holds none, and has it again at once: for a moment there may be more at work than permits. */
+  get permits(): number {
+    let permits = 0
+    for (const { waitsForHuman, waitsForMail } of this.#byActivation.values()) if (!waitsForHuman && !waitsForMail) permits++
+    return permits
+  }
+
+  of(entry: Entry): AtWork | undefined {
+    return this.#byEntry.get(entry)
+  }
+
+  /** Whoever works in this activation, or above it. */
+  at(activation: ActivationId): AtWork | undefined {
+    const own = this.#byActivation.get(activation)
+    if (own !== undefined) return own
+    for (const at of this.#byActivation.values()) if (activation.startsWith(`${at.activation}>`)) return at
+    return undefined
+  }
+
+  /** As an operator may call them: by activation, member or task. */
+  named(name: string): AtWork | undefined {
+    return this.all.find(({ activation, entry }) => activation === name || entry.member === name || entry.id === name)
+  }
+}

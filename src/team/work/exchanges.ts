@@ -1,0 +1,55 @@
+/**
+ * Exchanges: mail that goes to and fro while nothing comes of it (a livelock), or says the same thing again and again (a loop). Pure but for being written to.
+ *
+ * Owns: counting replies since something last moved, who took part. Does not own: what counts as moving (whoever calls `moved`), what is done about it.
+ * Only replies count: mail of somebody who has read since they last wrote. However much somebody sends unasked is a matter of quotas and bounds.
+ */
+import { digestJson, type Json } from '../../core/index.ts'
+
+/** What goes round. */
+export interface Round {
+  readonly kind: 'livelock' | 'loop'
+  /** Those who took part, each writing to the next, in the order in which they first wrote. */
+  readonly cycle: readonly string[]
+}
+
+/** So often may the same reply go the same way. */
+export const mostRepeats = 20
+
+export class Exchanges {
+  readonly #most: number
+  readonly #hasRead = new Set<string>()
+  readonly #writers = new Set<string>()
+  readonly #repeats = new Map<string, number>()
+  #replies = 0
+
+  /** `most`: so many replies are fine; 0: however many. */
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  /** Something else than mail has happened. */
+  moved(): void {
+    this.#hasRead.clear()
+    this.#writers.clear()
+    this.#repeats.clear()
+    this.#replies = 0
+  }
+
+  read(member: string): void {
+    this.#hasRead.add(member)
+  }
+
+  /** Somebody writes; says whether that only goes round. */
+  wrote(from: string, to: string, content: Json): Round | undefined {
+    if (this.#most === 0 || !this.#hasRead.delete(from)) return undefined
+    this.#writers.add(from)
+    this.#replies++
+    const key = `${from}\u0000${to}\u0000${digestJson(content)}`
+    const repeats = (this.#repeats.get(key) ?? 0) + 1
+    this.#repeats.set(key, repeats)
+    if (this.#writers.size < 2) return undefined
+    if (repeats > Math.min(mostRepeats, this.#most)) return { kind: 'loop', cycle: [...this.#writers] }
+    return this.#replies > this.#most ? { kind: 'livelock', cycle: [...this.#writers] } : undefined
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * What a team's work goes by, and who has a say in it. Types only; the scheduler is work.ts.
+ */
+import type { Failure } from '../../core/index.ts'
+import type { TeamVerb } from '../../edge/index.ts'
+import type { RetryPolicy } from '../../engine/index.ts'
+import type { DependencyPolicy } from '../../journal/index.ts'
+import type { WorkerEnd } from '../../supervisor/index.ts'
+import type { Entry } from './book.ts'
+import type { FailureBudget } from './failure-budget.ts'
+
+/** How the tasks of a plan are carried out. */
+export interface WorkRules {
+  readonly concurrency: number
+  readonly failures: FailureBudget
+  readonly countRecruits: boolean
+  readonly retry: RetryPolicy
+  readonly timeoutMs: number
+  readonly policy: DependencyPolicy
+  readonly dependencyTimeoutMs: number
+  readonly passAll: boolean
+  readonly verbs: readonly TeamVerb[]
+}
+
+/** Who wants to know what happens, or has a say in it. */
+export interface WorkListener {
+  /** Whether there is budget for it; a failure says why not. `later`: not yet; the work is told when (`Work.again`). */
+  mayBegin(entry: Entry): Failure | 'later' | undefined
+  /** How much mail its member has not read who is about to begin. */
+  unread(entry: Entry): number
+  /** Its attempt has ended and used this. */
+  settled(entry: Entry): void
+  attemptEnded(entry: Entry, end: WorkerEnd): void
+  /** Something has moved: somebody began, ended, published. */
+  progress(): void
+}
+
+/** Why nothing begins any more. */
+export type Aborted = { readonly reason: 'failures' | 'critical' | 'budget'; readonly failed: number }

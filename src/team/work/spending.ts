@@ -1,0 +1,207 @@
+/**
+ * Spending: a budget at work. Who may begin, what is noted of it, and what becomes of the rest when it is used up (spec team R-20).
+ *
+ * Owns: the word on every beginning, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (work.ts).
+ * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn.
+ */
+import { failure, FailureError, type Failure, type Json } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { interrupt } from '../../oversight/index.ts'
+import type { WorkerEnd } from '../../supervisor/index.ts'
+import type { Estimate } from '../plan/plan.ts'
+import { hasEnded, type Book, type Entry } from './book.ts'
+import { TeamBudget, type BudgetOptions, type Shortage } from './budget.ts'
+import type { Work } from './work.ts'
+
+/** What a budget has a say in. */
+export type SpentOn = Pick<Work, 'settle' | 'abort' | 'again' | 'leave' | 'closed'>
+
+export class Spending {
+  readonly #ctx: Context
+  readonly #book: Book
+  readonly #mode: 'hard' | 'soft'
+  readonly #budget: TeamBudget | undefined
+  #onExhausted: NonNullable<BudgetOptions['onExhausted']>
+  #work: SpentOn | undefined
+  #asking = false
+  #ending = false
+  /** What waits for the answer of a human. */
+  readonly #waiting = new Set<Entry>()
+
+  /** Notes what there is to be spent, if there is a budget. */
+  constructor(ctx: Context, book: Book, options: BudgetOptions | undefined) {
+    this.#ctx = ctx.scope('budget')
+    this.#book = book
+    this.#mode = options?.mode ?? 'hard'
+    this.#onExhausted = options?.onExhausted ?? 'synthesise'
+    if (options === undefined) return
+    this.#budget = new TeamBudget(options)
+    this.#ctx.emit({ type: 'budget.set', limits: this.#budget.state().limits, mode: this.#mode })
+  }
+
+  /** On what it is spent. Before anybody begins. */
+  on(work: SpentOn): void {
+    this.#work = work
+  }
+
+  /** Why there is no room for somebody who is expected to use this; undefined if there is. For those who are not at work yet. */
+  refusal(estimate: Estimate | undefined): Failure | undefined {
+    const budget = this.#budget
+    if (budget === undefined || this.#mode === 'soft') return undefined
+    const short = budget.exhausted() ?? budget.shortage(budget.wanted(estimate))
+    return short === undefined ? undefined : noRoom(short)
+  }
+
+  /** Whether a task may begin: undefined if so, and what it is expected to use is set aside; `later`: not yet, the work hears of it (`again`). It may have ended when this returns. */
+  readonly mayBegin = (entry: Entry): Failure | 'later' | undefined => {
+    const budget = this.#budget
+    if (budget === undefined) return undefined
+    const wanted = budget.wanted(entry.estimate)
+    const short = budget.shortage(wanted)
+    if (this.#mode === 'soft') {
+      if (short !== undefined) this.#warn(entry, short)
+      this.#reserve(entry, budget)
+      return undefined
+    }
+    const used = budget.exhausted()
+    if (used === undefined && short === undefined) {
+      this.#reserve(entry, budget)
+      return undefined
+    }
+    return this.#short(entry, used, short ?? used!)
+  }
+
+  #warn(entry: Entry, { of, limit, spent, reserved, wanted }: Shortage): void {
+    this.#ctx.emit({ type: 'budget.warned', task: entry.id, of, wanted, left: limit - spent - reserved })
+  }
+
+  #reserve(entry: Entry, budget: TeamBudget): void {
+    const wanted = budget.wanted(entry.estimate)
+    budget.reserve(entry.id, wanted)
+    if (wanted.tokens > 0 || wanted.usd > 0) this.#noteMove(entry, budget, 'reserved', wanted)
+  }
+
+  #noteMove(
+    entry: Entry,
+    budget: TeamBudget,
+    move: 'reserved' | 'settled',
+    amounts: { readonly tokens: number; readonly usd: number },
+  ): void {
+    const { spent, reserved, unknown } = budget.state()
+    this.#ctx.emit({
+      type: 'budget.moved',
+      task: entry.id,
+      move,
+      ...amounts,
+      spent,
+      reserved,
+      ...(unknown === 0 ? undefined : { unknown }),
+    })
+  }
+
+  #short(entry: Entry, used: Shortage | undefined, short: Shortage): Failure | 'later' | undefined {
+    switch (this.#onExhausted) {
+      case 'ask':
+        this.#waiting.add(entry)
+        this.#ask(entry, short)
+        return 'later'
+      case 'abort':
+        if (used === undefined) this.#work?.settle(entry, 'failed', { failure: noRoom(short) })
+        this.#work?.abort('budget')
+        return undefined
+      case 'synthesise':
+        if (used === undefined) return noRoom(short)
+        this.#skip(entry)
+        this.#skipRest()
+        return undefined
+    }
+  }
+
+  /** What an attempt used is known. */
+  readonly attemptEnded = (entry: Entry, { usage }: Pick<WorkerEnd, 'usage'>): void => {
+    const budget = this.#budget
+    if (budget === undefined) return
+    const before = budget.state()
+    const { used, crossed } = budget.settle(entry.id, usage)
+    const { reserved, unknown } = budget.state()
+    const moved =
+      used.tokens > 0 ||
+      used.usd > 0 ||
+      unknown > before.unknown ||
+      reserved.tokens < before.reserved.tokens ||
+      reserved.usd < before.reserved.usd
+    if (moved) this.#noteMove(entry, budget, 'settled', used)
+    for (const crossing of crossed) this.#ctx.emit({ type: 'budget.crossed', ...crossing })
+  }
+
+  /** Something has moved: what is used up by now ends the rest, whether somebody is about to begin or not. */
+  readonly progress = (): void => {
+    if (this.#mode === 'soft' || this.#onExhausted === 'ask' || this.#ending || this.#work === undefined || this.#work.closed !== undefined)
+      return
+    if (this.#budget?.exhausted() === undefined || this.#book.all.every(hasEnded)) return
+    if (this.#onExhausted === 'abort') this.#work.abort('budget')
+    else this.#skipRest()
+  }
+
+  /** Nothing begins any more; who works goes on. */
+  #skipRest(): void {
+    if (this.#ending) return
+    this.#ending = true
+    for (const entry of this.#book.all) if (entry.status === 'pending' || entry.status === 'waiting') this.#skip(entry)
+    this.#ending = false
+  }
+
+  #skip(entry: Entry): void {
+    this.#work?.settle(entry, 'skipped', { reason: 'budget' })
+  }
+
+  /** One question at a time: what does not fit meanwhile waits for the same answer. */
+  #ask(entry: Entry, short: Shortage): void {
+    if (this.#asking) return
+    this.#asking = true
+    this.#answered(entry, short).catch((thrown: unknown) => this.#work?.leave(thrown))
+  }
+
+  async #answered(entry: Entry, short: Shortage): Promise<void> {
+    const more = await this.#human(entry, short)
+    this.#asking = false
+    const budget = this.#budget
+    if (more === undefined || budget === undefined) this.#onExhausted = 'synthesise'
+    else {
+      budget.raise(short.of, more)
+      this.#ctx.emit({ type: 'budget.set', limits: budget.state().limits, mode: this.#mode, raised: { of: short.of, by: more } })
+    }
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    this.#work?.again(waiting)
+  }
+
+  /** How much more there is; undefined if there is no more. */
+  async #human(entry: Entry, short: Shortage): Promise<number | undefined> {
+    const { of, limit, spent, reserved, wanted } = short
+    const question = `${noRoom(short).message}. How many more ${words[of]} may be used? 0: no more.`
+    try {
+      const answer: Json = await interrupt(this.#ctx, { type: 'budget', of, limit, spent, reserved, wanted, task: entry.id, question })
+      return typeof answer === 'number' && answer > 0 ? answer : undefined
+    } catch (thrown) {
+      if (thrown instanceof FailureError) return undefined
+      throw thrown
+    }
+  }
+
+  /** The work has ended: nobody needs an answer any more. */
+  close(): void {
+    if (this.#asking) this.#ctx.stopAll('the work has ended')
+  }
+}
+
+const words = { tokens: 'tokens', usd: 'US dollars' } as const
+
+/** The failure of a task for which there is no room. */
+function noRoom({ of, limit, spent, reserved, wanted }: Shortage): Failure {
+  const message =
+    wanted === 0
+      ? `the budget of ${limit} ${words[of]} is used up: ${spent} are spent`
+      : `the budget of ${limit} ${words[of]} has no room for ${wanted} more: ${spent} are spent, ${reserved} set aside`
+  return failure('budget.exceeded', message, 'budget', { details: { of, limit, spent, reserved, wanted } })
+}

@@ -1,0 +1,53 @@
+/**
+ * The wait-for graph of a team: who waits for whom, whatever the wait is for: tasks, topics, mail, a permit, a human. Pure.
+ *
+ * Owns: finding those who wait for ever, and a cycle among them to show for it. Does not own: how waits come about (work.ts, ../mail), what is done about it (deadlocks.ts).
+ */
+
+/** Somebody, and what has to happen before they go on. Names are tasks'. */
+export type Waiter =
+  /** At work, waiting for a clock or for a human: goes on without anybody here. */
+  | { readonly name: string; readonly needs: 'nothing' }
+  /** All of these must have moved: dependencies, topics. */
+  | { readonly name: string; readonly needs: 'all'; readonly of: readonly string[] }
+  /** One of these must move: mail from anybody, a permit. */
+  | { readonly name: string; readonly needs: 'any'; readonly of: readonly string[] }
+
+/** Who waits for ever. */
+export interface Stuck {
+  /** All who cannot go on, in the order in which they were given. */
+  readonly names: readonly string[]
+  /** Each waits for the next, the last for the first. One name alone waits for nobody that is there. */
+  readonly cycle: readonly string[]
+}
+
+/** Who of these can never go on; undefined if everybody can. Whoever is not among them has ended: a wait for all of it is over, a wait for any of it is in vain. */
+export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
+  const open = new Set(waiters.map(({ name }) => name))
+  const moving = new Set<string>()
+  const goesOn = (waiter: Waiter): boolean => {
+    if (waiter.needs === 'nothing') return true
+    const { needs, of } = waiter
+    return needs === 'all' ? of.every((name) => !open.has(name) || moving.has(name)) : of.some((name) => moving.has(name))
+  }
+  for (let before = -1; before !== moving.size; ) {
+    before = moving.size
+    for (const waiter of waiters) if (goesOn(waiter)) moving.add(waiter.name)
+  }
+  const stuck = waiters.filter(({ name }) => !moving.has(name))
+  return stuck.length === 0 ? undefined : { names: stuck.map(({ name }) => name), cycle: cycleAmong(stuck) }
+}
+
+/** A cycle among those who are stuck: walks from the first to whoever it waits for until somebody comes again, or nobody is left. */
+function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
+  const byName = new Map(stuck.map((waiter) => [waiter.name, waiter]))
+  const walked: string[] = []
+  for (let at: Waiter | undefined = stuck[0]; at !== undefined; ) {
+    const again = walked.indexOf(at.name)
+    if (again >= 0) return walked.slice(again)
+    walked.push(at.name)
+    const of: readonly string[] = at.needs === 'nothing' ? [] : at.of
+    at = of.map((name) => byName.get(name)).find((each) => each !== undefined)
+  }
+  return walked.slice(-1)
+}

@@ -1,0 +1,321 @@
+/** A team that works within a budget, on a clock that moves only when nothing else can: spec team R-20, C99. Embedded engine. */
+import { describe, expect, test } from 'vitest'
+import { agent, delegate, sleep, type Agent } from '../../src/agent/index.ts'
+import type { Json } from '../../src/core/index.ts'
+import type { Context } from '../../src/engine/index.ts'
+import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
+import type { Model } from '../../src/model/index.ts'
+import { createRuntime, type Run } from '../../src/runtime/index.ts'
+import { team, type Plan } from '../../src/team/index.ts'
+import type { AnyTeamOptions } from '../../src/team/options.ts'
+import type { BudgetOptions } from '../../src/team/work/budget.ts'
+import { played, staged, type Staged } from './trace.ts'
+
+const price = { inputPerMillion: 1_000, outputPerMillion: 1_000 }
+/** A model that uses so many tokens for a task, as its description says: `A 6000`; `?`: nobody knows how many. */
+const model = (over: Partial<Model> = {}): Model => ({
+  id: 'vendor/meter',
+  price,
+  call: ({ messages }) => {
+    const text = messages.map(({ content }) => (typeof content === 'string' ? content : '')).join('\n')
+    const [, said] = /[A-Z] (\d+|\?)/.exec(text) ?? []
+    const answer = { text: 'done', calls: [], finish: 'stop' as const, model: 'vendor/meter' }
+    return Promise.resolve(
+      said === '?' ? answer : { ...answer, usage: { input: Number(said ?? 0), output: 0, usd: Number(said ?? 0) / 1_000 } },
+    )
+  },
+  ...over,
+})
+/** Asks its model once it has slept so many seconds. */
+const member = (seconds: Readonly<Record<string, number>> = {}, over?: Partial<Model>): Agent => {
+  const asked = agent({ name: 'asked', description: 'Answers.', model: model(over) })
+  return agent({
+    name: 'worker',
+    description: 'Works.',
+    workers: [asked],
+    run: async (ctx: Context, brief: string): Promise<Json> => {
+      const [line] = brief.split('\n')
+      await sleep(ctx, (seconds[line!.slice(0, 1)] ?? 1) * 1_000)
+      return (await delegate(ctx, asked, line!)).status
+    },
+  })
+}
+const tasks = (...list: readonly (readonly [uses: string, more?: Partial<Plan['subtasks'][number]>])[]): Plan['subtasks'] =>
+  list.map(([uses, more], i) => {
+    const letter = String.fromCodePoint(65 + i)
+    return { id: letter.toLowerCase(), description: `${letter} ${uses}`, ...more }
+  })
+const of = (budget: BudgetOptions, plan: Plan['subtasks'], options: Partial<AnyTeamOptions> = {}, by = member()) =>
+  team({ name: 'analysts', roles: { generalist: by }, planner: { subtasks: plan }, budget, ...options } as AnyTeamOptions)
+const about = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
+  events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
+const ends = (events: readonly Recorded[]): string[] =>
+  about(events, 'task.settled').map(
+    ({ task, status, reason, failure }) =>
+      `${task} ${status}${reason === undefined ? '' : ` (${reason})`}${failure === undefined ? '' : ` (${failure.code})`}`,
+  )
+
+describe('team C99: reserved before it begins', () => {
+  const plan = tasks(
+    ['6000', { estimate: { tokens: 4_000 } }],
+    ['1000', { estimate: { tokens: 4_000 } }],
+    ['1000', { estimate: { tokens: 4_000 } }],
+  )
+
+  test('hard: two have 4,000 of 10,000 each; the third is refused, not begun, and counts as a failure; what was used beyond the estimate shows', async () => {
+    const { outcome, events } = await played(of({ tokens: 10_000 }, plan, { tolerance: 50 }))
+    expect(ends(events)).toEqual(['c failed (budget.exceeded)', 'a succeeded', 'b succeeded'])
+    expect(about(events, 'task.started').map(({ task }) => task)).toEqual(['a', 'b'])
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: {
+        partial: true,
+        tasks: [
+          {},
+          {},
+          { attempts: 0, failure: { class: 'budget', retryable: false, details: { wanted: 4_000, reserved: 8_000, limit: 10_000 } } },
+        ],
+      },
+    })
+    expect(
+      about(events, 'budget.moved').map(({ task, move, tokens, spent, reserved }) => [task, move, tokens, spent.tokens, reserved.tokens]),
+    ).toEqual([
+      ['a', 'reserved', 4_000, 0, 4_000],
+      ['b', 'reserved', 4_000, 0, 8_000],
+      ['a', 'settled', 6_000, 6_000, 4_000],
+      ['b', 'settled', 1_000, 7_000, 0],
+    ])
+    expect(about(events, 'budget.crossed')).toMatchObject([{ of: 'tokens', percent: 50, spent: 6_000, limit: 10_000 }])
+  })
+
+  test('soft: it begins, with a warning; nothing is ever refused', async () => {
+    const { outcome, events } = await played(of({ tokens: 1_000, mode: 'soft' }, plan))
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
+    expect(about(events, 'budget.warned')).toMatchObject([
+      { task: 'a', of: 'tokens', wanted: 4_000, left: 1_000 },
+      { task: 'b', left: -3_000 },
+      { task: 'c', left: -7_000 },
+    ])
+    expect(about(events, 'budget.crossed').map(({ percent }) => percent)).toEqual([50, 80, 100])
+  })
+
+  test('one at a time, what was not used is there for the next', async () => {
+    const { events } = await played(
+      of({ tokens: 10_000 }, tasks(['1000', { estimate: { tokens: 8_000 } }], ['1000', { estimate: { tokens: 8_000 } }]), {
+        concurrency: 1,
+      }),
+    )
+    expect(ends(events)).toEqual(['a succeeded', 'b succeeded'])
+  })
+
+  test('every attempt counts, and the next one is refused where there is no room for it', async () => {
+    let tried = 0
+    const asked = agent({ name: 'asked', description: 'Answers.', model: model() })
+    const flaky = agent({
+      name: 'flaky',
+      description: 'Fails.',
+      workers: [asked],
+      run: async (ctx: Context) => {
+        tried++
+        await delegate(ctx, asked, 'A 400')
+        throw new Error('no')
+      },
+    })
+    const { events } = await played(of({ tokens: 900 }, tasks(['400', { estimate: { tokens: 400 } }]), { retry: 'none' }, flaky))
+    expect(tried).toBe(2)
+    expect(ends(events)).toEqual(['a failed (budget.exceeded)'])
+    expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 800 }, reserved: { tokens: 0 } })
+  })
+
+  test('a call of which nobody knows counts at the estimate, and shows as unknown', async () => {
+    const { run, end } = await staged(of({ tokens: 1_000_000, perTask: { tokens: 300 } }, tasks(['?'], ['100'])))
+    const { events } = await end()
+    expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 400 }, unknown: 1 })
+    expect((await run.view()).teams?.[0]?.budget).toMatchObject({
+      limits: { tokens: 1_000_000 },
+      mode: 'hard',
+      spent: { tokens: 400 },
+      reserved: { tokens: 0 },
+      unknown: 1,
+    })
+  })
+
+  test('dollars', async () => {
+    const { outcome, events } = await played(
+      of({ usd: 0.3, perTask: { usd: 0.1 }, mode: 'hard', onExhausted: 'ask' }, tasks(['100'], ['100'], ['100'])),
+    )
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
+    expect(about(events, 'budget.crossed').map(({ of: what, percent }) => `${what} ${percent}`)).toEqual(['usd 50', 'usd 80', 'usd 100'])
+  })
+})
+
+describe('used up', () => {
+  // a uses all there is after a second; b works until the third; c waits for a, d for room
+  const plan = tasks(['5000'], ['10'], ['10', { dependencies: ['a'] }], ['10'], ['10', { dependencies: ['d'] }])
+  const seconds = { A: 1, B: 3, D: 1 }
+
+  test('synthesise: nothing begins any more, what is under way ends, and there is an answer of what there is', async () => {
+    const { outcome, events, lines } = await played(of({ tokens: 5_000 }, plan, { concurrency: 2 }, member(seconds)))
+    expect(ends(events)).toEqual(['a succeeded', 'c skipped (budget)', 'd skipped (budget)', 'e skipped (budget)', 'b succeeded'])
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: true, coverage: { succeeded: 2, planned: 5 } } })
+    expect(lines.at(-1)![0]).toBe(3)
+    expect(about(events, 'plan.aborted')).toEqual([])
+  })
+
+  test('abort: everything is stopped at once, and what was done is in the results', async () => {
+    const { outcome, events, lines } = await played(of({ tokens: 5_000, onExhausted: 'abort' }, plan, { concurrency: 2 }, member(seconds)))
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'budget.exceeded', class: 'budget' },
+      results: { coverage: { succeeded: 1 } },
+    })
+    expect(about(events, 'plan.aborted')).toMatchObject([{ reason: 'budget', failed: 0, total: 5 }])
+    expect(ends(events)).toEqual(['a succeeded', ...['c', 'd', 'e', 'b'].map((task) => `${task} cancelled (the plan was given up)`)])
+    expect(lines.at(-1)![0]).toBe(1)
+  })
+
+  test('abort: a task that does not fit has failed, and ends the rest', async () => {
+    const { outcome, events } = await played(
+      of({ tokens: 5_000, onExhausted: 'abort' }, tasks(['10'], ['10', { estimate: { tokens: 5_001 } }], ['10'])),
+    )
+    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'budget.exceeded' } })
+    expect(ends(events)).toEqual([
+      'b failed (budget.exceeded)',
+      'c cancelled (the plan was given up)',
+      'a cancelled (the plan was given up)',
+    ])
+  })
+
+  test('by the last one: nothing was left to do, so it is simply done', async () => {
+    for (const onExhausted of ['synthesise', 'abort', 'ask'] as const) {
+      const { outcome } = await played(of({ tokens: 5_000, onExhausted }, tasks(['5000'])))
+      expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
+    }
+  })
+
+  test('a budget of 0: nobody begins, and nobody is asked for an answer of nothing', async () => {
+    const { outcome, events } = await played(of({ tokens: 0 }, tasks(['10'], ['10'])))
+    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.no-results' } })
+    expect(ends(events)).toEqual(['a skipped (budget)', 'b skipped (budget)'])
+  })
+
+  test('where nobody has estimated, the limit of the tree keeps models from being called beyond it', async () => {
+    let calls = 0
+    const counting = member({}, { call: (request) => (calls++, model().call(request)) })
+    await played(of({ tokens: 5_000 }, tasks(['10'], ['10'], ['10'], ['10'], ['10']), {}, counting))
+    expect(calls).toBe(3) // each sets a quarter of it aside for its answer, and its brief
+  })
+})
+
+describe('a human is asked', () => {
+  const plan = tasks(
+    ['4000', { estimate: { tokens: 4_000 } }],
+    ['10', { estimate: { tokens: 4_000 } }],
+    ['10', { estimate: { tokens: 500 } }],
+  )
+  const budget: BudgetOptions = { tokens: 5_000, onExhausted: 'ask' }
+  const question = async (run: Run): Promise<Record<string, Json>> => {
+    const asked = (await run.view()).interrupts.filter(({ open }) => open)
+    expect(asked).toHaveLength(1)
+    return { id: asked[0]!.id, ...(asked[0]!.question as Record<string, Json>) }
+  }
+  const answered = async (stage: Staged, value: Json): Promise<void> => {
+    const { id } = await question(stage.run)
+    await stage.run.answer({ interruptId: id as string, value })
+  }
+
+  test('how much more: what does not fit waits, the others go on, and begins when there is room', async () => {
+    const stage = await staged(of(budget, plan))
+    await stage.until(0.5)
+    expect(await question(stage.run)).toMatchObject({
+      type: 'budget',
+      of: 'tokens',
+      limit: 5_000,
+      spent: 0,
+      reserved: 4_000,
+      wanted: 4_000,
+      task: 'b',
+    })
+    await stage.until(10)
+    await answered(stage, 4_000)
+    const { outcome, events } = await stage.end()
+    expect(ends(events)).toEqual(['a succeeded', 'c succeeded', 'b succeeded'])
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
+    expect(about(events, 'budget.set').map(({ limits, raised }) => [limits.tokens, raised?.by])).toEqual([
+      [5_000, undefined],
+      [9_000, 4_000],
+    ])
+    expect(about(events, 'interrupt.raised')).toHaveLength(1)
+  })
+
+  test.each([0, -5, 'no', null, true, { more: 5_000 }])(
+    '%j means no more: what does not fit has failed, as without a question',
+    async (value) => {
+      const stage = await staged(of(budget, plan))
+      await stage.until(10)
+      await answered(stage, value)
+      const { outcome, events } = await stage.end()
+      expect(ends(events)).toEqual(['a succeeded', 'c succeeded', 'b failed (budget.exceeded)'])
+      expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
+    },
+  )
+
+  test('used up altogether: one question, whoever waits; without more the rest is skipped', async () => {
+    const stage = await staged(of(budget, tasks(['5000'], ['10'], ['10']), { concurrency: 1 }))
+    await stage.until(10)
+    await answered(stage, 0)
+    const { outcome, events } = await stage.end()
+    expect(ends(events)).toEqual(['a succeeded', 'b skipped (budget)', 'c skipped (budget)'])
+    expect(about(events, 'interrupt.raised')).toHaveLength(1)
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
+  })
+
+  test('too little is asked about again; enough sets all of them free', async () => {
+    const stage = await staged(
+      of(
+        budget,
+        tasks(['4000', { estimate: { tokens: 4_000 } }], ['10', { estimate: { tokens: 4_000 } }], ['10', { estimate: { tokens: 4_000 } }]),
+      ),
+    )
+    await stage.until(0.5)
+    await answered(stage, 100)
+    await stage.until(0.6)
+    expect(await question(stage.run)).toMatchObject({ limit: 5_100, task: 'b' })
+    await answered(stage, 10_000)
+    const { events } = await stage.end()
+    expect(ends(events)).toEqual(['a succeeded', 'b succeeded', 'c succeeded'])
+    expect(about(events, 'interrupt.raised')).toHaveLength(2)
+  })
+
+  test('a question that nobody needs any more is withdrawn, and a cancel ends it', async () => {
+    const dying = agent({
+      name: 'dying',
+      description: 'Fails.',
+      run: async (ctx: Context) => (await sleep(ctx, 1_000), { success: false }),
+    })
+    const given = await staged(of(budget, plan, { tolerance: 0 }, dying))
+    const { outcome } = await given.end()
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'team.too-many-failures' },
+      results: { tasks: [{}, { status: 'cancelled' }, {}] },
+    })
+    expect((await given.run.view()).interrupts.map(({ open }) => open)).toEqual([false])
+
+    const cancelled = await staged(of(budget, plan))
+    await cancelled.until(10)
+    await cancelled.run.cancel('enough')
+    expect((await cancelled.end()).outcome).toMatchObject({ status: 'cancelled' })
+  })
+})
+
+test('dollars without a price are refused at build, whatever the mode', async () => {
+  for (const budget of [{ usd: 1 }, { usd: 1, mode: 'soft' }, { usd: 1, onExhausted: 'ask' }] as const) {
+    const { price: _price, ...free } = model()
+    const made = of(budget, tasks(['1']), {}, agent({ name: 'asked', description: 'Answers.', model: free }))
+    await expect(createRuntime({ agents: [made] })).rejects.toMatchObject({
+      code: 'budget.no-price',
+      message: expect.stringContaining('budget.usd cannot be kept') as string,
+    })
+  }
+})

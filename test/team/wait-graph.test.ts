@@ -1,0 +1,67 @@
+/** Who waits for ever: the pure half of deadlock detection. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { stuckAmong, type Waiter } from '../../src/team/work/wait-graph.ts'
+
+const moves = (name: string): Waiter => ({ name, needs: 'nothing' })
+const all = (name: string, ...of: string[]): Waiter => ({ name, needs: 'all', of })
+const any = (name: string, ...of: string[]): Waiter => ({ name, needs: 'any', of })
+
+describe('the wait-for graph', () => {
+  test('nobody waits: nobody is stuck', () => {
+    expect(stuckAmong([])).toBeUndefined()
+    expect(stuckAmong([moves('a'), all('b', 'a'), all('c', 'b')])).toBeUndefined()
+  })
+
+  test('two who wait for each other', () => {
+    expect(stuckAmong([any('a', 'b'), any('b', 'a'), moves('c')])).toEqual({ names: ['a', 'b'], cycle: ['a', 'b'] })
+  })
+
+  test('a member that waits for mail of a task that waits for it', () => {
+    expect(stuckAmong([any('a', 'e'), all('e', 'a', 'b'), moves('b')])).toEqual({ names: ['a', 'e'], cycle: ['a', 'e'] })
+  })
+
+  test('mail from anybody: stuck only if nobody at all can move', () => {
+    expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), moves('c')])).toBeUndefined()
+    expect(stuckAmong([any('a', 'b', 'c'), any('b', 'a', 'c'), all('c', 'a')])).toEqual({ names: ['a', 'b', 'c'], cycle: ['a', 'b'] })
+  })
+
+  test('the cycle leaves out who only leads to it', () => {
+    expect(stuckAmong([all('x', 'a'), any('a', 'b'), any('b', 'c'), any('c', 'a')])).toEqual({
+      names: ['x', 'a', 'b', 'c'],
+      cycle: ['a', 'b', 'c'],
+    })
+  })
+
+  test('a wait for somebody who has ended: over for tasks, in vain for mail', () => {
+    expect(stuckAmong([all('a', 'gone')])).toBeUndefined()
+    expect(stuckAmong([any('a', 'gone')])).toEqual({ names: ['a'], cycle: ['a'] })
+  })
+
+  test('whoever is stuck waits for somebody stuck or for nobody, and whoever is not can be set going in some order', () => {
+    const names = ['a', 'b', 'c', 'd', 'e']
+    const waiter = (name: string): fc.Arbitrary<Waiter> =>
+      fc.oneof(
+        fc.constant(moves(name)),
+        fc.subarray(names).map((of) => all(name, ...of)),
+        fc.subarray(names).map((of) => any(name, ...of)),
+      )
+    fc.assert(
+      fc.property(fc.tuple(...names.map(waiter)), (waiters) => {
+        const found = stuckAmong(waiters)
+        const stuck = new Set(found?.names)
+        for (const each of waiters) {
+          if (each.needs === 'nothing') expect(stuck.has(each.name)).toBe(false)
+          else if (each.needs === 'all') expect(stuck.has(each.name)).toBe(each.of.some((name) => stuck.has(name)))
+          else expect(stuck.has(each.name)).toBe(each.of.every((name) => stuck.has(name)))
+        }
+        const cycle = found?.cycle ?? []
+        for (const [i, name] of cycle.entries()) {
+          const next = cycle[(i + 1) % cycle.length]!
+          const at = waiters.find((each) => each.name === name)!
+          if (cycle.length > 1) expect(at.needs !== 'nothing' && at.of).toContain(next)
+        }
+      }),
+    )
+  })
+})
