@@ -51,9 +51,10 @@ async function storm(governor: Governor, attempts: number): Promise<Figures> {
   const engine = createEmbeddedEngine({ file: ':memory:', governor })
   await using runtime = await createRuntime({ agents: [writer], engine })
   let completed = 0
-  const ms = await timed(() =>
-    Promise.all(Array.from({ length: runs }, async () => (completed += Number((await runtime.run(writer, 'Go.')).status === 'completed')))),
-  )
+  const ms = await timed(async () => {
+    const outcomes = await Promise.all(Array.from({ length: runs }, () => runtime.run(writer, 'Go.')))
+    completed = outcomes.filter(({ status }) => status === 'completed').length
+  })
   return { ...seen, completed, ms }
 }
 

@@ -238,13 +238,14 @@ export type {
   ToolSpec,
 } from './model/index.ts'
 
-export { Cancelled } from './engine/index.ts'
+export { Cancelled, Governor, governorOf } from './engine/index.ts'
 export type {
   AccountLimits,
   Arrival,
   AskOptions,
   Context,
   Engine,
+  GovernedModel,
   LivePart,
   Matcher,
   Orchestration,

@@ -10,8 +10,10 @@ import { approve, reject } from './command/decide.ts'
 import { cancel, pause, stop } from './command/control.ts'
 import { events } from './command/events.ts'
 import { post } from './command/post.ts'
+import { recruit } from './command/recruit.ts'
 import { resume } from './command/resume.ts'
 import type { restateDev, restateStatus } from './command/restate.ts'
+import { retire } from './command/retire.ts'
 import { runs } from './command/runs.ts'
 import { show } from './command/show.ts'
 import { work } from './command/work.ts'
@@ -84,6 +86,7 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
   addDriving(program, carry)
   addLooking(program, carry)
   addDeciding(program, carry)
+  addStaffing(program, carry)
   addRestate(program, carry)
   for (const command of program.commands) command.exitOverride().copyInheritedSettings(program)
   return program
@@ -223,7 +226,10 @@ function addDeciding(program: Command, carry: Carry): void {
     .option('--text', 'take it as a text even if it reads as JSON')
     .addHelpText(
       'after',
-      examples('reeve post run_5fz2… analyst_1 "look at the prices, too"', 'reeve post run_5fz2… role:writer "two pages at most" --kind request'),
+      examples(
+        'reeve post run_5fz2… analyst_1 "look at the prices, too"',
+        'reeve post run_5fz2… role:writer "two pages at most" --kind request',
+      ),
     )
     .action((run: string, to: string, content: string, options: Parameters<typeof post>[4]) =>
       carry((context) => post(context, run, to, content, options)),
@@ -235,6 +241,47 @@ function addDeciding(program: Command, carry: Carry): void {
     .option('--reason <text>', 'recorded as the reason')
     .addHelpText('after', examples('reeve cancel run_5fz2… --reason "asked for the wrong folder"'))
     .action((run: string, options: Parameters<typeof cancel>[2]) => carry((context) => cancel(context, run, options)))
+}
+
+const waitOption = (): Option =>
+  new Option('--wait <seconds>', 'how long to wait for the decision; the wish stands after that').argParser(positiveNumber).default(10)
+
+function addStaffing(program: Command, carry: Carry): void {
+  program
+    .command('recruit')
+    .description('ask a planned team for another member')
+    .argument('<run>', 'the id of the run')
+    .requiredOption('--description <text>', 'what the member is to do')
+    .option('--role <name>', "the member's role (default: the team's default role)")
+    .option('--parent <task>', 'a task: whatever depends on it waits for the recruit, too')
+    .addOption(new Option('--join <who>', 'who waits for the recruit').choices(['parent', 'run', 'none']))
+    .option('--team <name>', 'the agent or the activation of the team, where a run has several')
+    .option('--request <id>', 'the same id again is the same wish')
+    .addOption(waitOption())
+    .addHelpText(
+      'after',
+      `${examples('reeve recruit run_5fz2… --role analyst --description "Compare the prices of all six products"')}
+
+Exit codes: 0 somebody joins, 1 nobody does, 3 nothing was decided yet.`,
+    )
+    .action((run: string, options: Parameters<typeof recruit>[2]) => carry((context) => recruit(context, run, options)))
+  program
+    .command('retire')
+    .description('ask a planned team to let a member go, after its task')
+    .argument('<run>', 'the id of the run')
+    .argument('<member>', 'analyst_1: what `reeve show` lists')
+    .option('--force', 'now; somebody new of its role begins its task anew, once')
+    .option('--no-reassign', 'its unfinished task goes to nobody, and has failed')
+    .option('--reason <text>', 'recorded with it')
+    .option('--team <name>', 'the agent or the activation of the team, where a run has several')
+    .addOption(waitOption())
+    .addHelpText(
+      'after',
+      examples('reeve retire run_5fz2… analyst_1', 'reeve retire run_5fz2… analyst_1 --force --reason "goes round in circles"'),
+    )
+    .action((run: string, member: string, options: Parameters<typeof retire>[3]) =>
+      carry((context) => retire(context, run, member, options)),
+    )
 }
 
 /** Loaded only when it is asked for: the other commands need nothing of it. */

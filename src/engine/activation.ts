@@ -33,7 +33,6 @@ export class Activation implements Owner, Verbs {
   over = false
   usage: Usage = []
   readonly operations = new Map<string, Operation>()
-  #begun = 0
   /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
   taken: string[] = []
   readonly #log = new RecordedLog()
@@ -113,8 +112,7 @@ export class Activation implements Owner, Verbs {
       }
       this.#log.cancelled = true
     }
-    const place = event.type === 'worker.settled' ? this.operations.get(event.address)?.place : undefined
-    this.#live.push({ event, text, row, place })
+    this.#live.push({ event, text, row, place: event.type === 'worker.settled' ? this.operations.get(event.address)?.place : undefined })
     this.host.ready(this)
   }
 
@@ -237,7 +235,7 @@ export class Activation implements Owner, Verbs {
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
     const event = claimed?.known.event ?? admitted(this.host, this, { ...command, address })
-    const operation = openOperation(this, event, claimed?.known, options, this.#begun++)
+    const operation = openOperation(this, event, claimed?.known, options)
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
@@ -321,7 +319,7 @@ export class Activation implements Owner, Verbs {
   /** A worker or question of the former segment: its end is still to come. */
   #carryOver(known: Known): void {
     if (this.operations.has(known.event.address)) return
-    const operation = openOperation(this, known.event, known, undefined, this.#begun++)
+    const operation = openOperation(this, known.event, known, undefined)
     this.operations.set(operation.address, operation)
     if (!operation.endRecorded && known.event.type === 'worker.started') this.host.startWorker(operation, known.event.agent, null, {})
   }

@@ -72,6 +72,7 @@ interface Turn extends Pass {
 const forgetAfterMs = 600_000
 const mostPatience = 64
 
+/** Sees to it that a model that refuses calls as too many is not asked more than it takes. Engines ask it for leave; everybody else looks (`state`) or listens (`watch`). */
 export class Governor {
   readonly #clock: Clock
   readonly #lanes = new Map<string, Lane>()

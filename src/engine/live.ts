@@ -9,7 +9,7 @@ export interface Live {
   readonly event: ArrivalEvent
   readonly text: string | undefined
   readonly row: string | undefined
-  /** Of the end of a worker: how many operations were begun before it. */
+  /** Of the end of a worker: its operation's. */
   readonly place: number | undefined
 }
 

@@ -57,7 +57,7 @@ export interface Operation {
   readonly address: OpId
   readonly kind: 'step' | 'worker' | 'ask'
   readonly owner: Owner
-  /** How many its activation began before it, in this memory. */
+  /** Later than that of whatever its activation began before it. */
   readonly place: number
   readonly type: CommandEvent['type']
   readonly effect: EffectClass | undefined
@@ -97,13 +97,15 @@ export interface Known {
   rounds: number
 }
 
+/** How many were opened in this process. */
+let opened = 0
+
 /** The record of an operation that the code has just asked for; `known` is what the log holds of it. */
 export function openOperation(
   owner: Owner,
   event: CommandEvent,
   known: Known | undefined,
   options: StepOptions<never> | undefined,
-  place: number,
 ): Operation {
   const address = event.address as OpId
   const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
@@ -113,7 +115,7 @@ export function openOperation(
     address,
     kind,
     owner,
-    place,
+    place: opened++,
     type: event.type,
     effect: step?.effect,
     model: step && modelOf(step),

@@ -21,7 +21,16 @@ export interface PostFromOutside extends MailToSend {
   readonly signal?: AbortSignal
 }
 
-const names: NamesOf<PostFromOutside> = { to: true, content: true, kind: true, correlationId: true, by: true, team: true, id: true, signal: true }
+const names: NamesOf<PostFromOutside> = {
+  to: true,
+  content: true,
+  kind: true,
+  correlationId: true,
+  by: true,
+  team: true,
+  id: true,
+  signal: true,
+}
 
 /**
  * Writes to members of a team. Resolves when that is durable: `accepted`, or `closed` where the team has ended. Waits while the run has no team yet. Rejects with `run.unknown`, and with

@@ -17,7 +17,7 @@ export interface TeamAt {
 }
 
 /** The teams that have made a plan, in the order in which they did. Pure. */
-export function teamsIn(events: readonly Recorded[]): readonly TeamAt[] {
+function teamsIn(events: readonly Recorded[]): readonly TeamAt[] {
   const agents = new Map<ActivationId, string>()
   const teams = new Set<ActivationId>()
   const ended = new Set<ActivationId>()

@@ -13,6 +13,7 @@ import { overrides, type Advice } from './learn/advisor.ts'
 import { Learning, type Progress } from './learn/learning.ts'
 import { openOffice, type Clerks } from './office.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
+import { mailDefaults } from './mail/mailbox.ts'
 import { PostRoom } from './mail/post-room.ts'
 import type { Estimate, Plan, Subtask } from './plan/plan.ts'
 import { makePlan } from './plan/planner.ts'
@@ -24,6 +25,8 @@ import { Directory } from './staff/directory.ts'
 import { joins, plannedTask } from './staff/joining.ts'
 import { Staff } from './staff/staff.ts'
 import { Book, newEntry, type Entry } from './work/book.ts'
+import { Deadlocks } from './work/deadlocks.ts'
+import { Exchanges } from './work/exchanges.ts'
 import { failureBudgetOf, givenUp, type FailureBudget } from './work/failure-budget.ts'
 import type { WorkRules } from './work/rules.ts'
 import { Spending } from './work/spending.ts'
@@ -46,12 +49,14 @@ export class TeamRun {
   readonly #book = new Book()
   readonly #directory: Directory
   readonly #topics = new Topics()
+  readonly #rounds: Exchanges
   #strategy: TeamStrategy = 'hybrid'
   /** As planned. */
   #subtasks: readonly Subtask[] = []
   #staff: Staff | undefined
   #post: PostRoom | undefined
   #spending: Spending | undefined
+  #deadlocks: Deadlocks | undefined
 
   constructor({ options, roles, outputSchema }: TeamParts, ctx: Context, edge: Edge) {
     this.#options = options
@@ -60,6 +65,7 @@ export class TeamRun {
     this.#ctx = ctx
     this.#edge = edge
     this.#directory = new Directory(() => ctx.now().getTime())
+    this.#rounds = new Exchanges(options.mailbox?.maxExchanges ?? mailDefaults.maxExchanges)
   }
 
   run(): Promise<Outcome> {
@@ -82,6 +88,7 @@ export class TeamRun {
     await work.done()
     this.#staff?.close()
     this.#spending?.close()
+    this.#deadlocks?.close()
     return this.#answer(route, question, work)
   }
 
@@ -147,11 +154,14 @@ export class TeamRun {
         spending.attemptEnded(entry, end)
         this.#directory.tried(entry.member, entry.attempts, outcome.status === 'completed' ? undefined : describeOutcome(outcome))
         this.#post?.attemptEnded(entry, end.id)
+        this.#deadlocks?.attemptEnded()
       },
       progress: () => {
+        this.#rounds.moved()
         spending.progress()
         this.#staff?.progress()
       },
+      advanced: () => this.#deadlocks?.look(),
     })
     spending.on(work)
     return work
@@ -159,12 +169,21 @@ export class TeamRun {
 
   /** Who answers what members and people outside ask. */
   #clerks(work: Work, route: TeamRoute): Clerks {
-    const { send, inbox } = (this.#post = this.#postRoom(work, route))
-    this.#staff = this.#staffOf(work, this.#post)
+    const post = (this.#post = this.#postRoom(work, route))
+    const staff = (this.#staff = this.#staffOf(work, post))
+    this.#deadlocks = new Deadlocks(this.#ctx, {
+      book: this.#book,
+      directory: this.#directory,
+      work,
+      mail: post,
+      hasLead: this.#options.lead !== undefined,
+      isUndecided: () => work.held || staff.isUndecided,
+    })
+    const { send, inbox } = post
     return {
       send,
       inbox,
-      ...this.#staff.clerks,
+      ...staff.clerks,
       publish: ({ topic, entry }, { entry: by }) =>
         by === undefined ? { published: false, reason: 'undeclared' } : { ...work.publish(by, topic, entry) },
       entries: ({ topic }) => ({ entries: [...this.#topics.entries(topic)] }),
@@ -179,7 +198,12 @@ export class TeamRun {
       options,
       policy,
       directory: this.#directory,
-      waitForMail: (entry, waits) => work.waitForMail(entry, waits),
+      waitForMail: (entry, waits) => {
+        work.waitForMail(entry, waits)
+        if (waits) this.#deadlocks?.look()
+      },
+      decided: () => this.#deadlocks?.look(),
+      rounds: this.#rounds,
       toldAt: (member) => (route === 'team' && isMind(this.#book.ofMember(member)) ? work.activationOf(member) : undefined),
       leave: work.leave,
     })
@@ -190,7 +214,10 @@ export class TeamRun {
     const { recruit, maxTeamSize = defaults.maxTeamSize, defaultRole = generalist, policy, lead } = this.#options
     const rules = { ...recruit, maxTeamSize, defaultRole, policies: [recruit?.policy, policy] }
     const parts = { ctx: this.#ctx, rules, roles: this.#roles, book: this.#book, directory: this.#directory, work, admit: (estimate: Estimate | undefined) => this.#spending?.refusal(estimate) }
-    return new Staff(parts, lead, ({ mail }) => void post.post(mail))
+    return new Staff(parts, lead, ({ mail }) => {
+      post.post(mail)
+      return undefined
+    })
   }
 
   /** The question as one task. What the plan says of its only task stays: who has it, and with what. */

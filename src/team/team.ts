@@ -49,7 +49,7 @@ class PlannedTeam extends DefinedAgent {
 
   protected madeVersion(): string {
     const { version, strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } = this.#options
-    const { maxFailures, retry, timeoutMs, budget } = this.#options
+    const { maxFailures, retry, timeoutMs, budget, dependencies } = this.#options
     const { limits, outputKey, outputSchema: output } = this
     return versionOf(version, {
       ...(dataOf({ limits, outputKey, output, workers: this.#roles.agents.map(({ name }) => name) }) as object),
@@ -64,6 +64,7 @@ class PlannedTeam extends DefinedAgent {
       tolerance: tolerance ?? null,
       failures: [maxFailures ?? null, (retry ?? null) as Json, timeoutMs ?? null],
       budget: (budget ?? null) as unknown as Json,
+      ...(dependencies === undefined ? undefined : { dependencies: dependencies as unknown as Json }),
       mailbox: mailboxData(this.#options.mailbox),
     })
   }

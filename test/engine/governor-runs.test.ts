@@ -57,11 +57,11 @@ function narrow(clock: ManualClock, width: number, takesMs = 1_000, retryAfterMs
 interface Stage {
   readonly clock: ManualClock
   readonly governor: Governor
-  runtime(file?: string): Promise<{ readonly runtime: Runtime; readonly engine: EmbeddedEngine }>
+  readonly runtime: (file?: string) => Promise<{ readonly runtime: Runtime; readonly engine: EmbeddedEngine }>
   /** Until nothing moves any more without the clock. */
-  rests(): Promise<void>
+  readonly rests: () => Promise<void>
   /** Moves the clock until this is there. */
-  until<T>(end: Promise<T>): Promise<T>
+  readonly until: <T>(end: Promise<T>) => Promise<T>
 }
 
 function stage(model: (clock: ManualClock) => Model, own = true): Stage {
@@ -79,7 +79,7 @@ function stage(model: (clock: ManualClock) => Model, own = true): Stage {
     clock,
     governor,
     rests,
-    async runtime(file = ':memory:') {
+    runtime: async (file = ':memory:') => {
       const engine = createEmbeddedEngine({
         file,
         clock,
@@ -94,7 +94,7 @@ function stage(model: (clock: ManualClock) => Model, own = true): Stage {
       open.push(runtime)
       return { runtime, engine }
     },
-    async until(end) {
+    until: async (end) => {
       let over = false
       const done = end.finally(() => (over = true))
       done.catch(() => {})

@@ -11,18 +11,17 @@ function calls(governor: Governor, on = model) {
   const out: number[] = []
   return {
     out,
-    begin(...numbers: number[]): void {
+    begin: (...numbers: number[]): void => {
       for (const n of numbers) {
         const pass = governor.pass(on, () => out.push(n))
         passes.set(n, pass)
         if (!pass.waiting) out.push(n)
       }
     },
-    end(n: number, how: 'answered' | 'refused' | 'other' = 'answered', retryAfterMs?: number): void {
+    end: (n: number, how: 'answered' | 'refused' | 'other' = 'answered', retryAfterMs?: number): void => {
       out.splice(0, out.length, ...out.filter((each) => each !== n))
       passes.get(n)!.end(how, retryAfterMs)
     },
-    waits: (n: number): boolean => passes.get(n)!.waiting,
   }
 }
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, i) => from + i)

@@ -1,12 +1,13 @@
 /** Mail of a planned team, with its process dying at every point where it can: what was read is there again with the same numbers, nothing is sent or read twice. Spec team C30. */
 import { expect, test } from 'vitest'
-import { agent, step, teammate, type Agent, type Mail } from '../../src/agent/index.ts'
+import { agent, sleep, step, teammate, tool, type Agent, type Mail } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { ModelAnswerInput, ModelRequest } from '../../src/model/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { team, type TeamOptions } from '../../src/team/index.ts'
-import { simulate, teamScenario, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { simulate, teamScenario, verifyJournal, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { played } from '../team/trace.ts'
 import { diesEverywhere } from './dying.ts'
 
 /** Time goes on only where nothing else does. */
@@ -46,7 +47,7 @@ function scenario(
     dependencies: { timeoutMs: 0 },
     ...more,
   })
-  const made = teamScenario({ name, agents: [root as unknown as Agent], input: 'go', outside: ticks })
+  const made = teamScenario({ name, agents: [root], input: 'go', outside: ticks })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 
@@ -87,7 +88,7 @@ diesEverywhere(
     a: code('a', async (ctx) => {
       const me = teammate(ctx)
       const heard: Json[] = []
-      for (let i = 0; i < 3; i++) {
+      for (let i = 0; i < 2; i++) {
         me.post({ to: 'b_1', content: i })
         heard.push(numbers(await me.nextMail({ from: 'b_1' })))
       }
@@ -95,7 +96,7 @@ diesEverywhere(
     }),
     b: code('b', async (ctx) => {
       const me = teammate(ctx)
-      for (let i = 0; i < 3; i++) {
+      for (let i = 0; i < 2; i++) {
         const [mail] = await me.nextMail()
         const doubled = await step(ctx, `double ${i}`, () => Number(mail!.content) * 2)
         me.post({ to: mail!.from, content: doubled })
@@ -103,7 +104,7 @@ diesEverywhere(
       return 'b'
     }),
   }),
-  { status: 'completed', results: { tasks: [{ output: [[[2, 0]], [[4, 2]], [[6, 4]]] }, {}] } },
+  { status: 'completed', results: { tasks: [{ output: [[[2, 0]], [[4, 2]]] }, {}] } },
 )
 
 diesEverywhere(
@@ -113,7 +114,7 @@ diesEverywhere(
     {
       a: code('a', async (ctx) => {
         const me = teammate(ctx)
-        for (let i = 1; i <= 6; i++) await me.send({ to: 'b_1', content: i })
+        for (let i = 1; i <= 4; i++) await me.send({ to: 'b_1', content: i })
         const none = await me.nextMail({ withinMs: 500 })
         await me.send({ to: 'c_1', content: 'never read' })
         return numbers(none)
@@ -127,7 +128,7 @@ diesEverywhere(
       c: code('c', () => Promise.resolve('c')),
     },
     {
-      mailbox: { maxMessages: 4, policy: ({ details }) => ((details as { content: Json }).content === 2 ? 'deny' : 'allow') },
+      mailbox: { maxMessages: 2, policy: ({ details }) => ((details as { content: Json }).content === 2 ? 'deny' : 'allow') },
       retry: 'none',
     },
   ),
@@ -149,3 +150,36 @@ diesEverywhere(
   }),
   { status: 'completed', results: { tasks: [{}, { output: 'read' }, { output: [[2, 'go on']] }] } },
 )
+
+test('K10: a model that is told of new mail while a tool works is told at the same place when it is replayed, and prompts are the same', async () => {
+  const nap = tool({
+    name: 'nap',
+    input: { type: 'object', properties: {} },
+    run: async (ctx: Context) => sleep(ctx, 10_000).then(() => 'rested'),
+  })
+  const model = ({ messages }: ModelRequest): ModelAnswerInput | string => {
+    const last = messages.at(-1)!
+    const naps = messages.filter(({ role, content }) => role === 'tool' && content === 'rested').length
+    if (last.role === 'user' && JSON.stringify(last.content).includes('There is new mail'))
+      return { calls: [{ name: 'read_messages', input: {} }] }
+    return naps < 4 ? { calls: [{ name: 'nap', input: {} }] } : JSON.stringify(messages.filter(({ role }) => role === 'user').length)
+  }
+  const roles = {
+    a: code('a', async (ctx) => {
+      await sleep(ctx, 5_000)
+      for (const content of ['one', 'two']) teammate(ctx).post({ to: 'b_1', content })
+      await sleep(ctx.scope('later'), 20_000)
+      teammate(ctx).post({ to: 'b_1', content: 'three' })
+      return 'a'
+    }),
+    b: agent({ name: 'b', description: 'Rests.', model, tools: [nap] }),
+  }
+  const subtasks = Object.keys(roles).map((role) => ({ id: role, description: role, role }))
+  const root = team({ name: 'analysts', roles, routing: { communicating: true }, planner: { subtasks } })
+  const { outcome, events } = await played(root)
+  // its brief, and two notes: of one and two together, of three
+  expect(outcome).toMatchObject({ results: { tasks: [{ output: 'a' }, { output: '3' }] } })
+  expect(events.filter(({ event }) => event.type === 'mail.delivered')).toHaveLength(2)
+  const { registry } = teamScenario({ name: 'told', agents: [root], input: 'Go' })
+  expect((await verifyJournal(events, registry)).problems).toEqual([])
+})

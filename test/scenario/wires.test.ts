@@ -4,13 +4,12 @@
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { setImmediate as nextLoop } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { totalUsage, type Json } from '../../src/core/index.ts'
 import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 import { fakeKey, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
-import { eventsOf, runtimeOf, store, waiting } from './team.ts'
+import { eventsOf, pause, runtimeOf, store, waiting } from './team.ts'
 import { answerAsTeam, askedByKey, askedByPrompt, environmentOf, providerObject, teamOf, type Deeds } from './wire-team.ts'
 
 let llm: FakeLlm
@@ -184,7 +183,7 @@ async function onlookerOf(file: string, child: Child): Promise<Runtime> {
   const onlooker = await runtimeOf([], { store: file, drive: false })
   while ((await onlooker.runs()).length === 0) {
     expect(child.alive(), child.complaint()).toBe(true)
-    await nextLoop()
+    await pause(5) // looked for without rest, it would keep the child from its processor
   }
   return onlooker
 }

@@ -46,7 +46,7 @@ const tasks = (...list: readonly (readonly [uses: string, more?: Partial<Plan['s
     return { id: letter.toLowerCase(), description: `${letter} ${uses}`, ...more }
   })
 const of = (budget: BudgetOptions, plan: Plan['subtasks'], options: Partial<AnyTeamOptions> = {}, by = member()) =>
-  team({ name: 'analysts', roles: { generalist: by }, planner: { subtasks: plan }, budget, ...options } as AnyTeamOptions)
+  team({ name: 'analysts', roles: { generalist: by }, planner: { subtasks: plan }, budget, ...options })
 const about = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
 const ends = (events: readonly Recorded[]): string[] =>
@@ -128,10 +128,10 @@ describe('team C99: reserved before it begins', () => {
   })
 
   test('a call of which nobody knows counts at the estimate, and shows as unknown', async () => {
-    const { run, end } = await staged(of({ tokens: 1_000_000, perTask: { tokens: 300 } }, tasks(['?'], ['100'])))
-    const { events } = await end()
+    const stage = await staged(of({ tokens: 1_000_000, perTask: { tokens: 300 } }, tasks(['?'], ['100'])))
+    const { events } = await stage.end()
     expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 400 }, unknown: 1 })
-    expect((await run.view()).teams?.[0]?.budget).toMatchObject({
+    expect((await stage.run.view()).teams?.[0]?.budget).toMatchObject({
       limits: { tokens: 1_000_000 },
       mode: 'hard',
       spent: { tokens: 400 },

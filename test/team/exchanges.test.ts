@@ -16,12 +16,12 @@ function pingPong(exchanges: Exchanges, times: number, say: (i: number) => strin
 describe('exchanges', () => {
   test('as many replies as are allowed are fine, one more is a livelock of those who write', () => {
     expect(pingPong(new Exchanges(10), 10, String)).toBeUndefined()
-    expect(pingPong(new Exchanges(10), 11, String)).toEqual({ kind: 'livelock', cycle: ['a', 'b'] })
+    expect(pingPong(new Exchanges(10), 11, String)).toEqual({ kind: 'livelock', cycle: ['a', 'b'], isNew: true })
   })
 
   test('the same reply the same way is a loop long before that', () => {
     expect(pingPong(new Exchanges(1_000), 2 * mostRepeats, () => 'ping')).toBeUndefined()
-    expect(pingPong(new Exchanges(1_000), 2 * mostRepeats + 1, () => 'ping')).toEqual({ kind: 'loop', cycle: ['a', 'b'] })
+    expect(pingPong(new Exchanges(1_000), 2 * mostRepeats + 1, () => 'ping')).toEqual({ kind: 'loop', cycle: ['a', 'b'], isNew: true })
   })
 
   test('whoever writes unasked, however much, goes round with nobody', () => {
@@ -35,6 +35,15 @@ describe('exchanges', () => {
       exchanges.read('a')
       expect(exchanges.wrote('a', 'b', i)).toBeUndefined()
     }
+  })
+
+  test('whoever is refused cannot go on by asking again; what goes round is news once, until something moves', () => {
+    const exchanges = new Exchanges(10)
+    pingPong(exchanges, 11, String)
+    for (let i = 0; i < 5; i++) expect(exchanges.wrote('a', 'b', `again ${i}`)).toEqual({ kind: 'livelock', cycle: ['a', 'b'], isNew: false })
+    exchanges.moved()
+    expect(exchanges.wrote('a', 'b', 'unasked')).toBeUndefined()
+    expect(pingPong(exchanges, 11, String)).toMatchObject({ isNew: true })
   })
 
   test('when something moves, it begins anew', () => {

@@ -8,14 +8,19 @@ import { team, type MailboxOptions, type PolicyQuestion, type Subtask, type Team
 import { played, staged, worker, type Doings } from './trace.ts'
 
 const task = (id: string, role = id, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role, ...more })
-const members = (doings: Doings, mailbox: MailboxOptions = {}, more: Partial<TeamOptions<string>> = {}, tasks?: readonly Subtask[]): Agent =>
+const members = (
+  doings: Doings,
+  mailbox: MailboxOptions = {},
+  more: Partial<TeamOptions<string>> = {},
+  tasks?: readonly Subtask[],
+): Agent =>
   team({
     name: 'analysts',
     roles: { generalist: worker(doings) },
     planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) },
     mailbox,
     ...more,
-  }) as unknown as Agent
+  })
 
 const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
@@ -114,16 +119,21 @@ describe('from outside', () => {
 describe('those who come later', () => {
   test('mail to a role that nobody has waits for the first recruit of it', async () => {
     const { outcome, events } = await played(
-      members({
-        a: async (ctx) => {
-          const me = teammate(ctx)
-          await me.send({ to: 'role:Critic', content: 'one' })
-          await me.send({ to: 'dynamic_critic_1', content: 'two' })
-          await sleep(ctx, 1_000)
-          return json(await me.recruit({ description: 'criticise', role: 'critic' }))
+      members(
+        {
+          a: async (ctx) => {
+            const me = teammate(ctx)
+            await me.send({ to: 'role:Critic', content: 'one' })
+            await me.send({ to: 'dynamic_critic_1', content: 'two' })
+            await sleep(ctx, 1_000)
+            return json(await me.recruit({ description: 'criticise', role: 'critic' }))
+          },
+          criticise: readsAt(0),
         },
-        criticise: readsAt(0),
-      }, {}, {}, [task('a')]),
+        {},
+        {},
+        [task('a')],
+      ),
     )
     expect(outputOf(outcome, 'a')).toMatchObject({ admitted: true, member: 'dynamic_critic_1' })
     expect(outputOf(outcome, 'dynamic_critic_1')).toMatchObject([{ content: 'one' }, { content: 'two' }])
@@ -134,9 +144,16 @@ describe('those who come later', () => {
   test('mail of the lead comes from the lead, and no quota holds for it', async () => {
     let given = 0
     const { outcome } = await played(
-      members({ a: 1, b: readsAt(3) }, { quota: 1 }, {
-        lead: () => (given++ === 0 ? [{ post: { to: 'b_1', content: 'one' } }, { post: { to: 'b_1', content: 'two' } }, { post: { to: '', content: 'three' } }] : []),
-      }),
+      members(
+        { a: 1, b: readsAt(3) },
+        { quota: 1 },
+        {
+          lead: () =>
+            given++ === 0
+              ? [{ post: { to: 'b_1', content: 'one' } }, { post: { to: 'b_1', content: 'two' } }, { post: { to: '', content: 'three' } }]
+              : [],
+        },
+      ),
     )
     expect(outputOf(outcome, 'b')).toMatchObject([
       { from: 'lead', content: 'one' },
@@ -155,14 +172,17 @@ describe('under a policy', () => {
   test('every message is a question of its own; deny, and a policy that throws, refuse it; the order stays', async () => {
     const asked: PolicyQuestion[] = []
     const { outcome, events } = await played(
-      members({ a: sends, b: readsAt(1) }, {
-        policy: (question) => {
-          asked.push(question)
-          const { content } = question.details as { content: string }
-          if (content === 'two') throw new Error('out of order')
-          return content === 'three' ? { verdict: 'deny', reason: 'enough' } : 'allow'
+      members(
+        { a: sends, b: readsAt(1) },
+        {
+          policy: (question) => {
+            asked.push(question)
+            const { content } = question.details as { content: string }
+            if (content === 'two') throw new Error('out of order')
+            return content === 'three' ? { verdict: 'deny', reason: 'enough' } : 'allow'
+          },
         },
-      }),
+      ),
     )
     expect(asked[0]).toMatchObject({
       action: 'message',

@@ -8,14 +8,19 @@ import { team, type MailboxOptions, type Subtask, type TeamOptions } from '../..
 import { played, staged, worker, type Doings } from './trace.ts'
 
 const task = (id: string, role = id, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role, ...more })
-const members = (doings: Doings, mailbox: MailboxOptions = {}, more: Partial<TeamOptions<string>> = {}, tasks?: readonly Subtask[]): Agent =>
+const members = (
+  doings: Doings,
+  mailbox: MailboxOptions = {},
+  more: Partial<TeamOptions<string>> = {},
+  tasks?: readonly Subtask[],
+): Agent =>
   team({
     name: 'analysts',
     roles: { generalist: worker(doings) },
     planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) },
     mailbox,
     ...more,
-  }) as unknown as Agent
+  })
 const contents = (mail: readonly Mail[]): Json => mail.map(({ seq, from, content }) => [seq, from, content])
 const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
@@ -117,7 +122,11 @@ describe('sending', () => {
         a: async (ctx) => {
           await sleep(ctx, 2_000)
           const me = teammate(ctx)
-          return json([await me.send({ to: 'nobody', content: 1 }), await me.send({ to: 'b_1', content: 2 }), await me.send({ to: 'role:b', content: 3 })])
+          return json([
+            await me.send({ to: 'nobody', content: 1 }),
+            await me.send({ to: 'b_1', content: 2 }),
+            await me.send({ to: 'role:b', content: 3 }),
+          ])
         },
         b: 1,
       }),
@@ -175,7 +184,11 @@ describe('sending', () => {
         {
           a: async (ctx) => {
             const me = teammate(ctx)
-            const sent = [await me.send({ to: '', content: 1 }), await me.send({ to: 'b_1', content: 1 }), await me.send({ to: 'b_1', content: 2 })]
+            const sent = [
+              await me.send({ to: '', content: 1 }),
+              await me.send({ to: 'b_1', content: 1 }),
+              await me.send({ to: 'b_1', content: 2 }),
+            ]
             if (me.attempt === 1) throw new Error('not yet')
             return json(sent)
           },
@@ -191,12 +204,16 @@ describe('sending', () => {
     const { outcome, events } = await stage.end()
     const quota = { accepted: false, reason: 'quota', message: 'a member may send 2 messages, no more' }
     expect(outputOf(outcome, 'a')).toMatchObject([{ reason: 'invalid' }, quota, quota])
-    expect(of(events, 'mail.accepted').map(({ from }) => from).sort()).toEqual(['a_1', 'a_1', 'operator', 'operator', 'operator'])
+    expect(
+      of(events, 'mail.accepted')
+        .map(({ from }) => from)
+        .sort(),
+    ).toEqual(['a_1', 'a_1', 'operator', 'operator', 'operator'])
   })
 })
 
 describe('reading', () => {
-  test('team C29: mail of 15 s for somebody who begins at 18 s is in the inbox when it begins', async () => {
+  test('team C29: S1: mail of A for E at 15 s, before E begins, is in its inbox when it begins at 20 s', async () => {
     const { outcome, lines } = await played(
       members(
         {
@@ -206,7 +223,13 @@ describe('reading', () => {
             return 'a'
           },
           B: 12,
-          C: 18,
+          C: async (ctx) => {
+            await sleep(ctx, 10_000)
+            await teammate(ctx).recruit({ description: 'pricing', role: 'pricing_analyst' })
+            await sleep(ctx.scope('rest'), 8_000)
+            return 'c'
+          },
+          pricing: 10,
           D: 15,
           E: async (ctx) => {
             const mail = await teammate(ctx).inbox()
@@ -222,7 +245,7 @@ describe('reading', () => {
     expect(outputOf(outcome, 'E')).toEqual([[1, 'a_1', 'look at the prices']])
     expect(lines.filter(([, what]) => what.includes('mail') || what.includes('reads'))).toEqual([
       [15, 'mail 1 from a_1 to strategist_1'],
-      [18, 'strategist_1 reads 1'],
+      [20, 'strategist_1 reads 1'],
     ])
   })
 
@@ -357,13 +380,11 @@ describe('reading', () => {
 
   test('a time that is none is refused', async () => {
     const { outcome } = await played(
-      members(
-        { a: async (ctx) => json(await teammate(ctx).nextMail({ withinMs: NaN })), b: 1 },
-        {},
-        { retry: { attempts: 1 } },
-      ),
+      members({ a: async (ctx) => json(await teammate(ctx).nextMail({ withinMs: NaN })), b: 1 }, {}, { retry: { attempts: 1 } }),
     )
-    expect(outcome).toMatchObject({ results: { tasks: [{ task: 'a', status: 'failed', failure: { message: expect.stringContaining('withinMs is NaN') as string } }, {}] } })
+    expect(outcome).toMatchObject({
+      results: { tasks: [{ task: 'a', status: 'failed', failure: { message: expect.stringContaining('withinMs is NaN') as string } }, {}] },
+    })
   })
 
   test('whoever waits for mail holds no place', async () => {

@@ -145,7 +145,10 @@ describe('inboxes', () => {
     const mailbox = box({ maxMessages: 6, maxPerRecipient: 2 }, 'a')
     for (let i = 0; i < 7; i++) post(mailbox, [], 'x', 'a', 'role:critic')
     expect(seqs(mailbox.messages)).toEqual([5, 6, 7])
-    expect(mailbox.join('critic_1', 'critic')).toEqual({ seqs: [5, 6, 7], truncations: [{ member: 'critic_1', from: 7, dropped: 2, total: 6 }] })
+    expect(mailbox.join('critic_1', 'critic')).toEqual({
+      seqs: [5, 6, 7],
+      truncations: [{ member: 'critic_1', from: 7, dropped: 2, total: 6 }],
+    })
     expect(seqs(mailbox.read('critic_1'))).toEqual([7])
   })
 

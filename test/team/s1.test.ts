@@ -32,7 +32,7 @@ const recruits =
 const recruit = 'dynamic_pricing_analyst_1'
 
 const analysts = (doings: Doings = {}, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'analysts', roles: { generalist: worker({ ...seconds, ...doings }) }, planner: plan, ...options }) as unknown as Agent
+  team({ name: 'analysts', roles: { generalist: worker({ ...seconds, ...doings }) }, planner: plan, ...options })
 
 const begun = (first = 'plan of 6: team, hybrid, 5 at once, ends at 4'): readonly Line[] => [
   [0, first],
@@ -177,7 +177,7 @@ describe('C recruits at 10 s', () => {
   test('team C18: S1: E waits for the recruit too, begins at 20 s with its result; 45 s', async () => {
     const given: string[][] = []
     const E = async (ctx: Context): Promise<string> => {
-      given.push(Object.entries(teammate(ctx).inputs).map(([task, { status, output }]) => `${task} ${status} ${String(output)}`))
+      given.push(Object.entries(teammate(ctx).inputs).map(([task, { status, output }]) => `${task} ${status} ${output as string}`))
       await sleep(ctx, 15_000)
       return 'e'
     }
@@ -230,11 +230,11 @@ describe('C recruits at 10 s', () => {
   })
 
   test('team C16: S1c: four at once: the recruit is on the team at 10 s and begins with the permit of B at 12 s; 47 s', async () => {
-    const { runtime, run, until, end } = await staged(analysts({ C: recruits() }, { concurrency: 4 }))
-    await until(11)
-    const list = (await runtime.handle(run.id).view()).teams[0]!.members
+    const stage = await staged(analysts({ C: recruits() }, { concurrency: 4 }))
+    await stage.until(11)
+    const list = (await stage.run.view()).teams[0]!.members
     expect(list.find(({ member }) => member === recruit)).toMatchObject({ status: 'pending', recruited: true })
-    const { lines, outcome } = await end()
+    const { lines, outcome } = await stage.end()
     expect(lines).toEqual([
       ...begun('plan of 6: team, hybrid, 4 at once, ends at 4'),
       ...firstFour,

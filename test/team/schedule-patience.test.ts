@@ -18,7 +18,7 @@ const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partia
     tolerance: 100,
     timeoutMs: 0,
     ...options,
-  }) as unknown as Agent
+  })
 const of = (lines: readonly Line[], id: string): readonly Line[] => lines.filter(([, what]) => what.startsWith(`${id} `))
 const timedOut = 'failed: task.dependency-timeout'
 

@@ -20,7 +20,7 @@ const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partia
     planner: { subtasks },
     retry: { attempts: 1 },
     ...options,
-  }) as unknown as Agent
+  })
 
 /** Beginnings and ends of tasks. */
 const course = (lines: readonly Line[]): readonly Line[] =>

@@ -15,13 +15,13 @@ const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partia
     planner: { subtasks },
     retry: { attempts: 1 },
     ...options,
-  }) as unknown as Agent
+  })
 const course = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(([, what]) => /^\S+ (begins|succeeded|failed|skipped|cancelled|publishes|may not)/.test(what))
 const fails = (): Promise<never> => Promise.reject(new Error('no luck'))
 const seen: Json[] = []
 const looks = async (ctx: Context, brief: string): Promise<string> => {
-  seen.push([brief, (await teammate(ctx).entries('news')) as unknown as Json, Object.keys(teammate(ctx).inputs)])
+  seen.push([brief, await teammate(ctx).entries('news'), Object.keys(teammate(ctx).inputs)])
   return 'seen'
 }
 /** Publishes after `first` seconds, and works on for `rest`. */
@@ -31,27 +31,29 @@ const publishes =
     await sleep(ctx, first * 1_000)
     const word = await teammate(ctx).publish(topic, entry)
     await sleep(ctx.scope('rest'), rest * 1_000)
-    return word as unknown as Json
+    return word
   }
+
+const by = (id: string): Parameters<Topics['publish']>[1] => ({ id, task: task(id, { produces: ['t', 'other'] }) })
 
 describe('entries', () => {
   test('team C24: an entry of exactly 1 MiB fits, one byte more does not; bytes, not characters', () => {
     const topics = new Topics()
     const ofBytes = (bytes: number): string => 'x'.repeat(bytes - 2) // two quotes
     expect(maxEntryBytes).toBe(1_048_576)
-    expect(topics.publish('t', 'a', ofBytes(maxEntryBytes))).toEqual({ published: true, seq: 1, bytes: maxEntryBytes })
-    expect(topics.publish('t', 'a', ofBytes(maxEntryBytes + 1))).toEqual({ published: false, reason: 'too_large' })
-    expect(topics.publish('t', 'a', 'é'.repeat(maxEntryBytes / 2 - 1))).toMatchObject({ published: true, seq: 2 })
-    expect(topics.publish('t', 'a', 'é'.repeat(maxEntryBytes / 2))).toMatchObject({ published: false })
-    expect(topics.publish('t', 'b', null)).toEqual({ published: true, seq: 3, bytes: 4 })
+    expect(topics.publish('t', by('a'), ofBytes(maxEntryBytes))).toEqual({ published: true, seq: 1, bytes: maxEntryBytes })
+    expect(topics.publish('t', by('a'), ofBytes(maxEntryBytes + 1))).toEqual({ published: false, reason: 'too_large' })
+    expect(topics.publish('t', by('a'), 'é'.repeat(maxEntryBytes / 2 - 1))).toMatchObject({ published: true, seq: 2 })
+    expect(topics.publish('t', by('a'), 'é'.repeat(maxEntryBytes / 2))).toMatchObject({ published: false })
+    expect(topics.publish('t', by('b'), null)).toEqual({ published: true, seq: 3, bytes: 4 })
   })
 
   test('are numbered in their topic, and are copies', () => {
     const topics = new Topics()
     const entry = { list: [1] }
-    expect(topics.publish('t', 'a', entry)).toMatchObject({ seq: 1 })
-    expect(topics.publish('other', 'a', 1)).toMatchObject({ seq: 1 })
-    expect(topics.publish('t', 'b', 2)).toMatchObject({ seq: 2 })
+    expect(topics.publish('t', by('a'), entry)).toMatchObject({ seq: 1 })
+    expect(topics.publish('other', by('a'), 1)).toMatchObject({ seq: 1 })
+    expect(topics.publish('t', by('b'), 2)).toMatchObject({ seq: 2 })
     entry.list.push(2)
     ;(topics.entries('t')[0] as { list: number[] }).list.push(3)
     expect(topics.entries('t')).toEqual([{ list: [1] }, 2])

@@ -77,7 +77,7 @@ export async function staged(root: Agent, input: Json = 'Go', file = ':memory:')
 export const played = async (root: Agent, input?: Json): Promise<Awaited<ReturnType<Staged['end']>>> => (await staged(root, input)).end()
 
 /** What happened to a team, in the order of its journal. */
-export const trace = (events: readonly Recorded[]): readonly Line[] =>
+const trace = (events: readonly Recorded[]): readonly Line[] =>
   events.flatMap(({ at, activation, event }) => {
     const isEnd = event.type === 'activation.settled' && !activation.includes('>')
     const what = isEnd ? `the run ${event.outcome.status}` : lineOf(event)

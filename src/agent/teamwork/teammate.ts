@@ -175,7 +175,7 @@ class Member implements Teammate {
 }
 
 /** The mail in a reply; throws where there can be none any more. */
-function mailOf({ mail, deadlock }: JsonObject): readonly Mail[] {
-  if (typeof deadlock === 'string') throw new FailureError(failure('team.deadlock', deadlock, 'policy'))
+function mailOf({ mail, deadlock, cycle = [] }: JsonObject): readonly Mail[] {
+  if (typeof deadlock === 'string') throw new FailureError(failure('team.deadlock', deadlock, 'policy', { details: { cycle } }))
   return Array.isArray(mail) ? (mail.filter((each) => isObject(each)) as unknown as readonly Mail[]) : []
 }

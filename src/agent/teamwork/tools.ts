@@ -16,7 +16,7 @@ import { teammate } from './teammate.ts'
 import { noteIn, type Mail } from './words.ts'
 
 /** The names of these tools. Persistent: models and journals know them. */
-export const teamTools = ['send_message', 'read_messages', 'wait_for_message', 'list_team', 'recruit_teammate', 'publish_entry'] as const
+const teamTools = ['send_message', 'read_messages', 'wait_for_message', 'list_team', 'recruit_teammate', 'publish_entry'] as const
 
 /** Whether this is the name of one of these tools. A tool of a member's own may not have it. */
 export const isTeamTool = (name: string): boolean => (teamTools as readonly string[]).includes(name)
@@ -160,7 +160,12 @@ const mostSeconds = 86_400
 
 const listing: Binding = {
   verb: true,
-  spec: spec('list_team', 'Shows who is on your team: ids, roles, tasks, and whether they are at work.', { role: text('Only members of this role.') }, []),
+  spec: spec(
+    'list_team',
+    'Shows who is on your team: ids, roles, tasks, and whether they are at work.',
+    { role: text('Only members of this role.') },
+    [],
+  ),
   async run(ctx, call) {
     const { role } = argumentsOf(call)
     if (role !== undefined && typeof role !== 'string') return invalidInput(ctx, call, '"role" must be a text')
@@ -176,7 +181,10 @@ const recruiting: Binding = {
   spec: spec(
     'recruit_teammate',
     'Asks for another member of your team who does a part of the work that you cannot do. They work beside you; what comes of it goes to those who depend on your task, not to you.',
-    { description: text('What they are to do, complete in itself: they see nothing of your work.'), role: text('What kind of work it is. Default: generalist.') },
+    {
+      description: text('What they are to do, complete in itself: they see nothing of your work.'),
+      role: text('What kind of work it is. Default: generalist.'),
+    },
     ['description'],
   ),
   async run(ctx, call) {
@@ -184,7 +192,8 @@ const recruiting: Binding = {
     if (!isText(description)) return invalidInput(ctx, call, '"description" must be a text that is not empty')
     if (role !== undefined && typeof role !== 'string') return invalidInput(ctx, call, '"role" must be a text')
     const recruited = await teammate(ctx).recruit({ description, ...(role === undefined ? undefined : { role }) })
-    if (!recruited.admitted) return notDone(ctx, call, `nobody was taken in: ${recruited.message === '' ? recruited.reason : recruited.message}`)
+    if (!recruited.admitted)
+      return notDone(ctx, call, `nobody was taken in: ${recruited.message === '' ? recruited.reason : recruited.message}`)
     return { content: recruited.duplicate ? `${recruited.member} does this already.` : `${recruited.member} has joined and does this now.` }
   },
 }

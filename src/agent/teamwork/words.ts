@@ -133,7 +133,7 @@ export function noteIn(arrival: Arrival, leader: ActivationId): number | undefin
 }
 
 /** What comes back to a member whose team has ended. */
-export const teamGone: JsonObject = {
+const teamGone: JsonObject = {
   accepted: false,
   admitted: false,
   retired: false,

@@ -21,6 +21,7 @@ import type { Reader } from './reader.ts'
 import { receive } from './mail.ts'
 import { Residents, residentCap } from './residents.ts'
 import type { Run } from './run.ts'
+import { takeTurn } from './turn.ts'
 import { storeError } from './schema.ts'
 import type { Writer } from './writer.ts'
 
@@ -128,22 +129,12 @@ export class Driver implements Desk {
 
   /** One arrival to every activation that is ready, then one drain for all of them. */
   async #deliver(): Promise<void> {
-    const turn = this.#turn()
+    const turn = takeTurn(this.ready)
     let resumed = false
     for (const activation of turn) resumed = activation.advance() || resumed
     if (!resumed) return
     await drained()
     for (const activation of turn) if (activation.awaitsForeign) this.keeper.foreignAwait(activation)
-  }
-
-  /** Who is ready. Where a part of a run has a past to go through, the others hear nothing new until it has: else what comes in together would be heard in an order that depends on memory. */
-  #turn(): readonly Activation[] {
-    const turn = [...this.ready]
-    this.ready.clear()
-    if (!turn.some(({ replaying }) => replaying)) return turn
-    const behind = new Set(turn.flatMap(({ id, replaying }) => (replaying ? [runOf(id)] : [])))
-    for (const each of turn) if (!each.replaying && behind.has(runOf(each.id))) this.ready.add(each)
-    return turn.filter((each) => !this.ready.has(each))
   }
 
   touch(run: Run): void {

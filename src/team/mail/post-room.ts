@@ -7,7 +7,7 @@
  * place in a mailbox: it takes, gives up or refuses at once.
  */
 import { isObject, parentOf, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
-import { noteMail, replyToWord, type HeardWord, type Mail, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
+import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
 import { approve } from '../../oversight/index.ts'
@@ -27,12 +27,14 @@ export interface PostRoomParts {
   /** The team's own. */
   readonly policy: TeamPolicy | undefined
   readonly directory: Directory
-  /** A member begins (true) or ceases to wait for mail. */
+  /** A member begins (true) to wait for mail, in one way more or less; or ceases to. */
   readonly waitForMail: (entry: Entry, waits: boolean) => void
   /** Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look for themselves. */
   readonly toldAt: (member: string) => ActivationId | undefined
   /** Tells replies that go round; default: none do. */
-  readonly rounds?: Pick<Exchanges, 'wrote' | 'read'>
+  readonly rounds?: Pick<Exchanges, 'wrote' | 'read' | 'moved'>
+  /** It was decided whether mail may be taken. */
+  readonly decided?: () => void
   /** Hears that the team was cancelled. */
   readonly leave: (thrown: unknown) => void
 }
@@ -89,12 +91,12 @@ export class PostRoom {
   }
 
   #send(sender: Sender, { mail, receipt }: Extract<TeamWord, { readonly do: 'send' }>, heard: HeardWord): JsonObject | undefined {
-    const reply = (sent: Sent): JsonObject | undefined => (receipt === true ? (sent as unknown as JsonObject) : undefined)
+    const reply = (sent: Sent): JsonObject | undefined => (receipt === true ? sent : undefined)
     const problem = mailProblem(mail, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return reply(this.#refuse(sender, toText(mail), problem.reason, problem.message))
     if (this.#policies.length === 0) return reply(this.#take(sender, mail, { message: heard.id }))
     this.#decideLater(sender, mail, { message: heard.id }, (sent) => {
-      if (receipt === true) replyToWord(this.#ctx, heard, sent as unknown as JsonObject)
+      if (receipt === true) replyToWord(this.#ctx, heard, sent)
     })
     return undefined
   }
@@ -180,11 +182,11 @@ export class PostRoom {
     return this.#undecided > 0
   }
 
-  /** Ends the waits of a member that would never end: each rejects with this message. */
-  failWait(entry: Entry, message: string): void {
+  /** Ends the waits of a member that would never end: each rejects with this message, and with the tasks that wait for each other. */
+  failWait(entry: Entry, message: string, cycle: readonly string[]): void {
     const own = this.#waits.filter((each) => each.entry === entry)
     this.#callOff(entry, () => true)
-    for (const { heard } of own) replyToWord(this.#ctx, heard, { mail: [], unread: 0, deadlock: message })
+    for (const { heard } of own) replyToWord(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
   }
 
   // ---- taking in ---------------------------------------------------------------------------------------------------------------------
@@ -201,9 +203,11 @@ export class PostRoom {
     if (isMember && quota > 0 && sent >= quota) return this.#refuse(sender, to, 'quota', `a member may send ${quota} messages, no more`)
     const round = isMember ? this.#parts.rounds?.wrote(from, to, content) : undefined
     if (round !== undefined) {
-      const message = `mail goes to and fro between ${round.cycle.join(' and ')}, and nothing comes of it`
-      this.#ctx.emit({ type: 'deadlock.found', ...round, message })
-      return this.#refuse(sender, to, round.kind, message)
+      const { kind, cycle, isNew } = round
+      const message = `mail goes to and fro between ${cycle.join(' and ')}, and nothing comes of it`
+      const tasks = cycle.map((member) => this.#parts.directory.get(member)?.task ?? member)
+      if (isNew) this.#ctx.emit({ type: 'deadlock.found', kind, cycle: tasks, message })
+      return this.#refuse(sender, to, kind, message)
     }
     const { directory } = this.#parts
     const addressees = addresseesOf(address, isMember ? from : undefined, directory)
@@ -214,6 +218,7 @@ export class PostRoom {
     if (!posted.accepted) return this.#refuse(sender, to, posted.reason, 'there is no room for more mail')
     const { seq, recipients, truncations } = posted
     if (isMember) this.#sent.set(from, sent + 1)
+    else this.#parts.rounds?.moved() // a word from elsewhere
     this.#ctx.emit({ type: 'mail.accepted', seq, from, to, recipients, ...given({ by, kind, correlationId }), ...source })
     this.#noteTruncations(truncations)
     for (const member of recipients) this.#hand(member, seq)
@@ -248,6 +253,7 @@ export class PostRoom {
       const sent = await this.#decided(sender, mail, source)
       this.#undecided--
       done?.(sent)
+      this.#parts.decided?.()
     }
     const last = this.#deciding.get(sender.from) ?? Promise.resolve()
     const next = last.then(work)
@@ -271,7 +277,12 @@ export class PostRoom {
     })
     if (verdict === 'allow') return this.#take(sender, mail, source)
     if (verdict === 'deny') return this.#refuse(sender, to, 'policy', reason)
-    const asked = await approve(ctx, { tool: 'send_message', toolVersion: '1', input: { from, ...letter }, reason: `the policy asks for it: ${reason}` })
+    const asked = await approve(ctx, {
+      tool: 'send_message',
+      toolVersion: '1',
+      input: { from, ...letter },
+      reason: `the policy asks for it: ${reason}`,
+    })
     if (!asked.approved) return this.#refuse(sender, to, 'policy', asked.comment ?? `not approved (${asked.how})`)
     if (!asked.edited) return this.#take(sender, mail, source)
     const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)
@@ -290,9 +301,11 @@ export class PostRoom {
     const { member } = entry
     this.joined(member)
     const mail = this.#mailbox.read(member, from)
-    if (mail.length > 0) this.#ctx.emit({ type: 'mail.delivered', member, seqs: mail.map(({ seq }) => seq) })
-    this.#parts.rounds?.read(member)
-    return { mail: mail as readonly Mail[] as unknown as readonly JsonObject[], unread: this.#mailbox.size(member) }
+    if (mail.length > 0) {
+      this.#ctx.emit({ type: 'mail.delivered', member, seqs: mail.map(({ seq }) => seq) })
+      this.#parts.rounds?.read(member)
+    }
+    return { mail: mail as unknown as readonly JsonObject[], unread: this.#mailbox.size(member) }
   }
 
   /** Ends waits of a member; says whether there were any. */
@@ -300,7 +313,8 @@ export class PostRoom {
     const before = this.#waits.length
     this.#waits = this.#waits.filter((each) => each.entry !== entry || !which(each))
     if (this.#waits.length === before) return false
-    if (!this.#waits.some((each) => each.entry === entry)) this.#parts.waitForMail(entry, false)
+    const waits = this.#waits.some((each) => each.entry === entry)
+    this.#parts.waitForMail(entry, waits)
     return true
   }
 }
@@ -313,17 +327,12 @@ const shownOfTo = 200
 
 /** Whoever is outside is the operator, whatever they call themselves: nobody can write in the name of a member. */
 const senderOf = ({ entry, name }: Speaker, { by }: HeardWord): Sender =>
-  entry === undefined
-    ? { from: 'operator', isMember: false, ...given({ by }) }
-    : { from: name, role: entry.role.role, isMember: true }
+  entry === undefined ? { from: 'operator', isMember: false, ...given({ by }) } : { from: name, role: entry.role.role, isMember: true }
 
 const toText = (mail: unknown): string => (isObject(mail) && typeof mail['to'] === 'string' ? mail['to'] : '')
 
 /** Why mail is none that could be taken. */
-function mailProblem(
-  mail: unknown,
-  maxBytes: number,
-): { readonly reason: 'invalid' | 'too_large'; readonly message: string } | undefined {
+function mailProblem(mail: unknown, maxBytes: number): { readonly reason: 'invalid' | 'too_large'; readonly message: string } | undefined {
   const { to, content, kind, correlationId } = isObject(mail) ? mail : {}
   const wrong = [
     ...(typeof to !== 'string' || addressOf(to) === undefined ? ['"to" names a member, "role:<name>", or "*" for everybody else'] : []),
@@ -333,7 +342,9 @@ function mailProblem(
   ]
   if (content === undefined || wrong.length > 0) return { reason: 'invalid', message: wrong.join('; ') }
   const bytes = bytesOf(content)
-  return bytes <= maxBytes ? undefined : { reason: 'too_large', message: `its content has ${bytes} bytes as JSON, at most ${maxBytes} are taken` }
+  return bytes <= maxBytes
+    ? undefined
+    : { reason: 'too_large', message: `its content has ${bytes} bytes as JSON, at most ${maxBytes} are taken` }
 }
 
 const bytesOf = (content: Json): number => new TextEncoder().encode(JSON.stringify(content)).length

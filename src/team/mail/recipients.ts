@@ -20,11 +20,7 @@ export function addressOf(to: string): Address | undefined {
 }
 
 /** Who that is now. `sender`: the member who writes; undefined if it is none. Mail to those who have gone for good waits for nobody. */
-export function addresseesOf(
-  address: Address,
-  sender: string | undefined,
-  team: Pick<Directory, 'here' | 'isThere' | 'get'>,
-): Addressees {
+export function addresseesOf(address: Address, sender: string | undefined, team: Pick<Directory, 'here' | 'isThere' | 'get'>): Addressees {
   switch (address.type) {
     case 'everybody':
       return { recipients: team.here().filter((member) => member !== sender) }

@@ -17,6 +17,7 @@ export class Staff {
   readonly #recruiting: Recruiting
   readonly #retiring: Retiring
   readonly #lead: LeadDesk | undefined
+  #undecided = 0
   #closed = false
   #stopped = false
 
@@ -32,6 +33,11 @@ export class Staff {
     recruit: ({ wish }, speaker, heard) => this.#later(heard, this.#recruiting.recruit(wish, speaker, heard.id)),
     retire: ({ wish }, speaker, heard) => this.#later(heard, this.#retiring.retire(wish, speaker, heard.id)),
     team: ({ role }) => ({ team: this.#parts.directory.list(role) as unknown as Json }),
+  }
+
+  /** Whether it is open what becomes of somebody's wish. */
+  get isUndecided(): boolean {
+    return this.#undecided > 0
   }
 
   /** A task has ended. */
@@ -59,7 +65,14 @@ export class Staff {
 
   #later(heard: HeardWord, decision: Promise<object>): undefined {
     const { ctx, work } = this.#parts
-    decision.then((reply) => replyToWord(ctx, heard, reply as JsonObject)).catch(work.leave)
+    const decided = async (): Promise<void> => {
+      const reply = await decision
+      this.#undecided--
+      replyToWord(ctx, heard, reply as JsonObject)
+      work.advance()
+    }
+    this.#undecided++
+    decided().catch(work.leave)
     return undefined
   }
 }

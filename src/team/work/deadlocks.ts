@@ -1,13 +1,14 @@
 /**
  * Deadlocks: looks whether everybody of a team can still go on, whenever something has changed, and sets free who cannot.
  *
- * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts), what the one who waited does then.
+ * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts), waits (../mail), what the one who waited does then.
  * Holds: K3: it follows from the book and the waits, which follow from recorded arrivals. Nobody outside is counted on, unless somebody waits for them.
  */
-import type { Context } from '../../engine/index.ts'
 import { failure } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { Directory } from '../staff/directory.ts'
 import { hasEnded, type Book, type Entry } from './book.ts'
-import { stuckAmong, type Waiter } from './wait-graph.ts'
+import { stuckAmong, type Stuck, type Waiter } from './wait-graph.ts'
 import type { Work } from './work.ts'
 
 /** Somebody who waits for mail. */
@@ -22,63 +23,148 @@ export interface MailWaiter {
 /** Who waits for mail, in the order in which they began to, and how such a wait is ended. */
 export interface MailWaits {
   waiting(): readonly MailWaiter[]
-  failWait(entry: Entry, message: string): void
+  /** Whether somebody is asked right now whether mail may be taken. */
+  readonly undecided: boolean
+  failWait(entry: Entry, message: string, cycle: readonly string[]): void
 }
 
 /** What a look is taken at. */
 export interface DeadlockParts {
   readonly book: Book
-  readonly work: Work
+  readonly directory: Pick<Directory, 'get' | 'isThere'>
+  readonly work: Pick<Work, 'awaited' | 'closed' | 'leave' | 'running' | 'settle' | 'waitsForHuman' | 'watch'>
   readonly mail: MailWaits
-  /** Whether somebody is asked right now (a policy, the lead) who may let a sender in. */
-  readonly undecided: () => boolean
+  /** Whether there is a lead, who may write. */
+  readonly hasLead: boolean
+  /** Whether somebody is asked right now (a policy, a human, the lead) who may let a sender in. */
+  readonly isUndecided: () => boolean
 }
 
-/** Ends every wait that would never end, the one that closed the circle first. Cheap while nobody waits for mail. */
-export function breakDeadlocks(ctx: Context, parts: DeadlockParts): void {
-  for (;;) {
-    const waits = parts.mail.waiting()
-    if (waits.length === 0) return
-    const stuck = stuckAmong(waitersOf(parts, waits))
-    if (stuck === undefined) return
-    const { cycle, names } = stuck
-    const hit = waits.findLast(({ entry }) => cycle.includes(entry.id)) ?? waits.findLast(({ entry }) => names.includes(entry.id))
-    const message = told(parts.book, cycle, hit)
-    ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message })
-    if (hit !== undefined) parts.mail.failWait(hit.entry, message)
-    else {
-      const entry = parts.book.get(cycle[0]!)
-      if (entry === undefined) return
-      parts.work.settle(entry, 'failed', { failure: failure('team.deadlock', message, 'policy', { details: { cycle: [...cycle] } }) })
+export class Deadlocks {
+  readonly #ctx: Context
+  readonly #parts: DeadlockParts
+  #looking = false
+  /** How many attempts have ended, and of how many of them all mail has come in. */
+  #ends = 0
+  #heardOf = 0
+  #callOff: (() => void) | undefined
+
+  constructor(ctx: Context, parts: DeadlockParts) {
+    this.#ctx = ctx.scope('deadlocks')
+    this.#parts = parts
+  }
+
+  /** An attempt has ended. What was sent just before may come in after it. */
+  attemptEnded(): void {
+    this.#ends++
+  }
+
+  /** Something has changed: ends every wait that would never end, the one that closed the circle first. Cheap while nobody waits for mail. */
+  look(): void {
+    if (this.#looking) return
+    this.#looking = true
+    try {
+      for (let stuck = this.#stuck(); stuck !== undefined && this.#hasAllMail(); stuck = this.#stuck()) this.#break(stuck)
+    } finally {
+      this.#looking = false
     }
+  }
+
+  /** The work has ended. */
+  close(): void {
+    this.#callOff?.()
+    this.#callOff = undefined
+  }
+
+  #stuck(): Stuck | undefined {
+    const { work, mail } = this.#parts
+    if (work.closed !== undefined || mail.undecided) return undefined
+    const waits = mail.waiting()
+    if (waits.length === 0) return undefined
+    const atMail = new Set(waits.map(({ entry }) => entry))
+    const moving = new Set(work.running.filter((each) => !atMail.has(each)))
+    if (waits.every((wait) => this.#isOpen(wait) || (wait.from === undefined ? moving.size > 0 : moving.has(this.#sender(wait)!)))) return undefined
+    // who waits since shortest comes first: a circle that was closed just now is theirs
+    const since = new Map(waits.map(({ entry }, i) => [entry.id, i]))
+    const place = ({ name }: Waiter): number => since.get(name) ?? -1
+    return stuckAmong(this.#waiters(waits).toSorted((one, other) => place(other) - place(one)))
+  }
+
+  /** Whether what it waits for needs nobody of the team. */
+  #isOpen({ entry, from, bounded }: MailWaiter): boolean {
+    return bounded === true || from === 'operator' || this.#parts.work.waitsForHuman(entry)
+  }
+
+  #sender({ from }: MailWaiter): Entry | undefined {
+    return from === undefined ? undefined : this.#parts.book.ofMember(from)
+  }
+
+  #waiters(waits: readonly MailWaiter[]): readonly Waiter[] {
+    const { book, work, isUndecided } = this.#parts
+    const open = book.all.filter((each) => !hasEnded(each))
+    const mayCome = isUndecided()
+    const byEntry = new Map(waits.map((wait) => [wait.entry, wait]))
+    return open.map((entry): Waiter => {
+      const name = entry.id
+      const wait = byEntry.get(entry)
+      if (wait === undefined)
+        return entry.status === 'waiting' ? { name, needs: 'all', of: work.awaited(entry).map(({ id }) => id) } : { name, needs: 'nothing' }
+      const sender = this.#sender(wait)
+      if (this.#isOpen(wait)) return { name, needs: 'nothing' }
+      if (sender !== undefined) return { name, needs: 'any', of: [sender.id] }
+      if (!this.#mayWrite(wait.from)) return { name, needs: 'any', of: [] }
+      return mayCome ? { name, needs: 'nothing' } : { name, needs: 'any', of: open.filter((each) => each !== entry).map(({ id }) => id) }
+    })
+  }
+
+  /** Whether somebody of this name may write who is no member now: the lead, or who has yet to join. Members get their names from the team, with a number. */
+  #mayWrite(from: string | undefined): boolean {
+    if (from === undefined) return true
+    return from === 'lead' ? this.#parts.hasLead : this.#parts.directory.get(from) === undefined && /_[1-9]\d*$/.test(from)
+  }
+
+  /** Whether all mail has come in of those who have ended. If not, it looks again when it has. */
+  #hasAllMail(): boolean {
+    if (this.#heardOf === this.#ends) return true
+    const { work } = this.#parts
+    const ends = this.#ends
+    const ring = (): void => {
+      this.#callOff = undefined
+      this.#heardOf = ends
+      this.look()
+    }
+    this.#callOff ??= work.watch.alarm(this.#ctx, 'last-mail', 0, { ring, reject: work.leave })
+    return false
+  }
+
+  #break({ cycle: found, names }: Stuck): void {
+    const { book, mail, work } = this.#parts
+    const cycle = inPlanOrder(found, book)
+    const waits = mail.waiting()
+    const hit = waits.findLast(({ entry }) => cycle.includes(entry.id)) ?? waits.findLast(({ entry }) => names.includes(entry.id))
+    const entry = hit?.entry ?? book.get(cycle[0]!)!
+    const message = this.#told(cycle, hit)
+    this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message })
+    if (hit !== undefined) mail.failWait(entry, message, cycle)
+    else work.settle(entry, 'failed', { failure: failure('team.deadlock', message, 'policy', { details: { cycle: [...cycle] } }) })
+  }
+
+  #told(cycle: readonly string[], hit: MailWaiter | undefined): string {
+    const way = [...cycle, cycle[0]].join(' > ')
+    if (hit === undefined) return `these wait for each other: ${way}`
+    const { directory } = this.#parts
+    const { entry, from } = hit
+    const who = `"${entry.member}" waits for mail`
+    if (from !== undefined && directory.get(from) !== undefined && !directory.isThere(from)) return `${who} of "${from}", who has ended`
+    if (from === entry.member) return `${who} of itself`
+    if (cycle.length > 1) return `${who} that can never come, because these wait for each other: ${way}`
+    return `${who}${from === undefined ? '' : ` of "${from}"`}, and nobody is left who could send any`
   }
 }
 
-function waitersOf({ book, work, undecided }: DeadlockParts, waits: readonly MailWaiter[]): readonly Waiter[] {
-  const open = book.all.filter((each) => !hasEnded(each))
-  const others = (me: Entry): readonly string[] => open.filter((each) => each !== me).map(({ id }) => id)
-  const mayCome = undecided()
-  return open.map((entry): Waiter => {
-    const name = entry.id
-    const wait = waits.find((each) => each.entry === entry)
-    if (wait !== undefined) {
-      const { from, bounded } = wait
-      if (bounded === true || from === 'operator') return { name, needs: 'nothing' }
-      const sender = from === undefined || from === 'lead' ? undefined : book.ofMember(from)
-      if (sender !== undefined) return { name, needs: 'any', of: [sender.id] }
-      if (from !== undefined && from !== 'lead' && !mayCome) return { name, needs: 'any', of: [] }
-      return mayCome ? { name, needs: 'nothing' } : { name, needs: 'any', of: others(entry) }
-    }
-    return entry.status === 'waiting' ? { name, needs: 'all', of: work.awaited(entry).map(({ id }) => id) } : { name, needs: 'nothing' }
-  })
-}
-
-function told(book: Book, cycle: readonly string[], hit: MailWaiter | undefined): string {
-  const way = [...cycle, cycle[0]].join(' > ')
-  if (hit === undefined) return `these wait for each other: ${way}`
-  const { entry, from } = hit
-  const sender = from === undefined ? undefined : book.ofMember(from)
-  if (sender !== undefined && hasEnded(sender)) return `"${entry.member}" waits for mail of "${from}", who has ended`
-  if (cycle.length > 1) return `"${entry.member}" waits for mail that can never come, because these wait for each other: ${way}`
-  return `"${entry.member}" waits for mail${from === undefined ? '' : ` of "${from}"`}, and nobody is left who could send any`
+/** The same cycle, beginning with the task that comes first. */
+function inPlanOrder(cycle: readonly string[], book: Book): readonly string[] {
+  const first = book.all.find(({ id }) => cycle.includes(id))
+  const at = cycle.indexOf(first?.id ?? cycle[0]!)
+  return [...cycle.slice(at), ...cycle.slice(0, at)]
 }

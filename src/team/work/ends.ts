@@ -4,6 +4,8 @@
  * Owns: the rule. Does not own: when it is tried again (work.ts). One retry layer: what a step has tried again already is not tried again here.
  */
 import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import type { TaskEndStatus } from '../../journal/index.ts'
+import type { Entry } from './book.ts'
 
 /** What an attempt has come to. */
 export type End =
@@ -47,6 +49,18 @@ function unsuccessful(output: Readonly<Record<string, Json>>): End {
   const after = again && typeof retryAfterMs === 'number' && retryAfterMs > 0 ? { retryAfterMs } : {}
   return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation', after), again, output }
 }
+
+/** The end of a task, as it is noted. */
+export const endOf = ({ id, member, attempts, failure: what, reason, missing, usage }: Entry, status: TaskEndStatus) => ({
+  task: id,
+  member,
+  status,
+  attempts,
+  ...(what === undefined ? undefined : { failure: what }),
+  ...(reason === undefined ? undefined : { reason }),
+  ...(missing.length === 0 ? undefined : { missing }),
+  ...(usage.length === 0 ? undefined : { usage }),
+})
 
 /** The failure of a task that cannot do without one that did not succeed; also the reason for skipping it. */
 export const dependencyFailed = (on: string): Failure =>

@@ -11,6 +11,8 @@ export interface Round {
   readonly kind: 'livelock' | 'loop'
   /** Those who took part, each writing to the next, in the order in which they first wrote. */
   readonly cycle: readonly string[]
+  /** It was not found before, since something last moved. */
+  readonly isNew: boolean
 }
 
 /** So often may the same reply go the same way. */
@@ -22,6 +24,7 @@ export class Exchanges {
   readonly #writers = new Set<string>()
   readonly #repeats = new Map<string, number>()
   #replies = 0
+  #found = false
 
   /** `most`: so many replies are fine; 0: however many. */
   constructor(most: number) {
@@ -34,22 +37,34 @@ export class Exchanges {
     this.#writers.clear()
     this.#repeats.clear()
     this.#replies = 0
+    this.#found = false
   }
 
   read(member: string): void {
     this.#hasRead.add(member)
   }
 
-  /** Somebody writes; says whether that only goes round. */
+  /** Somebody writes; says whether that only goes round. Whoever is told so has not replied: what they write next is a reply again. */
   wrote(from: string, to: string, content: Json): Round | undefined {
-    if (this.#most === 0 || !this.#hasRead.delete(from)) return undefined
+    if (this.#most === 0 || !this.#hasRead.has(from)) return undefined
+    const kind = this.#kindOf(from, to, content)
+    if (kind === undefined) {
+      this.#hasRead.delete(from)
+      return undefined
+    }
+    const isNew = !this.#found
+    this.#found = true
+    return { kind, cycle: [...this.#writers], isNew }
+  }
+
+  #kindOf(from: string, to: string, content: Json): Round['kind'] | undefined {
     this.#writers.add(from)
     this.#replies++
     const key = `${from}\u0000${to}\u0000${digestJson(content)}`
     const repeats = (this.#repeats.get(key) ?? 0) + 1
     this.#repeats.set(key, repeats)
     if (this.#writers.size < 2) return undefined
-    if (repeats > Math.min(mostRepeats, this.#most)) return { kind: 'loop', cycle: [...this.#writers] }
-    return this.#replies > this.#most ? { kind: 'livelock', cycle: [...this.#writers] } : undefined
+    if (repeats > Math.min(mostRepeats, this.#most)) return 'loop'
+    return this.#replies > this.#most ? 'livelock' : undefined
   }
 }

@@ -7,7 +7,7 @@
  * make no more failures tolerable.
  */
 import { failure, type Failure } from '../../core/index.ts'
-import type { Aborted } from './rules.ts'
+import type { PlanAborted } from '../../journal/index.ts'
 
 /** Percent of the tasks that may fail, by what is at stake. */
 export const tolerances = { research: 50, data_analysis: 20, critical: 0 } as const
@@ -37,7 +37,11 @@ export function failureBudgetOf(planned: number, tolerance: Tolerance, maxFailur
 export const isTooMuch = ({ maxFailures, never }: FailureBudget, failedTasks: number): boolean => !never && failedTasks >= maxFailures
 
 /** How a team fails whose plan was given up. `critical`: the task whose failure sufficed. */
-export function givenUp({ reason, failed }: Aborted, planned: number, critical: string | undefined): Failure {
+export function givenUp(
+  { reason, failed }: Pick<PlanAborted, 'reason' | 'failed'>,
+  planned: number,
+  critical: string | undefined,
+): Failure {
   if (reason === 'budget') return failure('budget.exceeded', 'the budget is used up', 'budget')
   const why = reason === 'critical' && critical !== undefined ? `: "${critical}" was critical` : ''
   return failure('team.too-many-failures', `Too many subtask failures (${failed}/${planned})${why}`, 'policy')

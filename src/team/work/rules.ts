@@ -33,6 +33,8 @@ export interface WorkListener {
   attemptEnded(entry: Entry, end: WorkerEnd): void
   /** Something has moved: somebody began, ended, published. */
   progress(): void
+  /** Whoever may begin now has begun. */
+  advanced(): void
 }
 
 /** Why nothing begins any more. */

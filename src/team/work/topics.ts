@@ -3,6 +3,7 @@
  */
 import { copy, digestJson, type Json } from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
+import type { Entry } from './book.ts'
 
 /** Bytes of one entry as JSON. */
 export const maxEntryBytes = 1024 * 1024
@@ -53,7 +54,9 @@ export class Topics {
     return this.#entries.get(topic)?.some((each) => each.task === task) === true
   }
 
-  publish(topic: string, task: string, entry: Json): TopicWord {
+  /** Adds an entry of a task that produces this topic. */
+  publish(topic: string, { id: task, task: { produces } }: Pick<Entry, 'id' | 'task'>, entry: Json): TopicWord {
+    if (produces?.includes(topic) !== true) return { published: false, reason: 'undeclared' }
     const bytes = new TextEncoder().encode(JSON.stringify(entry)).length
     if (bytes > maxEntryBytes) return { published: false, reason: 'too_large' }
     const list = this.#entries.get(topic) ?? []

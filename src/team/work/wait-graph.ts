@@ -17,7 +17,7 @@ export type Waiter =
 export interface Stuck {
   /** All who cannot go on, in the order in which they were given. */
   readonly names: readonly string[]
-  /** Each waits for the next, the last for the first. One name alone waits for nobody that is there. */
+  /** Each waits for the next, the last for the first; with the first who was given, if it is part of a cycle. One name alone waits for itself, or for nobody that is there. */
   readonly cycle: readonly string[]
 }
 
@@ -38,7 +38,7 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
   return stuck.length === 0 ? undefined : { names: stuck.map(({ name }) => name), cycle: cycleAmong(stuck) }
 }
 
-/** A cycle among those who are stuck: walks from the first to whoever it waits for until somebody comes again, or nobody is left. */
+/** A cycle among those who are stuck: walks from the first to whoever it waits for, back to where it began if it can, until somebody comes again, or nobody is left. */
 function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
   const byName = new Map(stuck.map((waiter) => [waiter.name, waiter]))
   const walked: string[] = []
@@ -47,6 +47,7 @@ function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
     if (again >= 0) return walked.slice(again)
     walked.push(at.name)
     const of: readonly string[] = at.needs === 'nothing' ? [] : at.of
+    if (of.includes(walked[0]!)) return walked
     at = of.map((name) => byName.get(name)).find((each) => each !== undefined)
   }
   return walked.slice(-1)

@@ -17,7 +17,7 @@ import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
 import { hasEnded, used, type Book, type Entry } from './book.ts'
 import { assignmentOf, briefFor } from './brief.ts'
-import { dependencyFailed, dependencyTimedOut, endOfAttempt } from './ends.ts'
+import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt } from './ends.ts'
 import { Patience } from './patience.ts'
 import { Queue, type Impossible } from './queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
@@ -154,6 +154,7 @@ export class Work {
       while (this.#again) {
         this.#again = false
         this.#round()
+        this.#listener.advanced()
       }
     } catch (thrown) {
       this.leave(thrown)
@@ -228,7 +229,7 @@ export class Work {
         if (!hasEnded(entry)) entry.status = waits ? 'awaiting_approval' : 'running'
         this.#patience.asks(entry, waits)
         this.#listener.progress()
-        if (waits) this.advance()
+        this.advance()
       },
     })
     this.#atWork.end(at)
@@ -301,17 +302,7 @@ export class Work {
     if (status === 'succeeded') this.#publish(entry)
     const ends = { succeeded: 'completed', failed: 'failed', skipped: 'skipped', cancelled: 'cancelled' } as const
     this.#directory.move(entry.member, ends[status])
-    this.#ctx.emit({
-      type: 'task.settled',
-      task: entry.id,
-      member: entry.member,
-      status,
-      attempts: entry.attempts,
-      ...(what === undefined ? undefined : { failure: what }),
-      ...(reason === undefined ? undefined : { reason }),
-      ...(entry.missing.length === 0 ? undefined : { missing: entry.missing }),
-      ...(entry.usage.length === 0 ? undefined : { usage: entry.usage }),
-    })
+    this.#ctx.emit({ type: 'task.settled', ...endOf(entry, status) })
     this.#patience.moved(entry)
     this.#queue.ended(entry)
     this.#listener.settled(entry)
@@ -333,16 +324,14 @@ export class Work {
   }
 
   #enter(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
-    const declared = entry.task.produces?.includes(topic) === true
-    const word = declared ? this.#topics.publish(topic, entry.id, value) : ({ published: false, reason: 'undeclared' } as const)
+    const word = this.#topics.publish(topic, entry, value)
     const fact = { topic, task: entry.id }
-    if (word.published) this.#ctx.emit({ type: 'topic.published', ...fact, seq: word.seq, bytes: word.bytes })
-    else this.#ctx.emit({ type: 'topic.refused', ...fact, reason: word.reason })
     if (word.published) {
+      this.#ctx.emit({ type: 'topic.published', ...fact, seq: word.seq, bytes: word.bytes })
       this.#patience.published(topic)
       if (word.seq === 1) this.#queue.published(topic)
       this.#listener.progress()
-    }
+    } else this.#ctx.emit({ type: 'topic.refused', ...fact, reason: word.reason })
     return word
   }
 
@@ -388,12 +377,6 @@ export class Work {
     const isExtra = (each: Entry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
     if (this.held || !this.#book.recruits.some(isExtra) || !this.#book.all.every((each) => hasEnded(each) || isExtra(each))) return
     this.close('everything else is done')
-  }
-
-  /** Stops the work on a task now; its end is what it comes to. */
-  stop(entry: Entry, reason: string): void {
-    const at = this.#atWork.of(entry)
-    at?.ctx.stop(at.activation, reason)
   }
 
   /** Whoever works on a task leaves it now. `next` hears it with the end, unless the task is done by then. False: nobody works on it. */

@@ -11,6 +11,7 @@ import { handingOnCases } from './handing-on.ts'
 import { mailCases } from './mail.ts'
 import { pauseEndCases } from './pause-ends.ts'
 import { pauseCases } from './pausing.ts'
+import { plannedCases } from './planned.ts'
 import { restartCases } from './restarting.ts'
 import { Stage, type EngineSubject, type Play } from './stage.ts'
 import { startingCases } from './starting.ts'
@@ -44,6 +45,7 @@ const plays: readonly Play[] = [
   ...feedCases,
   ...handingOnCases,
   ...delegatingCases,
+  ...plannedCases,
 ]
 
 /** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */

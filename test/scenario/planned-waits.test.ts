@@ -1,0 +1,401 @@
+/** Members who wait for each other's mail: whoever waits for what can never come is told so, and goes on; whoever can still be helped waits. docs/teams.md, "Going round in circles". */
+import { describe, expect, test } from 'vitest'
+import { agent, sleep, teammate, type Agent, type Mail, type MailWait } from '../../src/agent/index.ts'
+import { FailureError, type Json, type PlanResults, type TaskResult } from '../../src/core/index.ts'
+import type { Context } from '../../src/engine/index.ts'
+import type { JournalEvent } from '../../src/journal/index.ts'
+import { approve } from '../../src/oversight/index.ts'
+import type { Run } from '../../src/runtime/index.ts'
+import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { calls, eventsOf, pause, runtimeOf, scripted, told, waiting } from './team.ts'
+
+type Doing = (ctx: Context) => Promise<Json>
+const task = (id: string, ...dependencies: string[]): Subtask => ({ id, description: id, role: id, dependencies })
+const code = (name: string, run: Doing): Agent => agent({ name, description: `Does ${name}.`, run })
+const crew = (doings: Readonly<Record<string, Doing | Agent>>, more: Partial<TeamOptions<string>> = {}, tasks?: readonly Subtask[]): Agent =>
+  team({
+    name: 'crew',
+    roles: Object.fromEntries(Object.entries(doings).map(([name, does]) => [name, typeof does === 'function' ? code(name, does) : does])),
+    planner: { subtasks: tasks ?? Object.keys(doings).map((name) => task(name)) },
+    routing: { communicating: true },
+    ...more,
+  })
+
+const contents = (mail: readonly Mail[]): Json => mail.map(({ from, content }) => [from, content])
+/** What has come, or why nothing can. */
+async function heard(ctx: Context, wait?: MailWait): Promise<Json> {
+  try {
+    return contents(await teammate(ctx).nextMail(wait))
+  } catch (thrown) {
+    if (!(thrown instanceof FailureError)) throw thrown
+    const { code: reason, message, details, retryable } = thrown.failure
+    return { reason, message, retryable, cycle: details?.['cycle'] ?? null }
+  }
+}
+const inVain = (cycle: readonly string[], message: string): object => ({
+  reason: 'team.deadlock',
+  retryable: false,
+  cycle,
+  message: expect.stringContaining(message) as string,
+})
+
+/** Runs it: what came of each task, by its id, and the deadlocks in the journal. */
+async function played(root: Agent): Promise<Awaited<ReturnType<typeof ended>>> {
+  const runtime = await runtimeOf([root])
+  return ended((await runtime.start(root, 'Go')) as unknown as Run)
+}
+async function approved(root: Agent): Promise<Awaited<ReturnType<typeof ended>>> {
+  const run = (await (await runtimeOf([root])).start(root, 'Go')) as unknown as Run
+  const { waiting: open } = await waiting(run)
+  expect(open).toHaveLength(1)
+  await run.decide({ approvalId: open[0]!.id, decision: 'approve', approver: 'Ann' })
+  return ended(run)
+}
+async function ended(run: Run) {
+  const outcome = await run.outcome()
+  if(!('results' in outcome)) console.log(JSON.stringify(outcome,null,1))
+  const events = await eventsOf(run)
+  const of = <T extends JournalEvent['type']>(type: T): Extract<JournalEvent, { readonly type: T }>[] =>
+    events.flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
+  const tasks = Object.fromEntries((outcome as { readonly results: PlanResults }).results.tasks.map((each) => [each.task, each]))
+  const found = of('deadlock.found').map(({ kind, cycle }) => [kind, cycle])
+  return { outcome, tasks: tasks as Readonly<Record<string, TaskResult>>, found, of }
+}
+
+describe('who can never go on', () => {
+  test('two who wait for each other: the one that closed the circle is told and goes on, and so does the other', async () => {
+    const { outcome, tasks, found, of } = await played(
+      crew({
+        a: async (ctx) => heard(ctx, { from: 'b_1' }),
+        b: async (ctx) => {
+          await teammate(ctx).inbox()
+          await sleep(ctx, 20)
+          const why = await heard(ctx, { from: 'a_1' })
+          await teammate(ctx).send({ to: 'a_1', content: 'you first' })
+          return why
+        },
+      }),
+    )
+    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2, planned: 2 } } })
+    expect(tasks['b']!.output).toEqual(inVain(['a', 'b'], 'these wait for each other: a > b > a'))
+    expect(tasks['a']!.output).toEqual([['b_1', 'you first']])
+    expect(found).toEqual([['deadlock', ['a', 'b']]])
+    expect(of('deadlock.found')[0]!.message).toContain('"b_1" waits for mail')
+  })
+
+  test('everybody waits for anybody: one is told, writes, and sets the next one free', async () => {
+    const { outcome, tasks, found } = await played(
+      crew({
+        a: async (ctx) => heard(ctx),
+        b: async (ctx) => heard(ctx),
+        c: async (ctx) => {
+          await sleep(ctx, 20)
+          const why = await heard(ctx)
+          await teammate(ctx).send({ to: '*', content: 'go on' })
+          return why
+        },
+      }),
+    )
+    expect(outcome.status).toBe('completed')
+    expect(tasks['c']!.output).toMatchObject({ reason: 'team.deadlock' })
+    for (const id of ['a', 'b']) expect(tasks[id]!.output).toEqual([['c_1', 'go on']])
+    expect(found).toHaveLength(1)
+  })
+
+  test('mail of a task that depends on whoever waits: the cycle goes over both; the task begins afterwards', async () => {
+    const { outcome, tasks, found } = await played(
+      crew({ a: (ctx) => heard(ctx, { from: 'e_1' }), e: () => Promise.resolve('e') }, {}, [task('a'), task('e', 'a')]),
+    )
+    expect(tasks['a']!.output).toEqual(inVain(['a', 'e'], 'a > e > a'))
+    expect(tasks['e']).toMatchObject({ status: 'succeeded', output: 'e' })
+    expect(found).toEqual([['deadlock', ['a', 'e']]])
+    expect(outcome.status).toBe('completed')
+  })
+
+  test('mail of somebody whose task needs a topic of whoever waits', async () => {
+    const { tasks } = await played(
+      crew({ a: (ctx) => heard(ctx, { from: 'e_1' }), e: () => Promise.resolve('e') }, {}, [
+        { ...task('a'), produces: ['facts'] },
+        { ...task('e'), consumes: ['facts'] },
+      ]),
+    )
+    expect(tasks['a']!.output).toEqual(inVain(['a', 'e'], 'a > e > a'))
+    expect(tasks['e']).toMatchObject({ status: 'succeeded' })
+  })
+
+  test('mail of somebody who has ended, whether before or meanwhile; what they had written before comes all the same', async () => {
+    const { tasks } = await played(
+      crew(
+        {
+          a: async (ctx) => {
+            teammate(ctx).post({ to: 'b_1', content: 'last words' })
+            return 'a'
+          },
+          b: async (ctx) => [await heard(ctx, { from: 'a_1' }), await heard(ctx, { from: 'a_1' })],
+          c: async (ctx) => [await heard(ctx, { from: 'b_1' })],
+        },
+        {},
+        [task('a'), task('b'), task('c')],
+      ),
+    )
+    expect(tasks['b']!.output).toEqual([[['a_1', 'last words']], inVain(['b'], '"b_1" waits for mail of "a_1", who has ended')])
+    expect(tasks['c']!.output).toEqual([inVain(['c'], '"c_1" waits for mail of "b_1", who has ended')])
+  })
+
+  test('mail of somebody whom nobody knows, of a lead that there is not, of oneself', async () => {
+    const { tasks, found } = await played(
+      crew({
+        a: async (ctx) => {
+          const all: Json[] = []
+          for (const from of ['nobody', 'lead', 'a_1', 'ghost_7', 'role:a', '']) all.push(await heard(ctx, { from }))
+          return all
+        },
+      }),
+    )
+    expect(tasks['a']!.output).toEqual([
+      inVain(['a'], 'of "nobody", and nobody is left who could send any'),
+      inVain(['a'], 'of "lead", and nobody is left'),
+      inVain(['a'], 'waits for mail of itself'),
+      inVain(['a'], 'of "ghost_7", and nobody is left'),
+      inVain(['a'], 'of "role:a", and nobody is left'),
+      inVain(['a'], 'of "", and nobody is left'),
+    ])
+    expect(found).toHaveLength(6)
+  })
+
+  test('whoever does not listen fails with it, once: it counts, and is not tried again', async () => {
+    const { outcome, tasks, of } = await played(
+      crew({ a: async (ctx) => contents(await teammate(ctx).nextMail()), b: () => Promise.resolve('b') }, { tolerance: 50 }),
+    )
+    expect(tasks['a']).toMatchObject({ status: 'failed', attempts: 1, failure: { code: 'team.deadlock', details: { cycle: ['a'] } } })
+    expect(of('task.retried')).toEqual([])
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
+    const strict = await played(crew({ a: async (ctx) => contents(await teammate(ctx).nextMail()) }, { tolerance: 0 }))
+    expect(strict.outcome).toMatchObject({ status: 'failed', failure: { code: 'team.too-many-failures' } })
+  })
+
+  test('a model is told by its tool that no message will come, and answers', async () => {
+    const model = scripted(calls(['wait_for_message', {}, 'c1']), ({ messages }) => `I go on: ${String(told(messages as never)[0])}`)
+    const { tasks } = await played(crew({ a: agent({ name: 'a', description: 'Thinks.', model }) }))
+    expect(tasks['a']).toMatchObject({ status: 'succeeded', output: expect.stringContaining('no message will come') as string })
+  })
+})
+
+describe('who can still be helped', () => {
+  test('somebody else works: no deadlock, however long', async () => {
+    const { tasks, found } = await played(
+      crew({
+        a: (ctx) => heard(ctx),
+        b: async (ctx) => {
+          await sleep(ctx, 60)
+          await teammate(ctx).send({ to: 'a_1', content: 'done' })
+          return 'b'
+        },
+      }),
+    )
+    expect(tasks['a']!.output).toEqual([['b_1', 'done']])
+    expect(found).toEqual([])
+  })
+
+  test('a member that waits with a deadline is nobody who is stuck, nor are those who wait for it', async () => {
+    const { tasks, found } = await played(
+      crew({
+        a: (ctx) => heard(ctx, { from: 'b_1' }),
+        b: async (ctx) => {
+          const none = await heard(ctx, { from: 'a_1', withinMs: 50 })
+          await teammate(ctx).send({ to: 'a_1', content: 'nothing came' })
+          return none
+        },
+      }),
+    )
+    expect(tasks['b']!.output).toEqual([])
+    expect(tasks['a']!.output).toEqual([['b_1', 'nothing came']])
+    expect(found).toEqual([])
+  })
+
+  test('one at a time: whoever waits for its recruit gives its place to it', async () => {
+    const { tasks, found } = await played(
+      crew(
+        {
+          a: async (ctx) => {
+            const me = teammate(ctx)
+            const recruited = await me.recruit({ description: 'help', role: 'helper' })
+            return [recruited.admitted, await heard(ctx, recruited.admitted ? { from: recruited.member } : {})]
+          },
+          helper: async (ctx) => {
+            await teammate(ctx).send({ to: 'a_1', content: 'helped' })
+            return 'helper'
+          },
+        },
+        { concurrency: 1 },
+        [task('a')],
+      ),
+    )
+    expect(tasks['a']!.output).toEqual([true, [['dynamic_helper_1', 'helped']]])
+    expect(found).toEqual([])
+  })
+
+  test('one at a time: those whose turn it is not may write later', async () => {
+    const { tasks, found } = await played(
+      crew(
+        {
+          a: (ctx) => heard(ctx, { from: 'b_1' }),
+          b: async (ctx) => {
+            await teammate(ctx).send({ to: 'a_1', content: 'from b' })
+            return 'b'
+          },
+        },
+        { concurrency: 1 },
+      ),
+    )
+    expect(tasks['a']!.output).toEqual([['b_1', 'from b']])
+    expect(found).toEqual([])
+  })
+
+  test('somebody waits for the operator: the run rests, and their mail wakes it', async () => {
+    const root = crew({ a: (ctx) => heard(ctx, { from: 'operator' }), b: (ctx) => heard(ctx, { from: 'a_1' }) })
+    const runtime = await runtimeOf([root])
+    const run = (await runtime.start(root, 'Go')) as unknown as Run
+    const delivered = async (): Promise<number> => (await run.view()).activations.filter(({ agent: who }) => who === 'a' || who === 'b').length
+    await expect.poll(delivered).toBe(2)
+    expect(await run.post({ to: 'a_1', content: 'now' })).toBe('accepted')
+    const { tasks, found } = await ended(run)
+    expect(tasks['a']!.output).toEqual([['operator', 'now']])
+    // who waited for a while it waited was all right; then it had ended
+    expect(tasks['b']!.output).toEqual(inVain(['b'], 'of "a_1", who has ended'))
+    expect(found).toEqual([['deadlock', ['b']]])
+  })
+
+  test('a human is asked by somebody else at work: nobody is stuck before they have said so', async () => {
+    const root = crew({
+      a: (ctx) => heard(ctx),
+      b: async (ctx) => {
+        const { approved } = await approve(ctx, { tool: 'publish', toolVersion: '1', input: {}, reason: 'it is for the public' })
+        await teammate(ctx).send({ to: 'a_1', content: approved })
+        return 'b'
+      },
+    })
+    const { tasks, found } = await approved(root)
+    expect(tasks['a']!.output).toEqual([['b_1', true]])
+    expect(found).toEqual([])
+  })
+
+  test('a policy, and a human, are asked about a recruit: whoever waits may be helped by it', async () => {
+    const wishes: Doing = async (ctx) => {
+      const me = teammate(ctx)
+      const [recruited, mail] = await Promise.all([me.recruit({ description: 'help', role: 'helper', join: 'none' }), heard(ctx)])
+      return [recruited.admitted, mail]
+    }
+    const helper: Doing = async (ctx) => {
+      await teammate(ctx).send({ to: 'a_1', content: 'helped' })
+      return 'helper'
+    }
+    const asks = crew({ a: wishes, helper }, { policy: ({ action }) => (action === 'recruit' ? 'ask' : 'allow') }, [task('a')])
+    const { tasks, found } = await approved(asks)
+    expect(tasks['a']!.output).toEqual([true, [['dynamic_helper_1', 'helped']]])
+    expect(found).toEqual([])
+    const denies = await played(crew({ a: wishes, helper }, { policy: () => 'deny' }, [task('a')]))
+    expect(denies.tasks['a']!.output).toEqual([false, inVain(['a'], 'nobody is left who could send any')])
+  })
+
+  test('mail that a policy is asked about is on its way, also when its sender has ended', async () => {
+    const policy = async (): Promise<'allow'> => {
+      await pause(30)
+      return 'allow'
+    }
+    const { tasks, found } = await played(
+      crew(
+        {
+          a: (ctx) => heard(ctx, { from: 'b_1' }),
+          b: async (ctx) => {
+            teammate(ctx).post({ to: 'a_1', content: 'checked' })
+            return 'b'
+          },
+        },
+        { mailbox: { policy } },
+      ),
+    )
+    expect(tasks['a']!.output).toEqual([['b_1', 'checked']])
+    expect(found).toEqual([])
+    const refused = await played(
+      crew(
+        {
+          a: (ctx) => heard(ctx, { from: 'b_1' }),
+          b: async (ctx) => {
+            teammate(ctx).post({ to: 'a_1', content: 'checked' })
+            return 'b'
+          },
+        },
+        { mailbox: { policy: () => 'deny' } },
+      ),
+    )
+    expect(refused.tasks['a']!.output).toEqual(inVain(['a'], 'of "b_1", who has ended'))
+  })
+
+  test('a lead looks at each end and may write: whoever waits for it is stuck only after the last look', async () => {
+    const root = crew(
+      {
+        a: async (ctx) => [await heard(ctx, { from: 'lead' }), await heard(ctx, { from: 'lead' })],
+        b: () => Promise.resolve('b'),
+      },
+      { lead: ({ ended: { task: id } }) => (id === 'b' ? [{ post: { to: 'a_1', content: 'b is done' } }] : []) },
+    )
+    const { tasks, found } = await played(root)
+    expect(tasks['a']!.output).toEqual([[['lead', 'b is done']], inVain(['a'], 'of "lead", and nobody is left')])
+    expect(found).toEqual([['deadlock', ['a']]])
+  })
+
+  test('whoever is to be tried again may write in its next attempt', async () => {
+    const { tasks, found } = await played(
+      crew(
+        {
+          a: (ctx) => heard(ctx, { from: 'b_1' }),
+          b: async (ctx) => {
+            const me = teammate(ctx)
+            if (me.attempt === 1) throw new Error('not yet')
+            await me.send({ to: 'a_1', content: me.attempt })
+            return 'b'
+          },
+        },
+        { retry: { backoffMs: 20, jitter: false } },
+      ),
+    )
+    expect(tasks['a']!.output).toEqual([['b_1', 2]])
+    expect(found).toEqual([])
+  })
+})
+
+describe('mail that only goes to and fro', () => {
+  const player =
+    (other: string, opens: boolean, say: (i: number) => Json): Doing =>
+    async (ctx) => {
+      const me = teammate(ctx)
+      let sent = 0
+      try {
+        if (opens) await me.send({ to: other, content: 'begin' })
+        for (;;) {
+          await me.nextMail({ from: other })
+          const receipt = await me.send({ to: other, content: say(sent) })
+          if (!receipt.accepted) return [sent, receipt.reason]
+          sent++
+        }
+      } catch (thrown) {
+        if (!(thrown instanceof FailureError)) throw thrown
+        return [sent, thrown.failure.code]
+      }
+    }
+
+  test('replies to replies are a livelock after maxExchanges: refused, told once, and both go on', async () => {
+    const { outcome, tasks, found, of } = await played(
+      crew({ a: player('b_1', true, (i) => i), b: player('a_1', false, (i) => i) }, { mailbox: { maxExchanges: 30 } }),
+    )
+    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 2 } } })
+    expect(tasks['b']!.output).toEqual([15, 'livelock'])
+    expect(tasks['a']!.output).toEqual([15, 'team.deadlock'])
+    expect(found).toEqual([
+      ['livelock', ['a', 'b']],
+      ['deadlock', ['a']],
+    ])
+    expect(of('mail.refused')).toMatchObject([{ reason: 'livelock' }])
+  })
+})
