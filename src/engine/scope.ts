@@ -77,6 +77,14 @@ export interface Undoing {
   expired: string | undefined
 }
 
+/** A moment that is none would never come. */
+function deadline(name: string, until: Date): number {
+  const at = until.getTime()
+  if (Number.isNaN(at))
+    throw new ReeveError('input.invalid', `"${name}" is to end at a moment that is none`, { hint: 'Give a finite number of milliseconds.' })
+  return at
+}
+
 interface Counter {
   next: number
   last: Operation | undefined
@@ -186,7 +194,7 @@ export class Scope implements Context {
   }
 
   ask(name: string, options: AskOptions = {}): OpId {
-    const until = options.until === undefined ? {} : { until: options.until.getTime() }
+    const until = options.until === undefined ? {} : { until: deadline(name, options.until) }
     const command = { type: 'timer.set', ...options.as, op: 'ask', ...until } as Command
     const operation = this.#open(name, command)
     if (typeof operation === 'string') return operation

@@ -297,7 +297,8 @@ function retire(team: TeamFold, event: TeammateRetired, at: number): void {
   if (who === undefined) return
   const { member: _member, ...retirement } = notedAt(event, at)
   who.retirement = retirement
-  if (event.mode === 'force' || who.status !== 'running') endMember(team, event.member, 'retired', at)
+  // between two attempts it is at its task, too
+  if (event.mode === 'force' || who.startedAt === undefined) endMember(team, event.member, 'retired', at)
 }
 
 /** Who was admitted is never forgotten. */

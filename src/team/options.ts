@@ -3,8 +3,8 @@
  *
  * Owns: the types, the defaults, the names. Does not own: what any of them does (the folders of this room), their checks (checks.ts).
  */
-import type { Json, NamesOf } from '../core/index.ts'
-import type { Agent, ToolsLike } from '../agent/index.ts'
+import type { NamesOf } from '../core/index.ts'
+import type { ToolsLike } from '../agent/index.ts'
 import type { Limits, SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
@@ -139,6 +139,3 @@ export const teamNames: NamesOf<AnyTeamOptions> = {
 
 /** Defaults (spec team 1.22). */
 export const defaults = { concurrency: 5, maxTeamSize: 10, tolerance: 50, timeoutMs: 600_000, dependencyTimeoutMs: 360_000 } as const
-
-/** Whoever thinks for a team: an agent, or a function of the run's own code. */
-export type Thinker = Agent | ((input: Json) => Json | Promise<Json>)

@@ -12,7 +12,11 @@ import { calls, eventsOf, pause, runtimeOf, scripted, told, waiting } from './te
 type Doing = (ctx: Context) => Promise<Json>
 const task = (id: string, ...dependencies: string[]): Subtask => ({ id, description: id, role: id, dependencies })
 const code = (name: string, run: Doing): Agent => agent({ name, description: `Does ${name}.`, run })
-const crew = (doings: Readonly<Record<string, Doing | Agent>>, more: Partial<TeamOptions<string>> = {}, tasks?: readonly Subtask[]): Agent =>
+const crew = (
+  doings: Readonly<Record<string, Doing | Agent>>,
+  more: Partial<TeamOptions<string>> = {},
+  tasks?: readonly Subtask[],
+): Agent =>
   team({
     name: 'crew',
     roles: Object.fromEntries(Object.entries(doings).map(([name, does]) => [name, typeof does === 'function' ? code(name, does) : does])),
@@ -53,7 +57,6 @@ async function approved(root: Agent): Promise<Awaited<ReturnType<typeof ended>>>
 }
 async function ended(run: Run) {
   const outcome = await run.outcome()
-  if(!('results' in outcome)) console.log(JSON.stringify(outcome,null,1))
   const events = await eventsOf(run)
   const of = <T extends JournalEvent['type']>(type: T): Extract<JournalEvent, { readonly type: T }>[] =>
     events.flatMap((event) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
@@ -256,7 +259,8 @@ describe('who can still be helped', () => {
     const root = crew({ a: (ctx) => heard(ctx, { from: 'operator' }), b: (ctx) => heard(ctx, { from: 'a_1' }) })
     const runtime = await runtimeOf([root])
     const run = (await runtime.start(root, 'Go')) as unknown as Run
-    const delivered = async (): Promise<number> => (await run.view()).activations.filter(({ agent: who }) => who === 'a' || who === 'b').length
+    const delivered = async (): Promise<number> =>
+      (await run.view()).activations.filter(({ agent: who }) => who === 'a' || who === 'b').length
     await expect.poll(delivered).toBe(2)
     expect(await run.post({ to: 'a_1', content: 'now' })).toBe('accepted')
     const { tasks, found } = await ended(run)
@@ -294,7 +298,7 @@ describe('who can still be helped', () => {
     const { tasks, found } = await approved(asks)
     expect(tasks['a']!.output).toEqual([true, [['dynamic_helper_1', 'helped']]])
     expect(found).toEqual([])
-    const denies = await played(crew({ a: wishes, helper }, { policy: () => 'deny' }, [task('a')]))
+    const denies = await played(crew({ a: wishes, helper }, { recruit: { policy: () => 'deny' } }, [task('a')]))
     expect(denies.tasks['a']!.output).toEqual([false, inVain(['a'], 'nobody is left who could send any')])
   })
 
@@ -393,9 +397,75 @@ describe('mail that only goes to and fro', () => {
     expect(tasks['b']!.output).toEqual([15, 'livelock'])
     expect(tasks['a']!.output).toEqual([15, 'team.deadlock'])
     expect(found).toEqual([
-      ['livelock', ['a', 'b']],
+      ['livelock', ['b', 'a']],
       ['deadlock', ['a']],
     ])
     expect(of('mail.refused')).toMatchObject([{ reason: 'livelock' }])
+  })
+
+  test('the same reply again and again is a loop, long before', async () => {
+    const { tasks, found, of } = await played(crew({ a: player('b_1', true, () => 'ping'), b: player('a_1', false, () => 'pong') }))
+    expect(tasks['b']!.output).toEqual([20, 'loop'])
+    expect(found[0]).toEqual(['loop', ['b', 'a']])
+    expect(of('mail.refused')).toMatchObject([{ reason: 'loop', from: 'b_1', to: 'a_1' }])
+  })
+
+  test('whoever does not want to hear it is refused again, the journal says so once; what they write to others meanwhile is a reply, too', async () => {
+    const { tasks, found } = await played(
+      crew(
+        {
+          a: async (ctx) => {
+            const me = teammate(ctx)
+            for (let i = 0; i < 3; i++) {
+              await me.send({ to: 'b_1', content: i })
+              await me.nextMail()
+            }
+            const last = []
+            for (let i = 0; i < 4; i++) last.push(await me.send({ to: i < 2 ? 'b_1' : 'c_1', content: `again ${i}` }))
+            return last.map((sent) => (sent.accepted ? 'accepted' : sent.reason))
+          },
+          b: async (ctx) => {
+            const me = teammate(ctx)
+            for (let i = 0; i < 3; i++) {
+              await me.nextMail()
+              await me.send({ to: 'a_1', content: i })
+            }
+            return heard(ctx, { from: 'a_1' })
+          },
+          c: (ctx) => heard(ctx, { withinMs: 2_000 }),
+        },
+        { mailbox: { maxExchanges: 5 } },
+      ),
+    )
+    expect(tasks['a']!.output).toEqual(['livelock', 'livelock', 'livelock', 'livelock'])
+    expect(found.filter(([kind]) => kind === 'livelock')).toHaveLength(1)
+  })
+
+  test('work that is done meanwhile, and a word of somebody outside, are something new; 0 is no limit', async () => {
+    const talks = (times: number): Readonly<Record<string, Doing>> => ({
+      a: async (ctx) => {
+        const me = teammate(ctx)
+        for (let i = 0; i < times; i++) {
+          if (!(await me.send({ to: 'b_1', content: i })).accepted) return i
+          await me.nextMail()
+          if (i % 3 === 2 && times === 9) await me.recruit({ description: `look ${i}`, role: 'c' })
+        }
+        return 'all'
+      },
+      b: async (ctx) => {
+        const me = teammate(ctx)
+        for (let i = 0; i < times; i++) {
+          await me.nextMail()
+          await me.send({ to: 'a_1', content: i })
+        }
+        return 'b'
+      },
+      c: () => Promise.resolve('c'),
+    })
+    const working = await played(crew(talks(9), { mailbox: { maxExchanges: 6 }, recruit: { perMember: 10 } }, [task('a'), task('b')]))
+    expect(working.tasks['a']!.output).toBe('all')
+    const unlimited = await played(crew(talks(120), { mailbox: { maxExchanges: 0 } }, [task('a'), task('b')]))
+    expect(unlimited.tasks['a']!.output).toBe('all')
+    expect([...working.found, ...unlimited.found]).toEqual([])
   })
 })

@@ -40,7 +40,8 @@ describe('exchanges', () => {
   test('whoever is refused cannot go on by asking again; what goes round is news once, until something moves', () => {
     const exchanges = new Exchanges(10)
     pingPong(exchanges, 11, String)
-    for (let i = 0; i < 5; i++) expect(exchanges.wrote('a', 'b', `again ${i}`)).toEqual({ kind: 'livelock', cycle: ['a', 'b'], isNew: false })
+    for (let i = 0; i < 5; i++)
+      expect(exchanges.wrote('a', 'b', `again ${i}`)).toEqual({ kind: 'livelock', cycle: ['a', 'b'], isNew: false })
     exchanges.moved()
     expect(exchanges.wrote('a', 'b', 'unasked')).toBeUndefined()
     expect(pingPong(exchanges, 11, String)).toMatchObject({ isNew: true })

@@ -44,7 +44,7 @@ export interface TeamEntry {
   /** Milliseconds since 1970: when it first began, and when it had ended. */
   readonly startedAt?: number
   readonly endedAt?: number
-  /** Tries in all, those of its steps included. */
+  /** Its own tries, those of its steps included. */
   readonly attempts: number
   /** How the last try failed. */
   readonly lastError?: string

@@ -40,6 +40,7 @@ const isThere = ({ status }: TeamEntry): boolean => after[status].length > 0
 export class Directory {
   readonly #entries = new Map<string, Member>()
   readonly #numbers = new Map<string, number>()
+  readonly #before = new Map<string, number>()
   /** Who leaves with the end of its task. */
   readonly #leaving = new Set<string>()
   readonly #now: (() => number) | undefined
@@ -60,7 +61,9 @@ export class Directory {
     }
   }
 
-  join(entry: Omit<TeamEntry, 'status' | 'attempts'>): void {
+  /** `before`: how often others have tried its task. */
+  join(entry: Omit<TeamEntry, 'status' | 'attempts'>, before = 0): void {
+    this.#before.set(entry.member, before)
     this.#entries.set(entry.member, { ...entry, status: 'pending', attempts: 0 })
   }
 
@@ -87,11 +90,11 @@ export class Directory {
     return this.#leaving.has(member) && this.isThere(member)
   }
 
-  /** What somebody has tried so far, and how the last try failed. */
+  /** How often the task of somebody was tried so far, and how the last try failed. */
   tried(member: string, attempts: number, lastError: string | undefined): void {
     const entry = this.#entries.get(member)
     if (entry === undefined) return
-    entry.attempts = attempts
+    entry.attempts = attempts - (this.#before.get(member) ?? 0)
     if (lastError !== undefined) entry.lastError = lastError
   }
 

@@ -10,9 +10,9 @@ import type { Entry } from '../work/book.ts'
 import type { Directory } from './directory.ts'
 
 /** Takes in whoever has this task. */
-export function joins(ctx: Context, directory: Directory, { id, member, role: { role, resolved }, recruit }: Entry): void {
+export function joins(ctx: Context, directory: Directory, { id, member, role: { role, resolved }, recruit, attempts }: Entry): void {
   const recruited = recruit !== undefined
-  directory.join({ member, role, task: id, recruited, ...(recruited ? { requestedBy: recruit.by } : undefined) })
+  directory.join({ member, role, task: id, recruited, ...(recruited ? { requestedBy: recruit.by } : undefined) }, attempts)
   ctx.emit({
     type: 'teammate.joined',
     member,

@@ -83,7 +83,8 @@ export class Deadlocks {
     if (waits.length === 0) return undefined
     const atMail = new Set(waits.map(({ entry }) => entry))
     const moving = new Set(work.running.filter((each) => !atMail.has(each)))
-    if (waits.every((wait) => this.#isOpen(wait) || (wait.from === undefined ? moving.size > 0 : moving.has(this.#sender(wait)!)))) return undefined
+    if (waits.every((wait) => this.#isOpen(wait) || (wait.from === undefined ? moving.size > 0 : moving.has(this.#sender(wait)!))))
+      return undefined
     // who waits since shortest comes first: a circle that was closed just now is theirs
     const since = new Map(waits.map(({ entry }, i) => [entry.id, i]))
     const place = ({ name }: Waiter): number => since.get(name) ?? -1

@@ -30,7 +30,7 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
     const { needs, of } = waiter
     return needs === 'all' ? of.every((name) => !open.has(name) || moving.has(name)) : of.some((name) => moving.has(name))
   }
-  for (let before = -1; before !== moving.size; ) {
+  for (let before = -1; before !== moving.size;) {
     before = moving.size
     for (const waiter of waiters) if (goesOn(waiter)) moving.add(waiter.name)
   }
@@ -42,7 +42,7 @@ export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
 function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
   const byName = new Map(stuck.map((waiter) => [waiter.name, waiter]))
   const walked: string[] = []
-  for (let at: Waiter | undefined = stuck[0]; at !== undefined; ) {
+  for (let at: Waiter | undefined = stuck[0]; at !== undefined;) {
     const again = walked.indexOf(at.name)
     if (again >= 0) return walked.slice(again)
     walked.push(at.name)
