@@ -13,7 +13,7 @@ import { stoppedBy, stopMessage } from '../oversight/index.ts'
 export interface StopDelegation {
   /**
    * The worker's activation; or the model's id of the call, also of one that has not begun, and of several under one id the last; or its leader's name for it, `d1`, as long as one leader alone
-   * has an open delegation of that name.
+   * has an open delegation of that name. Of a planned team: the task that somebody works on, or who does.
    */
   readonly delegation: string
   readonly reason?: string
@@ -101,7 +101,18 @@ function leaderOf(events: readonly Recorded[], name: string): Led | 'ended' | un
   const [first, ...others] = labelled
   if (others.some((other) => other.leader !== first?.leader)) throw severalCalled(name, labelled)
   if (first !== undefined) return { leader: first.leader, delegation: name }
+  const planned = plannedAt(view, name)
+  if (planned !== undefined) return planned
   return rows.length + called.length > 0 || view.activations.some(({ activation }) => activation === name) ? 'ended' : undefined
+}
+
+/** The task of a planned team of this name, or of the member of this name, that somebody works on. */
+function plannedAt({ teams }: RunView, name: string): Led | 'ended' | undefined {
+  const tasks = teams.flatMap(({ activation, plan }) => plan.tasks.map((task) => ({ leader: activation, ...task })))
+  const called = tasks.filter(({ task, member }) => task === name || member === name)
+  const atWork = called.find(({ status }) => status === 'running' || status === 'awaiting_approval')
+  if (atWork !== undefined) return { leader: atWork.leader, delegation: name }
+  return called.some(({ endedAt }) => endedAt !== undefined) ? 'ended' : undefined
 }
 
 /** Whether a worker has ended and another attempt is about to be made: its timer stands beside it. */

@@ -16,6 +16,7 @@ import { RoleBook } from './plan/roles.ts'
 import { plannerData } from './plan/source.ts'
 import { answerData } from './result/options.ts'
 import { TeamRun } from './run.ts'
+import { staffData } from './staff/recruiting.ts'
 import { treeLimits } from './work/budget.ts'
 
 /**
@@ -66,6 +67,7 @@ class PlannedTeam extends DefinedAgent {
       budget: (budget ?? null) as unknown as Json,
       ...(dependencies === undefined ? undefined : { dependencies: dependencies as unknown as Json }),
       mailbox: mailboxData(this.#options.mailbox),
+      staff: staffData(this.#options),
     })
   }
 

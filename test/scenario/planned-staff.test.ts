@@ -199,8 +199,12 @@ describe('retiring from outside', () => {
   test('team C44: gracefully: the task is done, then it has retired', async () => {
     const { run } = await begun(crew([task('hold')]))
     await waiting(run)
+    const statuses = async (): Promise<readonly string[]> => (await run.view()).teams[0]!.members.map(({ status }) => status)
     expect(await run.retire({ member: 'generalist_1', reason: 'holidays', by: 'Ann' })).toEqual({ retired: true })
+    expect(await statuses()).toEqual(['running'])
     await letGo(run, 'hold')
+    await run.outcome()
+    expect(await statuses()).toEqual(['retired'])
     expect(tasksOf(await run.outcome())[0]).toMatchObject({ status: 'succeeded', member: 'generalist_1' })
     expect(await factsOf(run, 'teammate.retired')).toMatchObject([
       { member: 'generalist_1', mode: 'graceful', by: 'Ann', reason: 'holidays' },
@@ -240,7 +244,7 @@ test('waiting for a decision can be called off; the wish stands', async () => {
   expect(tasksOf(await run.outcome())).toHaveLength(2)
 })
 
-test('a member that is a model is told what became of its wish', async () => {
+test('a member is told what became of its wish', async () => {
   const asks = agent({
     name: 'asks',
     description: 'Asks for help.',
@@ -253,4 +257,25 @@ test('a member that is a model is told what became of its wish', async () => {
   const root = crew([task('a', { role: 'asker' })], { roles: { generalist: worker, asker: asks } })
   const outcome = await (await runtimeOf([root])).run(root, 'Go')
   expect(tasksOf(outcome)[0]?.output).toBe('dynamic_generalist_1')
+})
+
+test('nobody waits for a human who is asked about a recruit for nobody, or about who leaves: the team ends, and the wish is closed', async () => {
+  const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
+  await waiting(run)
+  const wishes = [run.recruit({ description: 'help', join: 'none' }), run.retire({ member: 'generalist_1', mode: 'force' })]
+  await expect.poll(async () => (await runtime.approvals()).length).toBe(2)
+  await letGo(run, 'hold')
+  expect(await Promise.all(wishes)).toMatchObject([{ reason: 'closed' }, { reason: 'closed' }])
+  expect(tasksOf(await run.outcome())).toMatchObject([{ status: 'succeeded', member: 'generalist_1' }])
+  expect(await runtime.approvals()).toEqual([])
+})
+
+test('the team waits for a human who is asked about a recruit whose work is part of the answer', async () => {
+  const { run, runtime } = await begun(crew([task('hold')], { recruit: { policy: () => 'ask' } }))
+  const wish = run.recruit({ description: 'help' })
+  await expect.poll(async () => (await runtime.approvals()).length).toBe(1)
+  await letGo(run, 'hold')
+  await run.decide({ approvalId: (await waiting(run)).waiting[0]!.id, decision: 'approve' })
+  expect(await wish).toMatchObject({ admitted: true })
+  expect(tasksOf(await run.outcome()).map(({ status }) => status)).toEqual(['succeeded', 'succeeded'])
 })

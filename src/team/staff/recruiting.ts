@@ -4,7 +4,7 @@
  * Owns: the options, the order of the questions, what is recorded of an answer. Does not own: reading a wish (wishes.ts), policies and humans (permission.ts), what a recruit does (../work).
  * Holds: K3: what is counted is counted when everybody was asked, in one go, so two wishes that are undecided at once never both get the last place. K6: one answer for one request, recorded once.
  */
-import { asText, type Failure, type JsonObject } from '../../core/index.ts'
+import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { StaffRefusal } from '../../journal/index.ts'
@@ -36,6 +36,12 @@ export interface RecruitOptions {
 /** How many recruits one member may ask for, and how deep they may recruit, where a team says nothing. */
 const perMemberDefault = 3
 const depthDefault = 2
+
+/** What of it is data, for the version. */
+export const staffData = ({ maxTeamSize, recruit }: { readonly maxTeamSize?: number; readonly recruit?: RecruitOptions }): Json => {
+  const { counts, perMember, depth, countFailures } = recruit ?? {}
+  return [maxTeamSize ?? null, counts ?? null, perMember ?? null, depth ?? null, countFailures ?? null]
+}
 
 /** What a team says of its staff. */
 export interface StaffRules extends RecruitOptions {

@@ -34,27 +34,22 @@ export class Retiring {
     const early = this.#refusal(wish)
     if (early !== undefined) return this.#refuse(request, member, speaker, early)
     const { ctx, work, rules, directory } = this.#parts
-    const release = work.hold()
-    try {
-      const { role } = directory.get(member)!
-      const details = { request, member, mode, reassign: wish.reassign }
-      const asked = {
-        action: 'retire',
-        actor: speaker.name,
-        role,
-        ...(reason === undefined ? undefined : { description: reason }),
-        details,
-      } as const
-      const may = await permission(ctx.scope('retire'), rules.policies, asked, directory.size('ever'), { entry: speaker.entry, work })
-      // it may have ended meanwhile
-      const late = this.#refusal(wish)
-      if (late !== undefined) return this.#refuse(request, member, speaker, late)
-      if (!may.ok) return this.#refuse(request, member, speaker, refusal(may.reason, may.message))
-      this.#leave(wish, speaker, request)
-      return { retired: true }
-    } finally {
-      release()
-    }
+    const { role } = directory.get(member)!
+    const details = { request, member, mode, reassign: wish.reassign }
+    const asked = {
+      action: 'retire',
+      actor: speaker.name,
+      role,
+      ...(reason === undefined ? undefined : { description: reason }),
+      details,
+    } as const
+    const may = await permission(ctx.scope('retire'), rules.policies, asked, directory.size('ever'), { entry: speaker.entry, work })
+    // it may have ended meanwhile
+    const late = this.#refusal(wish)
+    if (late !== undefined) return this.#refuse(request, member, speaker, late)
+    if (!may.ok) return this.#refuse(request, member, speaker, refusal(may.reason, may.message))
+    this.#leave(wish, speaker, request)
+    return { retired: true }
   }
 
   #refusal({ member, mode }: ReadRetire): Refused | undefined {
