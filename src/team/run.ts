@@ -100,7 +100,7 @@ export class TeamRun {
   ): { readonly route: TeamRoute; readonly work: Work } {
     const options = this.#options
     const { route, reasons } = routeOf(plan, options.routing, options.route)
-    const subtasks = route === 'simple' ? [this.#whole(plan)] : plan.subtasks
+    const subtasks = route === 'simple' || plan.subtasks.length === 0 ? [this.#whole(plan)] : plan.subtasks
     const advised = advice !== undefined && overrides(advice) ? advice.strategy : undefined
     const strategy = options.strategy ?? advised ?? plan.strategy ?? 'hybrid'
     this.#strategy = strategy

@@ -1,28 +1,7 @@
 /** `reeve post`: mail to members of a planned team, from a terminal that runs nothing. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { main } from '../../src/cli/program.ts'
+import { expect, test } from 'vitest'
 import { agent, createRuntime, team, teammate } from '../../src/index.ts'
-import { fakeTerminal } from './fake-terminal.ts'
-
-let folder = ''
-beforeEach(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-post-')))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const terminal = fakeTerminal()
-  const code = await main(['--store', join(folder, 'x.db'), ...args], {
-    terminal,
-    cwd: folder,
-    interrupted: new AbortController().signal,
-    version: '1.2.3',
-  })
-  return { code, out: terminal.written, err: terminal.notes }
-}
+import { reeve, storeHere } from './at-store.ts'
 
 test('a message reaches whoever waits for it; what reads as JSON is JSON; a team that has ended takes none', async () => {
   const waits = agent({
@@ -35,7 +14,7 @@ test('a message reaches whoever waits for it; what reads as JSON is JSON; a team
     },
   })
   const root = team({ name: 'crew', roles: { waits }, planner: { subtasks: [{ id: 'w', description: 'w', role: 'waits' }] }, route: 'dag' })
-  await using runtime = await createRuntime({ store: join(folder, 'x.db'), agents: [root] })
+  await using runtime = await createRuntime({ store: storeHere(), agents: [root] })
   const run = await runtime.start(root, 'Go', { runId: 'run_p' })
   for await (const { event } of run.events()) if (event.type === 'task.started') break
   expect(await reeve('post', 'run_p', 'waits_1', '{"page":2}', '--kind', 'request', '--about', 'w')).toMatchObject({

@@ -1,28 +1,7 @@
 /** `reeve recruit` and `reeve retire`: who joins and who leaves, from a terminal that runs nothing. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { mkdtemp, realpath, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { main } from '../../src/cli/program.ts'
+import { expect, test } from 'vitest'
 import { agent, createRuntime, interrupt, team } from '../../src/index.ts'
-import { fakeTerminal } from './fake-terminal.ts'
-
-let folder = ''
-beforeEach(async () => {
-  folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-staff-')))
-})
-afterEach(() => rm(folder, { recursive: true, force: true }))
-
-async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
-  const terminal = fakeTerminal()
-  const code = await main(['--store', join(folder, 'x.db'), ...args], {
-    terminal,
-    cwd: folder,
-    interrupted: new AbortController().signal,
-    version: '1.2.3',
-  })
-  return { code, out: terminal.written, err: terminal.notes }
-}
+import { reeve, storeHere } from './at-store.ts'
 
 const worker = agent({
   name: 'worker',
@@ -39,7 +18,7 @@ const crew = team({
 })
 
 test('somebody joins, nobody does, nothing is decided yet; somebody leaves, and somebody stays', async () => {
-  await using runtime = await createRuntime({ store: join(folder, 'x.db'), agents: [crew] })
+  await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
   const run = await runtime.start(crew, 'Go', { runId: 'run_s' })
   await run.until('waiting')
   const asks = (...more: string[]): ReturnType<typeof reeve> => reeve('recruit', 'run_s', '--description', 'help', ...more)

@@ -1,24 +1,14 @@
 /** How long a task waits while nothing moves among those it depends on. Spec team 1.5, R-5. */
 import { expect, test } from 'vitest'
-import { sleep, teammate, type Agent } from '../../src/agent/index.ts'
+import { sleep, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
-import { played, staged, worker, type Doings, type Line } from './trace.ts'
+import type { Subtask } from '../../src/team/index.ts'
+import { crew as common, played, staged, task, type Line } from './trace.ts'
 
-const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 const after = (id: string, ...dependencies: string[]): Subtask => task(id, { dependencies })
-const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({
-    name: 'crew',
-    roles: { generalist: worker(doings) },
-    planner: { subtasks },
-    retry: { attempts: 1 },
-    tolerance: 100,
-    timeoutMs: 0,
-    ...options,
-  })
+const crew: typeof common = (subtasks, doings, options) => common(subtasks, doings, { tolerance: 100, timeoutMs: 0, ...options })
 const of = (lines: readonly Line[], id: string): readonly Line[] => lines.filter(([, what]) => what.startsWith(`${id} `))
 const timedOut = 'failed: task.dependency-timeout'
 

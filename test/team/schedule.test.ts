@@ -1,26 +1,16 @@
 /** When tasks begin: permits, order, ties, dependencies that do not come, what a dependent is given. Spec team 1.4 to 1.6. */
 import { describe, expect, test } from 'vitest'
-import { agent, sleep, teammate, type Agent } from '../../src/agent/index.ts'
+import { agent, sleep, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { interrupt } from '../../src/oversight/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
-import { played, staged, worker, type Doings, type Line } from './trace.ts'
+import type { Subtask, TeamOptions } from '../../src/team/index.ts'
+import { crew, played, staged, task, worker, type Doings, type Line } from './trace.ts'
 
 const fails = (): Promise<never> => Promise.reject(new Error('no luck'))
-const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 const after = (id: string, ...dependencies: string[]): Subtask => task(id, { dependencies })
 const many = (count: number, more?: (n: number) => Partial<Subtask>): Subtask[] =>
   Array.from({ length: count }, (_, i) => task(`t${i + 1}`, more?.(i + 1)))
-
-const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({
-    name: 'crew',
-    roles: { generalist: worker(doings) },
-    planner: { subtasks },
-    retry: { attempts: 1 },
-    ...options,
-  })
 
 /** Beginnings and ends of tasks. */
 const course = (lines: readonly Line[]): readonly Line[] =>

@@ -1,21 +1,11 @@
 /** Topics: who publishes, who waits, what is refused. Spec team 1.5. */
 import { describe, expect, test } from 'vitest'
-import { sleep, teammate, type Agent } from '../../src/agent/index.ts'
+import { sleep, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 import { maxEntryBytes, Topics } from '../../src/team/work/topics.ts'
-import { played, worker, type Doings, type Line } from './trace.ts'
+import { crew, played, task, type Line } from './trace.ts'
 
-const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
-const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({
-    name: 'crew',
-    roles: { generalist: worker(doings) },
-    planner: { subtasks },
-    retry: { attempts: 1 },
-    ...options,
-  })
 const course = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(([, what]) => /^\S+ (begins|succeeded|failed|skipped|cancelled|publishes|may not)/.test(what))
 const fails = (): Promise<never> => Promise.reject(new Error('no luck'))

@@ -5,6 +5,7 @@ import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
+import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 import { createRuntime, type Run, type RunOutcome, type Runtime } from '../../src/runtime/index.ts'
 import { manualClock, manualStart, type ManualClock } from '../../src/testing/index.ts'
 
@@ -138,3 +139,10 @@ export const worker = (doings: Doings, name = 'worker'): Agent =>
       return task.toLowerCase()
     },
   })
+
+/** A task whose description is its id. */
+export const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
+
+/** A team of such workers, where nothing is tried again. */
+export const crew = (subtasks: readonly Subtask[], doings: Doings = {}, options: Partial<TeamOptions<string>> = {}): Agent =>
+  team({ name: 'crew', roles: { generalist: worker(doings) }, planner: { subtasks }, retry: { attempts: 1 }, ...options })

@@ -175,7 +175,8 @@ function listUnder(lists: Map<string, Entry[]>, name: string, entry: Entry): voi
 /** The policy of a task towards one that it waits for. */
 export function policyTowards({ task }: Entry, id: string, common: DependencyPolicy): DependencyPolicy {
   const { onMissing } = task
-  return typeof onMissing === 'string' ? onMissing : (onMissing?.[id] ?? common)
+  if (onMissing === undefined || typeof onMissing === 'string') return onMissing ?? common
+  return (Object.hasOwn(onMissing, id) ? onMissing[id] : undefined) ?? common
 }
 
 function inputOf({ status, output, failure, usage }: Entry): TaskInput {

@@ -2,7 +2,7 @@
  * The queue of a team at work: tasks that nobody works on, and which of them may begin next: in the order of the plan, then recruits as they came (spec team R-4).
  *
  * Owns: who is looked at again, and when; who waits, and for whom. Does not own: whether a task may begin (readiness.ts), permits and beginnings (work.ts).
- * A task that waits is looked at again when one of those it waits for ends, and at once when one of them has not succeeded: so a plan of thousands is not read anew at every end.
+ * A task that waits is looked at again when one of those it waits for ends, and at once when one of them has not succeeded, or has nothing for its topic: so a plan of thousands is not read anew at every end.
  */
 import { hasEnded, inOrder, type Book, type Entry } from './book.ts'
 import type { Readiness } from './readiness.ts'
@@ -13,6 +13,7 @@ export type Impossible = Extract<Readiness, { readonly type: 'impossible' }>
 export class Queue {
   readonly #book: Book
   readonly #readiness: (entry: Entry) => Readiness
+  readonly #hasEntry: (topic: string) => boolean
   #seen = 0
   readonly #unlooked = new Set<Entry>()
   /** In order. */
@@ -21,9 +22,11 @@ export class Queue {
   /** By a task: who waits for it, and maybe for others. */
   readonly #watchers = new Map<Entry, Entry[]>()
 
-  constructor(book: Book, readinessOf: (entry: Entry) => Readiness) {
+  /** `hasEntry`: whether a topic has one. */
+  constructor(book: Book, readinessOf: (entry: Entry) => Readiness, hasEntry: (topic: string) => boolean) {
     this.#book = book
     this.#readiness = readinessOf
+    this.#hasEntry = hasEntry
   }
 
   /** Those that wait for others. */
@@ -42,9 +45,10 @@ export class Queue {
     const watchers = this.#watchers.get(entry) ?? []
     this.#watchers.delete(entry)
     for (const each of watchers) this.again(each)
-    if (entry.status === 'succeeded') return
-    for (const each of this.#book.after(entry)) this.again(each)
-    for (const topic of entry.task.produces ?? []) for (const each of this.#book.consumers(topic)) this.again(each)
+    if (entry.status !== 'succeeded') for (const each of this.#book.after(entry)) this.again(each)
+    // also of one that has succeeded: what it had for a topic may have been refused
+    for (const topic of entry.task.produces ?? [])
+      if (!this.#hasEntry(topic)) for (const each of this.#book.consumers(topic)) this.again(each)
   }
 
   /** The first entry of a topic is there. */

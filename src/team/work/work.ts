@@ -61,7 +61,7 @@ export class Work {
     this.#rules = rules
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
-    this.#queue = new Queue(book, (entry) => this.#readinessOf(entry))
+    this.#queue = new Queue(book, (entry) => this.#readinessOf(entry), (topic) => topics.has(topic))
     this.#patience = new Patience(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       book,
       watch: this.watch,
@@ -263,8 +263,9 @@ export class Work {
     }
     if (end.output !== undefined) entry.output = end.output
     const { retry } = this.#rules
-    if (!end.again || entry.begun - entry.spared >= (retry.attempts ?? 3)) return this.settle(entry, 'failed', { failure: end.failure })
-    const delayMs = backoff(retry, entry.begun, end.failure.retryAfterMs, () => ctx.random())
+    const tries = entry.begun - entry.spared
+    if (!end.again || tries >= (retry.attempts ?? 3)) return this.settle(entry, 'failed', { failure: end.failure })
+    const delayMs = backoff(retry, tries, end.failure.retryAfterMs, () => ctx.random())
     ctx.emit({ type: 'task.retried', task: entry.id, attempt: entry.begun, failure: end.failure, delayMs })
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
