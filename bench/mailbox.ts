@@ -55,7 +55,8 @@ function live(moment: Moment | undefined): Promise<boolean> {
       figures.seen = Math.max(figures.seen, told.seen)
       figures.peakMb = Math.max(figures.peakMb, told.peakMb)
       ended ||= told.ended === true
-      if (moment !== undefined && moment.from !== 'start' && !planned && told.recoveredMs !== undefined && told.seen >= moment.from) kill(moment.afterMs)
+      if (moment !== undefined && moment.from !== 'start' && !planned && told.recoveredMs !== undefined && told.seen >= moment.from)
+        kill(moment.afterMs)
     })
     child.on('exit', (code) => {
       if (last?.recoveredMs !== undefined) figures.recoveries.push(last.recoveredMs)
@@ -86,7 +87,15 @@ function audit(): { readonly problems: readonly string[]; readonly bytes: number
     must(seq === (next.get(id) ?? 0), `${id}: entry ${seq} where ${next.get(id) ?? 0} was due`)
     next.set(id, seq + 1)
     if (id !== 'act_run_mail') continue
-    const event = JSON.parse(body) as { type: string; seq: number; seqs: number[]; from: string; member: string; task: string; [name: string]: unknown }
+    const event = JSON.parse(body) as {
+      type: string
+      seq: number
+      seqs: number[]
+      from: string
+      member: string
+      task: string
+      [name: string]: unknown
+    }
     switch (event.type) {
       case 'mail.accepted':
         must(event.seq === ++mail.accepted, `mail ${event.seq} where ${mail.accepted} was due`)
@@ -105,15 +114,23 @@ function audit(): { readonly problems: readonly string[]; readonly bytes: number
         must(event.member === undefined, `mail was given up in the inbox of ${event.member}`)
         break
       case 'activation.settled':
-        must((event['outcome'] as { status: string }).status === 'completed', `the run ended as ${JSON.stringify(event['outcome']).slice(0, 500)}`)
-        numbers = (event['outcome'] as { results?: { tasks: { task: string; output: Read }[] } }).results?.tasks.find(({ task }) => task === 'reader')?.output
+        must(
+          (event['outcome'] as { status: string }).status === 'completed',
+          `the run ended as ${JSON.stringify(event['outcome']).slice(0, 500)}`,
+        )
+        numbers = (event['outcome'] as { results?: { tasks: { task: string; output: Read }[] } }).results?.tasks.find(
+          ({ task }) => task === 'reader',
+        )?.output
     }
   }
   db.close()
   must(mail.numbered === messages && mail.delivered === messages, `${mail.numbered} were taken, ${mail.delivered} given out`)
   let digest = 0
   for (let i = 1; i <= messages; i++) digest = digestOf(digest, i)
-  must(numbers?.read === messages && numbers.digest === digest, `the reader has read ${JSON.stringify(numbers)}, expected the digest ${digest}`)
+  must(
+    numbers?.read === messages && numbers.digest === digest,
+    `the reader has read ${JSON.stringify(numbers)}, expected the digest ${digest}`,
+  )
   return { problems, bytes: statSync(file).size, mails: mail.accepted }
 }
 
@@ -134,7 +151,9 @@ console.log(
   `seed ${args.seed} · ${whole(messages)} messages, ${whole(mails)} with those that acknowledge them · ${figures.kills} kill -9, ${figures.early} of them before everything was gone through again · ${seconds.toFixed(1)} s · ${whole(messages / seconds)} messages/s · ${whole(bytes / messages)} bytes a message · peak RSS ${whole(figures.peakMb)} MB · longest recovery ${(Math.max(0, ...figures.recoveries.slice(1)) / 1_000).toFixed(2)} s`,
 )
 const isRight = problems.length === 0
-console.log(`${isRight ? 'ok  ' : 'FAIL'} every message was taken once and read once, in order, none given up unread; numbers and logs without a gap`)
+console.log(
+  `${isRight ? 'ok  ' : 'FAIL'} every message was taken once and read once, in order, none given up unread; numbers and logs without a gap`,
+)
 for (const problem of problems) console.log(`  ${problem}`)
 if (isRight && !args.keep) rmSync(folder, { recursive: true, force: true })
 else console.log(`kept: ${folder}`)

@@ -42,7 +42,7 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   /** How a plan is carried out. Default: by its shape. */
   readonly route?: TeamRoute
   readonly routing?: RouteHints
-  /** In which order. Default: what the plan says, else `hybrid`. Advice of more than 0.8 (`memory`, `advisor`) decides over both. */
+  /** In which order. Default: what advice of more than 0.8 says (`memory`, `advisor`), else the plan, else `hybrid`. */
   readonly strategy?: TeamStrategy
   /** How many work at once. Default: what the plan says, else 5. */
   readonly concurrency?: number

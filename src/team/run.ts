@@ -23,6 +23,7 @@ import type { Validated } from './plan/validate.ts'
 import { synthesise } from './result/synthesis.ts'
 import { Directory } from './staff/directory.ts'
 import { joins, plannedTask } from './staff/joining.ts'
+import { waitingFor } from './staff/permission.ts'
 import { Staff } from './staff/staff.ts'
 import { Book, newEntry, type Entry } from './work/book.ts'
 import { Deadlocks } from './work/deadlocks.ts'
@@ -202,6 +203,7 @@ export class TeamRun {
         work.waitForMail(entry, waits)
         if (waits) this.#deadlocks?.look()
       },
+      waitForHuman: (member, ask) => waitingFor(member, work, ask),
       decided: () => this.#deadlocks?.look(),
       rounds: this.#rounds,
       toldAt: (member) => (route === 'team' && isMind(this.#book.ofMember(member)) ? work.activationOf(member) : undefined),

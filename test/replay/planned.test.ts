@@ -3,36 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { agent, sleep, step, teammate, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
 import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
-import { teamScenario, verifyJournal, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { teamScenario, verifyJournal, type Scenario } from '../../src/testing/index.ts'
 import { staged } from '../team/trace.ts'
 import { diesEverywhere } from './dying.ts'
-
-/** What was open when a clock was moved last, and how often somebody has looked since. */
-const moved = new WeakMap<ManualClock, { readonly seen: string; looks: number }>()
-
-/**
- * Time goes on only where nothing else does: everybody who has not ended waits, for somebody who has not ended or for the clock. Who waits for nothing that is recorded, such as the reply
- * of its leader, does not rest.
- */
-async function outside(runtime: Runtime, clock: ManualClock): Promise<void> {
-  const view = await runtime
-    .handle('simulated')
-    .view()
-    .catch(() => undefined) // nothing is recorded yet
-  const open = (view?.activations ?? []).filter(({ outcome }) => outcome === undefined).map((each) => each.open)
-  const workers = open.flat().filter(({ kind }) => kind === 'worker').length
-  const rests =
-    workers === open.length - 1 && open.every((all) => all.length > 0 && all.every(({ kind }) => kind === 'worker' || kind === 'timer'))
-  const seen = JSON.stringify(open)
-  const last = moved.get(clock)
-  // What the clock has woken gets its turn before the clock moves again: another process may have to take the run over first.
-  const waits = last !== undefined && last.seen === seen && last.looks++ < 30
-  if (!rests || waits || !open.flat().some(({ kind }) => kind === 'timer')) return
-  moved.set(clock, { seen, looks: 0 })
-  clock.advanceToNext()
-}
+import { outside } from './resting.ts'
 
 type Doing = (ctx: Context) => Promise<Json>
 const worker = (doings: Readonly<Record<string, Doing>>): Agent =>

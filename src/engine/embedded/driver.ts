@@ -191,6 +191,7 @@ export class Driver implements Desk {
   }
 
   #prepare(): void {
+    let hasMail: ReadonlySet<RunId> | undefined
     for (const id of this.#touched) {
       const run = this.runs.get(id)
       if (run === undefined) continue
@@ -203,19 +204,22 @@ export class Driver implements Desk {
         this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
       // A closing engine's memory is void: the next process notes it.
       if (!this.closing) this.keeper.outlet.notePaused(run)
-      if (!this.#mayPark(run)) continue
+      if (!this.#mayPark(run, (hasMail ??= new Set(this.batch.rows.map(({ act }) => runOf(act)))))) continue
       this.batch.parked.push(id)
       this.batch.epochs.set(id, run.epoch)
     }
   }
 
   /** A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock may wake it soon). */
-  #mayPark(run: Run): boolean {
+  #mayPark(run: Run, hasMail: ReadonlySet<RunId>): boolean {
     if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
       run.quietSince = undefined
       return false
     }
-    run.quietSince ??= this.clock.now()
+    // What this commit brings to its own inbox sets it going again.
+    const isQuiet = !hasMail.has(run.id)
+    run.quietSince = (isQuiet ? run.quietSince : undefined) ?? this.clock.now()
+    if (!isQuiet) return false
     const patience = this.options.parkAfterMs
     return (
       run.questions > 0 ||

@@ -29,6 +29,8 @@ export interface PostRoomParts {
   readonly directory: Directory
   /** A member begins (true) to wait for mail, in one way more or less; or ceases to. */
   readonly waitForMail: (entry: Entry, waits: boolean) => void
+  /** Asks a human for a member who waits for the answer; undefined: nobody waits. */
+  readonly waitForHuman: <T>(member: string | undefined, ask: () => Promise<T>) => Promise<T>
   /** Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look for themselves. */
   readonly toldAt: (member: string) => ActivationId | undefined
   /** Tells replies that go round; default: none do. */
@@ -95,9 +97,7 @@ export class PostRoom {
     const problem = mailProblem(mail, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return reply(this.#refuse(sender, toText(mail), problem.reason, problem.message))
     if (this.#policies.length === 0) return reply(this.#take(sender, mail, { message: heard.id }))
-    this.#decideLater(sender, mail, { message: heard.id }, (sent) => {
-      if (receipt === true) replyToWord(this.#ctx, heard, sent)
-    })
+    this.#decideLater(sender, mail, { message: heard.id }, receipt === true ? (sent) => replyToWord(this.#ctx, heard, sent) : undefined)
     return undefined
   }
 
@@ -247,10 +247,11 @@ export class PostRoom {
 
   // ---- deciding ----------------------------------------------------------------------------------------------------------------------
 
+  /** `done`: how whoever waits for the receipt is told; undefined if nobody does. */
   #decideLater(sender: Sender, mail: MailToSend, source: Source, done?: (sent: Sent) => void): void {
     this.#undecided++
     const work = async (): Promise<void> => {
-      const sent = await this.#decided(sender, mail, source)
+      const sent = await this.#decided(sender, mail, source, done !== undefined && sender.isMember)
       this.#undecided--
       done?.(sent)
       this.#parts.decided?.()
@@ -261,7 +262,7 @@ export class PostRoom {
     next.catch(this.#parts.leave)
   }
 
-  async #decided(sender: Sender, mail: MailToSend, source: Source): Promise<Sent> {
+  async #decided(sender: Sender, mail: MailToSend, source: Source, isAwaited: boolean): Promise<Sent> {
     const { from, role, by } = sender
     const { to, content, kind, correlationId } = mail
     const { place } = this.#ctx
@@ -277,12 +278,8 @@ export class PostRoom {
     })
     if (verdict === 'allow') return this.#take(sender, mail, source)
     if (verdict === 'deny') return this.#refuse(sender, to, 'policy', reason)
-    const asked = await approve(ctx, {
-      tool: 'send_message',
-      toolVersion: '1',
-      input: { from, ...letter },
-      reason: `the policy asks for it: ${reason}`,
-    })
+    const about = { tool: 'send_message', toolVersion: '1', input: { from, ...letter }, reason: `the policy asks for it: ${reason}` }
+    const asked = await this.#parts.waitForHuman(isAwaited ? from : undefined, () => approve(ctx, about))
     if (!asked.approved) return this.#refuse(sender, to, 'policy', asked.comment ?? `not approved (${asked.how})`)
     if (!asked.edited) return this.#take(sender, mail, source)
     const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)

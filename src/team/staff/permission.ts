@@ -27,11 +27,12 @@ export interface WhoAsks {
   readonly work: Pick<Work, 'activationOf' | 'watch'>
 }
 
-async function waitingFor<T>({ entry, work }: WhoAsks, ask: () => Promise<T>): Promise<T> {
-  const member = entry === undefined ? undefined : work.activationOf(entry.member)
-  if (member !== undefined) work.watch.human(member, true)
+/** Asks a human. Meanwhile the member who waits for the answer, if one does, waits for a human: its clock stands, and it holds no permit. */
+export async function waitingFor<T>(member: string | undefined, work: WhoAsks['work'], ask: () => Promise<T>): Promise<T> {
+  const at = member === undefined ? undefined : work.activationOf(member)
+  if (at !== undefined) work.watch.human(at, true)
   const said = await ask()
-  if (member !== undefined) work.watch.human(member, false)
+  if (at !== undefined) work.watch.human(at, false)
   return said
 }
 
@@ -52,7 +53,7 @@ export async function permission(
   const { action, actor, role, description, details } = petition
   const input = { ...details, ...(role === undefined ? undefined : { role }), ...(description === undefined ? undefined : { description }) }
   const why = reason ?? `"${actor}" asks to ${action}, and the policy of "${ctx.place.agent}" leaves that to a human`
-  const said = await waitingFor(whoever, () => approve(ctx, { tool: action, toolVersion: ctx.place.version, input, reason: why }))
+  const said = await waitingFor(whoever.entry?.member, whoever.work, () => approve(ctx, { tool: action, toolVersion: ctx.place.version, input, reason: why }))
   if (said.approved) return said.edited && isObject(said.input) ? { ok: true, edited: said.input } : { ok: true }
   const how = said.how === 'timed-out' ? 'nobody decided in time' : said.how === 'cancelled' ? 'nobody decided' : 'it was not approved'
   return { ok: false, reason: 'approval', message: said.comment === undefined ? how : `${how}: ${said.comment}` }

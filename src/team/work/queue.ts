@@ -46,9 +46,15 @@ export class Queue {
     this.#watchers.delete(entry)
     for (const each of watchers) this.again(each)
     if (entry.status !== 'succeeded') for (const each of this.#book.after(entry)) this.again(each)
-    // also of one that has succeeded: what it had for a topic may have been refused
-    for (const topic of entry.task.produces ?? [])
-      if (!this.#hasEntry(topic)) for (const each of this.#book.consumers(topic)) this.again(each)
+    for (const topic of new Set(entry.task.produces)) this.#lacking(topic, entry)
+  }
+
+  /** One who was to add to a topic has ended: where nobody has, and nobody else will, who needs it is looked at. Also if that one has succeeded: its entry may have been refused. */
+  #lacking(topic: string, ended: Entry): void {
+    if (this.#hasEntry(topic)) return
+    const [open, ...others] = this.#book.producers(topic, ended).filter((each) => !hasEnded(each))
+    if (others.length > 0) return
+    for (const each of this.#book.consumers(topic)) if (open === undefined || open === each) this.again(each)
   }
 
   /** The first entry of a topic is there. */

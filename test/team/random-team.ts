@@ -27,12 +27,10 @@ export interface Drawn {
 
 type Act = (ctx: Context, attempt: number) => Promise<Json | undefined>
 
-const timeoutMs = 20_000
-
 /** What one member does, one thing after the other. The last word is its output. */
-function acts(roll: ReturnType<typeof dice>, id: string, n: number, topics: readonly string[]): readonly Act[] {
+function acts(roll: ReturnType<typeof dice>, id: string, n: number, topics: readonly string[], second: number): readonly Act[] {
   const all: Act[] = []
-  const nap = roll.upTo(6) * 1_000
+  const nap = roll.upTo(6) * second
   all.push((ctx) => sleep(ctx, nap).then(() => undefined))
   if (roll.chance(15)) {
     const join = roll.one(['parent', 'run', 'none', undefined] as const)
@@ -51,20 +49,20 @@ function acts(roll: ReturnType<typeof dice>, id: string, n: number, topics: read
   if (topics.length > 0 && roll.chance(40)) {
     const topic = roll.one(topics)
     all.push(async (ctx) => void (await teammate(ctx).publish(topic, `early ${id}`)))
-    all.push((ctx) => sleep(ctx.scope('more'), 2_000).then(() => undefined))
+    all.push((ctx) => sleep(ctx.scope('more'), 2 * second).then(() => undefined))
   }
   const end = roll.upTo(99)
   const tries = 1 + roll.upTo(2)
   if (end < 12) all.push(() => Promise.reject(new Error('no luck')))
   else if (end < 22) all.push((_ctx, attempt) => (attempt <= tries ? Promise.reject(new Error('not yet')) : Promise.resolve('at last')))
   else if (end < 28) all.push(async () => ({ success: false, error: 'it says so' }))
-  else if (end < 34) all.push((ctx) => sleep(ctx.scope('long'), timeoutMs * 2).then(() => 'late'))
+  else if (end < 34) all.push((ctx) => sleep(ctx.scope('long'), 40 * second).then(() => 'late'))
   else all.push((ctx) => step(ctx, 'work', () => `${id} is done`))
   return all
 }
 
-/** The team of this seed. */
-export function drawn(seed: number, most = 12): Drawn {
+/** The team of this seed, of 2 to `most` tasks. `second`: how many milliseconds a second has. */
+export function drawn(seed: number, most = 12, second = 1_000): Drawn {
   const roll = dice(seed)
   const count = 2 + roll.upTo(most - 2)
   const ids = Array.from({ length: count }, (_, i) => `t${i}`)
@@ -91,8 +89,8 @@ export function drawn(seed: number, most = 12): Drawn {
       ...(roll.chance(30) ? { estimate: { tokens: 100 * roll.upTo(5) } } : {}),
     }
   })
-  const doings = new Map(ids.map((id) => [id, acts(roll, id, count, produces.get(id) ?? [])]))
-  const helps = acts(roll, 'help', count, [])
+  const doings = new Map(ids.map((id) => [id, acts(roll, id, count, produces.get(id) ?? [], second)]))
+  const helps = acts(roll, 'help', count, [], second)
   const generalist = agent({
     name: 'generalist',
     description: 'Does what the task says.',
@@ -106,9 +104,9 @@ export function drawn(seed: number, most = 12): Drawn {
   const options: Partial<TeamOptions<string>> = {
     concurrency: 1 + roll.upTo(4),
     tolerance: roll.one([0, 20, 50, 50, 100] as const),
-    retry: roll.one(['none', { attempts: 2, backoffMs: 1_500, jitter: false }] as const),
-    timeoutMs,
-    dependencies: { policy: roll.one(['tolerate', ...policies]), timeoutMs: roll.one([0, 5_000, 360_000]), passAll: roll.chance(20) },
+    retry: roll.one(['none', { attempts: 2, backoffMs: 1.5 * second, jitter: false }] as const),
+    timeoutMs: 20 * second,
+    dependencies: { policy: roll.one(['tolerate', ...policies]), timeoutMs: roll.one([0, 5 * second, 360 * second]), passAll: roll.chance(20) },
     recruit: { countFailures: roll.chance(20) },
     ...(roll.chance(15) ? { strategy: 'sequential' as const } : {}),
     ...(roll.chance(15) ? { maxFailures: 1 + roll.upTo(3) } : {}),
@@ -129,8 +127,8 @@ interface Task {
   retried: boolean
 }
 
-/** Everything that is wrong with the journal of a team's run; empty if nothing. */
-export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorded[], results: PlanResults | undefined): readonly string[] {
+/** Everything that is wrong with the journal of a team's run; empty if nothing. `timed`: its clock moves only when nothing else does. */
+export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorded[], results: PlanResults | undefined, timed = true): readonly string[] {
   const wrong: string[] = []
   const tasks = new Map<string, Task>()
   const byId = new Map(subtasks.map((each) => [each.id, each]))
@@ -173,7 +171,7 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
   const working = (): number => [...tasks.values()].filter((each) => each.working !== undefined).length
   const limited = options.budget?.mode === 'hard'
   for (const { at: now, activation, event } of events) {
-    if (now !== at && !isOver && concurrency > 0 && !limited && ends === 0) {
+    if (timed && now !== at && !isOver && concurrency > 0 && !limited && ends === 0) {
       const idle = [...tasks.values()].filter((each) => each.status === undefined && each.starts === 0 && hindered(each) === undefined)
       if (idle.length > 0 && working() < concurrency) wrong.push(`${at}: ${idle[0]!.id} could work, and there is room`)
     }
