@@ -37,9 +37,9 @@ const tell = (ended?: true): void => {
     ...(recoveredMs === undefined ? undefined : { recoveredMs }),
     ...(ended === undefined ? undefined : { ended }),
   }
-  process.send?.(told)
+  process.send?.(told, undefined, undefined, () => {}) // whoever listened may be gone
 }
-process.on('disconnect', () => process.exit(1))
+process.on('disconnect', () => process.exit(0))
 const timer = setInterval(tell, 10)
 await run.outcome()
 clearInterval(timer)

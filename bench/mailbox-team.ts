@@ -76,7 +76,7 @@ export function crew(messages: number, seen: (number: number) => void): Agent {
     roles: { writer, reader },
     planner: { subtasks: ['writer', 'reader'].map((id) => ({ id, description: id, role: id })) },
     synthesize: () => 'done',
-    retry: 'none',
+    retry: { backoffMs: 0 },
     tolerance: 0,
     timeoutMs: 0,
     mailbox: { maxExchanges: 0 },

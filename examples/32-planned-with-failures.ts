@@ -35,9 +35,9 @@ const weather = team({
   output: z.string(),
   planner: { model: planner, instructions: 'One task for each city.' },
   roles: { forecaster },
-  retry: 'none',
+  retry: { backoffMs: 0 },
 })
-const careful = team({ name: 'careful', planner: { model: planner }, roles: { forecaster }, retry: 'none', tolerance: 'critical' })
+const careful = team({ name: 'careful', planner: { model: planner }, roles: { forecaster }, retry: { backoffMs: 0 }, tolerance: 'critical' })
 // #endregion
 
 await using runtime = await createRuntime({ agents: [weather, careful] })

@@ -66,6 +66,15 @@ function mailRemarks({ mailbox: { accepted, dropped, refused, unread } }: TeamVi
   ]
 }
 
+/** Why a result is no part of an answer. What nobody here knows is told as it is. */
+const leftOut: ReadonlyMap<string, string> = new Map([
+  ['not-succeeded', 'did not succeed'],
+  ['empty', 'is empty'],
+  ['duplicate', 'says the same as another'],
+  ['near-duplicate', 'says almost the same as another'],
+  ['uninformative', 'says only that there is no information'],
+])
+
 function answerRemarks({ by, used, dropped, fallback }: NonNullable<TeamView['answer']>): readonly string[] {
   const results = `${used.length} ${used.length === 1 ? 'result' : 'results'}`
   const made = {
@@ -76,6 +85,6 @@ function answerRemarks({ by, used, dropped, fallback }: NonNullable<TeamView['an
   return [
     `answer: ${by in made ? made[by as keyof typeof made] : `made of ${results} by a${by === 'agent' ? 'n' : ''} ${by}`}`,
     ...(fallback === undefined ? [] : [`whoever was to make the answer could not: ${shown(fallback.message)}`]),
-    ...dropped.map(({ task, reason }) => `left out: ${shown(task)}, ${shown(reason)}`),
+    ...dropped.map(({ task, reason }) => `left out: ${shown(task)}, ${shown(leftOut.get(reason) ?? reason)}`),
   ]
 }

@@ -39,15 +39,20 @@ export interface PlanResults {
   readonly tasks: readonly TaskResult[]
 }
 
+/** What the end of a planned team says besides. A team that was cancelled, or ran into a limit, says nothing more: its view has what there is. */
+interface Planned {
+  readonly results?: PlanResults
+}
+
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
-  | { readonly status: 'completed'; readonly output: O; readonly results?: PlanResults }
-  | { readonly status: 'failed'; readonly failure: Failure; readonly results?: PlanResults }
-  | { readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string }
-  | { readonly status: 'timed-out'; readonly message: string }
-  | { readonly status: 'cancelled'; readonly reason: string }
+  | ({ readonly status: 'completed'; readonly output: O } & Planned)
+  | ({ readonly status: 'failed'; readonly failure: Failure } & Planned)
+  | ({ readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string } & Planned)
+  | ({ readonly status: 'timed-out'; readonly message: string } & Planned)
+  | ({ readonly status: 'cancelled'; readonly reason: string } & Planned)
   /** A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an answer, so it is no completion. `text` is what there was. */
-  | { readonly status: 'bailed'; readonly message: string; readonly text: string }
+  | ({ readonly status: 'bailed'; readonly message: string; readonly text: string } & Planned)
 
 /** The words of `Outcome['status']`. */
 export type OutcomeStatus = Outcome['status']

@@ -25,6 +25,8 @@ export interface Assignment {
   readonly role: string
   readonly task: string
   readonly description: string
+  /** What the team was asked. */
+  readonly question: Json
   /** From 1. */
   readonly attempt: number
   /** By task: those it depends on; copies. */

@@ -3,7 +3,7 @@
  *
  * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the journal's format.
  */
-import type { Failure, Json, Outcome } from '../core/index.ts'
+import { asText, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
 
 /** What a call gives back to the model that made it. */
 export interface Told {
@@ -15,7 +15,9 @@ export interface Told {
 export function workerTold(worker: string, outcome: Outcome): Told {
   switch (outcome.status) {
     case 'completed':
-      return isEmpty(outcome.output) ? { content: `[worker "${worker}" finished without an answer]` } : { content: outcome.output }
+      return isEmpty(outcome.output)
+        ? { content: `[worker "${worker}" finished without an answer]` }
+        : { content: withMissing(outcome.output, outcome.results) }
     case 'failed':
       return { content: `[worker "${worker}" failed${placeTold(worker, outcome.failure)}: ${failureTold(outcome.failure)}]`, isError: true }
     case 'limited':
@@ -69,6 +71,19 @@ const withText = (marker: string, text: string): string => (text === '' ? marker
 
 const withPartial = (marker: string, partial: string | undefined): string =>
   partial === undefined || partial === '' ? marker : `${marker}\nIts answer so far:\n${partial}`
+
+/** An answer, and how much of the plan behind it is not in it. */
+function withMissing(output: Json, results: PlanResults | undefined): Json {
+  if (results?.partial !== true) return output
+  const { coverage, tasks } = results
+  const missing = tasks.filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true).map(({ task }) => task)
+  const rest = missing.length > mostMissing ? [`${missing.length - mostMissing} more`] : []
+  const names = [...missing.slice(0, mostMissing), ...rest].join(', ')
+  return `${asText(output)}\n[partial: ${coverage.succeeded} of ${coverage.planned} parts; missing: ${names}]`
+}
+
+/** Tasks that are named; of those beyond only how many. */
+const mostMissing = 10
 
 /** An outcome whose failure says where it happened. The innermost place counts. */
 export function labelled(outcome: Outcome, agent: string, path: readonly string[]): Outcome {

@@ -119,7 +119,11 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
   const refused = reserveAll(accounts, charge)
   if (refused === undefined) return undefined
   const { account, limit } = refused
-  const whose = account.activation === activation ? 'its own' : `the ${limit} limit of a leader`
-  const details = { limit, activation: account.activation, max: account.limits[limit]! }
-  return failure('budget.exceeded', `the limit of ${account.limits[limit]} ${limit} is reached (${whose})`, 'budget', { details })
+  const max = account.limits[limit]!
+  const message = limitReached(max, limit, account.activation === activation ? 'own' : 'leader')
+  return failure('budget.exceeded', message, 'budget', { details: { limit, activation: account.activation, max } })
 }
+
+/** What a refused charge says, and so the outcome of whoever it ends: its leaders know by it whether it was a limit of theirs. */
+export const limitReached = (max: number, limit: Dimension, of: 'own' | 'leader'): string =>
+  `the limit of ${max} ${limit} is reached (${of === 'own' ? 'its own' : `the ${limit} limit of a leader`})`

@@ -49,11 +49,13 @@ export class RecordedLog {
   pausing: Pausing | undefined
   // made by what is folded: most activations live and end without having been read from a log
   #known: Map<string, Known> | undefined
+  /** Of facts and of messages that were sent it matters only that they are recorded: one stands for all, however many there are. */
+  readonly #plain: { fact?: Known; send?: Known } = {}
   #unclaimed = 0
   /** What an operator said nobody will ask for again. */
   #dropped: Known[] = []
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
-  #past: { event: ArrivalEvent; at: number }[] = []
+  #past: ({ event: ArrivalEvent; at: number } | undefined)[] = []
   #cursor = 0
 
   /** Folds one entry. Entries come in order; a gap throws `journal.hole`. */
@@ -66,7 +68,9 @@ export class RecordedLog {
     this.seq++
     if (isArrival(event)) this.#arrival(event, at)
     else if (isCommand(event)) {
-      ;(this.#known ??= new Map()).set(event.address, newKnown(event))
+      const isPlain = event.op === 'fact' || event.op === 'send'
+      const known = isPlain ? (this.#plain[event.op] ??= newKnown(event)) : newKnown(event)
+      ;(this.#known ??= new Map()).set(event.address, known)
       if (event.op === 'step' && claimable(event.effect)) this.#unclaimed++
       if (event.op === 'ask') this.asked = true
     } else this.#note(event, at)
@@ -100,8 +104,9 @@ export class RecordedLog {
         this.usage = event.usage ?? []
         break
       case 'activation.restarted':
-        for (const { event: past } of this.#past)
-          if ('usage' in past && past.usage !== undefined) this.spent = addUsage(this.spent, past.usage)
+        for (const past of this.#past)
+          if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
+            this.spent = addUsage(this.spent, past.event.usage)
         this.spent = addUsage(this.spent, event.lost ?? [])
         this.beginSegment(event.segment, event.state, event.open, event.unread, at)
         break
@@ -148,9 +153,16 @@ export class RecordedLog {
     return this.#cursor < this.#past.length
   }
 
-  /** The next recorded arrival, in recorded order. */
+  /** The next recorded arrival, in recorded order. It is let go of. */
   nextArrival(): { event: ArrivalEvent; at: number } | undefined {
-    return this.#cursor < this.#past.length ? this.#past[this.#cursor++] : undefined
+    const next = this.#past[this.#cursor]
+    if (next === undefined) return undefined
+    this.#past[this.#cursor++] = undefined
+    if (!this.replaying) {
+      this.#past = []
+      this.#cursor = 0
+    }
+    return next
   }
 
   /** Addresses of commands that were recorded and never asked for again. Empty after a faithful replay. */

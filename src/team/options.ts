@@ -57,9 +57,9 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly maxFailures?: number
   /**
    * How often a task is tried that fails with something that may pass: `{ attempts, backoffMs, maxBackoffMs, jitter }`. Default: 3 attempts in all, 1 s doubling up to 30 s with jitter, and never
-   * sooner than the other side asked for. `'none'`: no waiting between the attempts; there are as many. Where a step has tried again already, as model calls do, nobody else does.
+   * sooner than the other side asked for. `{ backoffMs: 0 }`: no waiting in between; `{ attempts: 1 }`: once. Where a step has tried again already, as model calls do, nobody else does.
    */
-  readonly retry?: RetryPolicy | 'none'
+  readonly retry?: RetryPolicy
   /** Milliseconds of working time for one attempt. Default 600,000; 0: no limit. */
   readonly timeoutMs?: number
   readonly dependencies?: DependencyOptions

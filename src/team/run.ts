@@ -4,10 +4,10 @@
  * Owns: the order, what is noted of it, how it ends. Does not own: any of its parts.
  * Holds: K3 (nothing but recorded arrivals decides), K7 (one outcome, whatever became of the tasks), K11 (usage is the engine's, nothing is added here).
  */
-import { asText, describeOutcome, failed, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
+import { asText, describeOutcome, failed, hasNames, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
 import type { HeardWord } from '../agent/index.ts'
 import { briefText, briefValue, type Edge, type Schema } from '../edge/index.ts'
-import type { Context, RetryPolicy } from '../engine/index.ts'
+import type { Context } from '../engine/index.ts'
 import type { TeamRoute, TeamStrategy } from '../journal/index.ts'
 import { overrides, type Advice } from './learn/advisor.ts'
 import { Learning, type Progress } from './learn/learning.ts'
@@ -31,7 +31,7 @@ import { Exchanges } from './work/exchanges.ts'
 import { failureBudgetOf, givenUp, type FailureBudget } from './work/failure-budget.ts'
 import type { WorkRules } from './work/rules.ts'
 import { Spending } from './work/spending.ts'
-import { Topics } from './work/topics.ts'
+import { published, Topics } from './work/topics.ts'
 import { Work } from './work/work.ts'
 
 /** What a team is made of. */
@@ -134,7 +134,7 @@ export class TeamRun {
       concurrency,
       failures,
       countRecruits: recruit?.countFailures === true,
-      retry: retry === 'none' ? noBackoff : (retry ?? {}),
+      retry: retry ?? {},
       timeoutMs: timeoutMs ?? defaults.timeoutMs,
       policy: dependencies?.policy ?? 'tolerate',
       dependencyTimeoutMs: dependencies?.timeoutMs ?? defaults.dependencyTimeoutMs,
@@ -152,10 +152,11 @@ export class TeamRun {
       },
       attemptEnded: (entry, end) => {
         const { outcome } = end
-        spending.attemptEnded(entry, end)
+        const stopped = spending.attemptEnded(entry, end)
         this.#directory.tried(entry.member, entry.attempts, outcome.status === 'completed' ? undefined : describeOutcome(outcome))
         this.#post?.attemptEnded(entry, end.id)
         this.#deadlocks?.attemptEnded()
+        return stopped
       },
       progress: () => {
         this.#rounds.moved()
@@ -186,7 +187,7 @@ export class TeamRun {
       inbox,
       ...staff.clerks,
       publish: ({ topic, entry }, { entry: by }) =>
-        by === undefined ? { published: false, reason: 'undeclared' } : { ...work.publish(by, topic, entry) },
+        by === undefined ? { published: false, reason: 'undeclared' } : published(work.publish(by, topic, entry), topic, by.task),
       entries: ({ topic }) => ({ entries: [...this.#topics.entries(topic)] }),
     }
   }
@@ -215,7 +216,15 @@ export class TeamRun {
   #staffOf(work: Work, post: PostRoom): Staff {
     const { recruit, maxTeamSize = defaults.maxTeamSize, defaultRole = generalist, policy, lead } = this.#options
     const rules = { ...recruit, maxTeamSize, defaultRole, policies: [recruit?.policy, policy] }
-    const parts = { ctx: this.#ctx, rules, roles: this.#roles, book: this.#book, directory: this.#directory, work, admit: (estimate: Estimate | undefined) => this.#spending?.refusal(estimate) }
+    const parts = {
+      ctx: this.#ctx,
+      rules,
+      roles: this.#roles,
+      book: this.#book,
+      directory: this.#directory,
+      work,
+      admit: (estimate: Estimate | undefined) => this.#spending?.refusal(estimate),
+    }
     return new Staff(parts, lead, ({ mail }) => {
       post.post(mail)
       return undefined
@@ -229,7 +238,9 @@ export class TeamRun {
     if (only?.role === undefined || others.length > 0)
       return { id: 'task-1', description, ...this.#roles.forWhole(this.#options.defaultRole, question) }
     const { dependencies: _dependencies, consumes: _consumes, ...kept } = only
-    return { ...this.#roles.inputFor(only.role, question), ...kept, description }
+    // who wrote the plan down knows what its only task is to be called
+    const own = isFixed(this.#options.planner) ? only.description : description
+    return { ...this.#roles.inputFor(only.role, question), ...kept, description: own }
   }
 
   async #answer(route: TeamRoute, question: Json, work: Work): Promise<Outcome> {
@@ -237,7 +248,7 @@ export class TeamRun {
     const { aborted } = work
     if (aborted !== undefined) {
       const critical = this.#book.planned.find(({ status, task }) => status === 'failed' && task.critical === true)
-      return { status: 'failed', failure: givenUp(aborted, results.coverage.planned, critical?.id), results }
+      return { status: 'failed', failure: this.#spending?.gaveUp ?? givenUp(aborted, results.coverage.planned, critical?.id), results }
     }
     const subtasks = this.#book.all.map(({ task }) => task)
     const material = { question, results: results.tasks, subtasks, route }
@@ -257,4 +268,4 @@ export class TeamRun {
 /** Whether a model does this task: code looks for its mail itself. */
 const isMind = (entry: Entry | undefined): boolean => entry?.role.agent.model !== undefined
 
-const noBackoff: RetryPolicy = { backoffMs: 0, jitter: false }
+const isFixed = (planner: unknown): boolean => hasNames(planner) && 'subtasks' in planner

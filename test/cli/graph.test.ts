@@ -333,10 +333,10 @@ describe('reeve show --graph', () => {
     const pictures = await show('run_both', '--graph')
     expect(pictures).toMatchObject({ exit: 0, notes: '' })
     expect(pictures.out.match(/^(left|right) .*$|✓ [abc]/gm)).toEqual([
-      'left  dag: 2 tasks in a fixed order',
+      'left  dag: 2 tasks, and nothing that needs a team',
       '✓ a',
       '✓ b',
-      'right  dag: 1 task in a fixed order',
+      'right  dag: 1 task, and nothing that needs a team',
       '✓ c',
     ])
     const mermaid = await show('run_both', '--graph', 'mermaid')

@@ -28,7 +28,7 @@ function scenario(
     name: 'analysts',
     roles: { generalist: worker },
     planner: { subtasks: ['a', 'b', 'c'].map((id) => ({ id, description: `Do ${id}` })) },
-    retry: 'none',
+    retry: { backoffMs: 0 },
     ...options,
   })
   const made = teamScenario({

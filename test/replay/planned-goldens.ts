@@ -119,7 +119,7 @@ const aborted = scenario(
       ],
     }),
     tolerance: 'data_analysis',
-    retry: 'none',
+    retry: { backoffMs: 0 },
   }),
 )
 

@@ -129,7 +129,7 @@ diesEverywhere(
     },
     {
       mailbox: { maxMessages: 2, policy: ({ details }) => ((details as { content: Json }).content === 2 ? 'deny' : 'allow') },
-      retry: 'none',
+      retry: { backoffMs: 0 },
     },
   ),
   { status: 'completed', results: { coverage: { succeeded: 3 }, tasks: [{ output: [] }, { output: [], attempts: 2 }, {}] } },

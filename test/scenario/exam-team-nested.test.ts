@@ -106,7 +106,7 @@ describe('a team as a role of a team', () => {
   })
 
   test('a failure of the inner plan is a failure of its task, with three attempts and no more', async () => {
-    const inner = crew('inner', { x: async () => { throw new Error('broken') } }, [task('x')], { retry: 'none' })
+    const inner = crew('inner', { x: async () => { throw new Error('broken') } }, [task('x')], { retry: { backoffMs: 0 } })
     const outer = team({ name: 'outer', roles: { inner, generalist: doer({}) }, planner: { subtasks: [task('z', { role: 'inner' }), task('a')] }, retry: { attempts: 2, backoffMs: 0 } })
     const run = await start(outer)
     const outcome = await run.outcome()
@@ -180,7 +180,7 @@ describe('a team below others', () => {
 
   test('as a tool: its answer is the tool’s result; its failure goes back to the model, with the other results', async () => {
     const good = crew('good', {}, [task('x')])
-    const bad = crew('bad', { x: async () => { throw new Error('broken') } }, [task('x')], { retry: 'none' })
+    const bad = crew('bad', { x: async () => { throw new Error('broken') } }, [task('x')], { retry: { backoffMs: 0 } })
     const model = scripted(calls(['good', { request: 'go' }], ['bad', { request: 'go' }]), 'the end')
     const root = agent({ name: 'root', model, tools: [asTool(good), asTool(bad)] as never })
     const run = await start(root)
@@ -193,7 +193,7 @@ describe('a team below others', () => {
   })
 
   test('delegated to by code: the outcome has the results of the plan', async () => {
-    const inner = crew('inner', { x: async () => ({ success: false, error: 'no' }) }, [task('x'), task('y')], { retry: 'none' })
+    const inner = crew('inner', { x: async () => ({ success: false, error: 'no' }) }, [task('x'), task('y')], { retry: { backoffMs: 0 } })
     const root = agent({ name: 'root', workers: [inner], run: async (ctx: Context) => (await delegate(ctx, inner, 'go')) as unknown as Json } as never) as unknown as Agent
     const outcome = await (await start(root)).outcome()
     expect(outcome).toMatchObject({ status: 'completed' })

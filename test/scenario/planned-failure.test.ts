@@ -63,7 +63,7 @@ test('team C45: code that throws twice and then succeeds was tried three times, 
       return 'done'
     },
   })
-  const analysts = team({ name: 'analysts', roles: { generalist: worker }, planner: plan('a'), retry: 'none' })
+  const analysts = team({ name: 'analysts', roles: { generalist: worker }, planner: plan('a'), retry: { backoffMs: 0 } })
   const runtime = await runtimeOf([analysts])
   const run = await runtime.start(analysts, 'Go')
   expect(await run.outcome()).toMatchObject({

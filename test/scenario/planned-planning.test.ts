@@ -1,7 +1,7 @@
 /** Planning in a run: who plans, what becomes of an impossible plan, who has to agree. Spec team 1.1, 1.2, 1.3, R-16 for plans. */
 import { describe, expect, test } from 'vitest'
 import { copy, failure, FailureError, type Json } from '../../src/core/index.ts'
-import { agent, tool } from '../../src/agent/index.ts'
+import { agent, tool, teammate } from '../../src/agent/index.ts'
 import { team, type PlanQuestion, type TeamOptions } from '../../src/team/index.ts'
 import type { JournalEvent } from '../../src/journal/index.ts'
 import { eventsOf, runtimeOf, scripted, waiting } from './team.ts'
@@ -279,7 +279,7 @@ describe('the simple route', () => {
       output: { type: 'object' } as never,
     })
     expect(outcome).toMatchObject({ status: 'completed', output: value })
-    expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ task: 'a', description: 'What is it?' }] }])
+    expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ task: 'a', description: 'Do a' }] }])
   })
 
   test('team X3: without tasks the question goes to one member, whatever the complexity', async () => {
@@ -357,7 +357,7 @@ describe('roles', () => {
     expect(model.tools[0]!.map(({ name }) => name)).toEqual(['search'])
     expect(model.prompts[0]![0]).toMatchObject({
       role: 'system',
-      content: expect.stringContaining('You are a Researcher on a team. Name your sources.'),
+      content: expect.stringContaining('Your role on a team: Researcher. Name your sources.'),
     })
   })
 
@@ -398,7 +398,7 @@ describe('who has to agree', () => {
     expect(open).toMatchObject([{ tool: 'plan', input: { subtasks: [{ id: 'a', role: 'generalist' }] } }])
     expect(begun).toEqual([])
     await run.decide({ approvalId: open[0]!.id, decision: 'approve', approver: 'ann' })
-    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done: What is it?' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done: Do a' })
   })
 
   test.each(['simple', 'dag', 'team'] as const)('team C06: the route "%s" does not go round the policy', async (route) => {
@@ -508,5 +508,49 @@ describe('who has to agree', () => {
     expect(await stuck.outcome()).toMatchObject({
       failure: { code: 'work.rejected', message: 'another plan is wanted, and this one is fixed: shorter' },
     })
+  })
+})
+
+describe('what a member is told of the whole', () => {
+  test('a model is shown the question after its task; code has it at hand', async () => {
+    const prompts: string[] = []
+    const asked: unknown[] = []
+    const thinker = agent({
+      name: 'thinker',
+      description: 'Thinks.',
+      model: ({ messages }) => {
+        prompts.push(JSON.stringify(messages.filter(({ role }) => role === 'user')))
+        return 'thought'
+      },
+    })
+    const coder = agent({
+      name: 'coder',
+      description: 'Codes.',
+      run: (ctx, brief) => {
+        asked.push([teammate(ctx).question, brief])
+        return 'coded'
+      },
+    })
+    await played({
+      roles: { thinker, coder },
+      planner: {
+        subtasks: [
+          { ...one('a'), role: 'thinker' },
+          { ...one('b'), role: 'coder' },
+        ],
+      },
+    })
+    expect(prompts).toEqual([expect.stringMatching(/Do a.*## What your team was asked.*What is it\?/)])
+    expect(asked).toEqual([['What is it?', 'Do b']])
+  })
+
+  test('whoever makes the plan decides: a simple task of a function is the question itself, that of a plan which was written down stays as it is', async () => {
+    for (const [planner, told] of [
+      [{ complexity: 0.1, subtasks: [one()] }, 'Do a'],
+      [() => ({ complexity: 0.1, subtasks: [one()] }), 'What is it?'],
+    ] as const) {
+      const { events } = await played({ planner })
+      expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ description: told }] }])
+    }
   })
 })

@@ -120,7 +120,7 @@ test('K1: the view says of every task and member what the team itself says, with
   const crew = team({
     name: 'crew',
     roles: { flaky, boss, slow, helper, watcher, generalist: worker },
-    retry: 'none',
+    retry: { backoffMs: 0 },
     planner: {
       subtasks: [
         { id: 'slow', role: 'slow', description: 'Slow' },

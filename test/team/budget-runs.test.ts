@@ -121,7 +121,7 @@ describe('team C99: reserved before it begins', () => {
         throw new Error('no')
       },
     })
-    const { events } = await played(of({ tokens: 900 }, tasks(['400', { estimate: { tokens: 400 } }]), { retry: 'none' }, flaky))
+    const { events } = await played(of({ tokens: 900 }, tasks(['400', { estimate: { tokens: 400 } }]), { retry: { backoffMs: 0 } }, flaky))
     expect(tried).toBe(2)
     expect(ends(events)).toEqual(['a failed (budget.exceeded)'])
     expect(about(events, 'budget.moved').at(-1)).toMatchObject({ spent: { tokens: 800 }, reserved: { tokens: 0 } })

@@ -165,7 +165,7 @@ describe('in a run', () => {
     await played(
       team({
         name: 'analysts',
-        retry: 'none',
+        retry: { backoffMs: 0 },
         roles: {
           generalist: worker({
             A: async () => {

@@ -236,7 +236,7 @@ describe('waiting', () => {
           teammate(ctx).post({ to: 'a_1', content: 2 })
           throw new Error('gone')
         },
-      }, {}, { retry: 'none' }),
+      }, {}, { retry: { backoffMs: 0 } }),
     )
     expect([[1], [1, 2]]).toContainEqual(outputOf(outcome, 'a'))
   })

@@ -23,7 +23,7 @@ describe('names of tasks', () => {
           },
         },
         [...names.map((id) => task(id, { description: `do ${id}` })), task('end', { dependencies: names })],
-        { retry: 'none' },
+        { retry: { backoffMs: 0 } },
       ),
     )
     expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: names.length + 1, planned: names.length + 1 } } })
@@ -34,7 +34,7 @@ describe('names of tasks', () => {
     const doings: Doings = { [`do ${name}`]: () => Promise.reject(new Error('no')) }
     const { outcome } = await played(
       made(doings, [task(name, { description: `do ${name}` }), task('other'), task('end', { dependencies: [name, 'other'], onMissing: { other: 'require' } })], {
-        retry: 'none',
+        retry: { backoffMs: 0 },
       }),
     )
     expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed' }, { status: 'succeeded' }, { status: 'succeeded' }] } })
@@ -59,7 +59,7 @@ describe('attempts', () => {
     ['transport', 3], ['rate-limit', 3], ['timeout', 3], ['unknown', 3], ['internal', 3],
     ['policy', 1], ['budget', 1], ['validation', 1], ['rejected', 1],
   ] as const)('team R-10: a failure of class %s is tried %d times', async (of, attempts) => {
-    const { outcome } = await played(made({ A: thrown(of) }, [task('A'), task('B')], { retry: 'none' }))
+    const { outcome } = await played(made({ A: thrown(of) }, [task('A'), task('B')], { retry: { backoffMs: 0 } }))
     expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed', attempts }, { status: 'succeeded' }] } })
   })
 
@@ -124,7 +124,7 @@ describe('team C99: what is set aside', () => {
       roles: { generalist: worker(doings), typed },
       planner: { subtasks: [task('A', { estimate: { tokens: 50 } }), task('B', { dependencies: ['A'], estimate: { tokens: 900 } })] },
       budget: { tokens: 1_000 },
-      retry: 'none',
+      retry: { backoffMs: 0 },
     }) as unknown as Agent
     const { outcome, events } = await played(root)
     const last = events.filter(({ event }) => event.type === 'budget.moved').at(-1)
@@ -177,7 +177,7 @@ describe('team R-6: inputs', () => {
     await played(
       made({ A: async () => ({ list: [1] }), N: () => Promise.reject(new Error('no')), B: looks, C: looks }, [
         task('A'), task('N'), task('B', { dependencies: ['A', 'N'] }), task('C', { dependencies: ['A', 'N', 'B'] }),
-      ], { retry: 'none' }), // prettier-ignore
+      ], { retry: { backoffMs: 0 } }), // prettier-ignore
     )
     expect(seen).toMatchObject([
       { A: { status: 'succeeded', output: { list: [1] }, usage: [] }, N: { status: 'missing', failure: { message: 'no' } } },
@@ -192,7 +192,7 @@ describe('team C19: several dependencies, several policies', () => {
     const fails = (seconds: number) => (ctx: Context) => sleep(ctx, seconds * 1_000).then(() => Promise.reject(new Error('no')))
     const plan: readonly Subtask[] = [task('A'), task('B'), task('E', { dependencies: ['A', 'B'], onMissing: { A: 'require', B: 'fail' } }), task('F')]
     const endOfE = async (a: number, b: number): Promise<string> =>
-      (await played(made({ A: fails(a), B: fails(b), F: 9 }, plan, { retry: 'none', tolerance: 100 }))).lines.find(([, what]) => what.startsWith('E '))!.join(' ')
+      (await played(made({ A: fails(a), B: fails(b), F: 9 }, plan, { retry: { backoffMs: 0 }, tolerance: 100 }))).lines.find(([, what]) => what.startsWith('E '))!.join(' ')
     expect(await endOfE(1, 2)).toMatch(/^3 E skipped/)
     expect(await endOfE(2, 1)).toBe('3 E failed: task.dependency-failed')
   })

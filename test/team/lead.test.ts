@@ -9,7 +9,7 @@ import { played, worker, type Doings, type Line } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 const led = (lead: Lead, subtasks: readonly Subtask[], doings: Doings, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', retry: 'none', roles: { generalist: worker(doings) }, planner: { subtasks }, lead, ...options })
+  team({ name: 'crew', retry: { backoffMs: 0 }, roles: { generalist: worker(doings) }, planner: { subtasks }, lead, ...options })
 
 const factsOf = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { type: T }>] : []))

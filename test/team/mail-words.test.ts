@@ -30,6 +30,7 @@ async function answered(
         role: 'worker',
         task: 't',
         description: 't',
+        question: 'Go',
         attempt: 1,
         inputs: {},
         verbs: [],
@@ -112,6 +113,7 @@ test('who waits is told once, for anybody where they wait for several, and as bo
     policy: undefined,
     directory,
     waitForMail: ({ member }, isWaiting) => void waits.push([member, isWaiting]),
+    waitForHuman: (_member, ask) => ask(),
     toldAt: () => undefined,
     leave: () => undefined,
   })

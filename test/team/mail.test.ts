@@ -195,7 +195,7 @@ describe('sending', () => {
           b: 1,
         },
         { quota: 2 },
-        { retry: 'none' },
+        { retry: { backoffMs: 0 } },
       ),
     )
     expect(await stage.run.post({ to: 'b_1', content: 'one' })).toBe('accepted')
@@ -433,7 +433,7 @@ describe('reading', () => {
           },
         },
         {},
-        { retry: 'none' },
+        { retry: { backoffMs: 0 } },
       ),
     )
     expect(outputOf(outcome, 'a')).toEqual([[2, 'b_1', 'late']])
@@ -459,7 +459,7 @@ describe('reading', () => {
           },
         },
         {},
-        { retry: 'none' },
+        { retry: { backoffMs: 0 } },
       ),
     )
     expect(outputOf(outcome, 'a')).toEqual([[1, 'b_1', 'x']])

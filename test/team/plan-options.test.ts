@@ -28,7 +28,7 @@ test('team R-2: what is right is taken, at the bounds too', () => {
     { dependencies: { policy: 'fail', timeoutMs: 0, passAll: true } },
     { mailbox: { maxMessages: 1, maxPerRecipient: 1, overflow: 'drop-oldest', quota: 0, maxExchanges: 0, policy: () => 'allow' } },
     { recruit: { counts: 'active', perMember: 0, depth: 0, countFailures: true, policy: () => 'deny' } },
-    { retry: 'none' },
+    { retry: { backoffMs: 0 } },
     { retry: { attempts: 1, backoffMs: 0 } },
     { planner: () => ({ subtasks: [] }) },
     { planner: worker },

@@ -104,7 +104,7 @@ export function drawn(seed: number, most = 12, second = 1_000): Drawn {
   const options: Partial<TeamOptions<string>> = {
     concurrency: 1 + roll.upTo(4),
     tolerance: roll.one([0, 20, 50, 50, 100] as const),
-    retry: roll.one(['none', { attempts: 2, backoffMs: 1.5 * second, jitter: false }] as const),
+    retry: roll.one([{ backoffMs: 0 }, { attempts: 2, backoffMs: 1.5 * second, jitter: false }] as const),
     timeoutMs: 20 * second,
     dependencies: { policy: roll.one(['tolerate', ...policies]), timeoutMs: roll.one([0, 5 * second, 360 * second]), passAll: roll.chance(20) },
     recruit: { countFailures: roll.chance(20) },

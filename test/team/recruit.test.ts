@@ -13,7 +13,7 @@ const many = (count: number, more?: Partial<Subtask>): Subtask[] => Array.from({
 
 /** A team whose members do what their task's name says. */
 const crew = (subtasks: readonly Subtask[], doings: Doings, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', retry: 'none', roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
+  team({ name: 'crew', retry: { backoffMs: 0 }, roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
 
 /** Asks for these, together, and tells what came of it. */
 const asks =

@@ -9,7 +9,7 @@ import { played, staged, worker, type Doings, type Line } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role: id, ...more })
 const crew = (subtasks: readonly Subtask[], doings: Doings, options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'crew', retry: 'none', roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
+  team({ name: 'crew', retry: { backoffMs: 0 }, roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
 
 /** After so many seconds: retires these one after the other, waits on, and tells what came of it and who is there at the end. */
 const retires =

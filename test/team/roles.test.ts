@@ -21,7 +21,7 @@ test('team R-3: a role that nobody knows keeps its name, and the generalist does
     role: 'pricing_analyst',
     resolved: 'generalist',
     standsIn: true,
-    added: 'You are a pricing_analyst on a team. Be brief.',
+    added: 'Your role on a team: pricing_analyst. Be brief.',
   })
   expect(roles.find('generalist')?.standsIn).toBe(false)
   expect(book({ writer: worker('w') }).find('analyst')).toBeUndefined()

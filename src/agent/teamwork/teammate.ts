@@ -30,7 +30,7 @@ export type Recruited =
 export type Retired = { readonly retired: true } | { readonly retired: false; readonly reason: string; readonly message: string }
 
 /** What became of an entry. */
-export type Published = { readonly published: true; readonly seq: number } | { readonly published: false; readonly reason: string }
+export type Published = { readonly published: true; readonly seq: number } | { readonly published: false; readonly reason: string; readonly message?: string }
 
 /** Somebody on the team, as members see them. */
 export interface TeamEntry {
@@ -57,6 +57,8 @@ export interface MailWait {
   /** Milliseconds; then there is none. Default: as long as somebody may still send some. */
   readonly withinMs?: number
 }
+
+const waitNames: NamesOf<MailWait> = { from: true, withinMs: true }
 
 /** A member's hold on its team. Several verbs at once need a `ctx.scope` each only where they sleep: a wait with `withinMs`. */
 export interface Teammate extends Readonly<Omit<Assignment, 'leader' | 'verbs'>> {
@@ -99,6 +101,7 @@ class Member implements Teammate {
   readonly role: string
   readonly task: string
   readonly description: string
+  readonly question: Json
   readonly attempt: number
   readonly inputs: Assignment['inputs']
   readonly tools?: readonly string[]
@@ -106,13 +109,14 @@ class Member implements Teammate {
   readonly #ctx: Context
   readonly #leader: Assignment['leader']
 
-  constructor(ctx: Context, { leader, member, role, task, description, attempt, inputs, tools, toolParameters }: Assignment) {
+  constructor(ctx: Context, { leader, member, role, task, description, question, attempt, inputs, tools, toolParameters }: Assignment) {
     this.#ctx = ctx
     this.#leader = leader
     this.member = member
     this.role = role
     this.task = task
     this.description = description
+    this.question = question
     this.attempt = attempt
     this.inputs = inputs
     if (tools !== undefined) this.tools = tools
@@ -121,7 +125,10 @@ class Member implements Teammate {
 
   readonly inbox = async (): Promise<readonly Mail[]> => mailOf(await this.#ask({ do: 'inbox', wait: false }))
 
-  readonly nextMail = async ({ from, withinMs }: MailWait = {}): Promise<readonly Mail[]> => {
+  readonly nextMail = async (wait: MailWait = {}): Promise<readonly Mail[]> => {
+    const problems = unknownNames(wait, waitNames, 'nextMail')
+    if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+    const { from, withinMs } = wait
     const ctx = this.#ctx
     const word: InboxWord = { do: 'inbox', wait: true, ...(from === undefined ? undefined : { from }) }
     if (withinMs === undefined) return mailOf(await this.#ask(word))

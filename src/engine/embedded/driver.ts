@@ -191,7 +191,7 @@ export class Driver implements Desk {
   }
 
   #prepare(): void {
-    let hasMail: ReadonlySet<RunId> | undefined
+    let writes: ReadonlySet<RunId> | undefined
     for (const id of this.#touched) {
       const run = this.runs.get(id)
       if (run === undefined) continue
@@ -204,29 +204,29 @@ export class Driver implements Desk {
         this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
       // A closing engine's memory is void: the next process notes it.
       if (!this.closing) this.keeper.outlet.notePaused(run)
-      if (!this.#mayPark(run, (hasMail ??= new Set(this.batch.rows.map(({ act }) => runOf(act)))))) continue
+      if (!this.#mayPark(run, (writes ??= new Set(this.batch.rows.flatMap(({ act, from }) => (from === runOf(act) ? [from] : []))))))
+        continue
       this.batch.parked.push(id)
       this.batch.epochs.set(id, run.epoch)
     }
   }
 
   /** A quiet run parks in the transaction that makes it quiet if it waits for the outside; else after a while (the clock may wake it soon). */
-  #mayPark(run: Run, hasMail: ReadonlySet<RunId>): boolean {
+  #mayPark(run: Run, writesToItself: ReadonlySet<RunId>): boolean {
     if (!run.quiet || this.#hasReady(run) || run.reload || this.closing) {
       run.quietSince = undefined
       return false
     }
-    // What this commit brings to its own inbox sets it going again.
-    const isQuiet = !hasMail.has(run.id)
+    // What it writes to itself in this commit sets it going again.
+    const isQuiet = !writesToItself.has(run.id)
     run.quietSince = (isQuiet ? run.quietSince : undefined) ?? this.clock.now()
     if (!isQuiet) return false
-    const patience = this.options.parkAfterMs
     return (
       run.questions > 0 ||
       run.stuck !== undefined ||
       run.pause !== undefined ||
       this.runs.size > residentCap ||
-      this.clock.now() - run.quietSince >= patience
+      this.clock.now() - run.quietSince >= this.options.parkAfterMs
     )
   }
 

@@ -160,7 +160,7 @@ export class RoleBook {
     if (found === undefined) return undefined
     const { instructions, ...use } = found
     const said = isBlank(instructions) ? '' : ` ${instructions}`
-    return { ...use, role: wanted, standsIn: own === undefined, added: `You are a ${wanted} on a team.${said}` }
+    return { ...use, role: wanted, standsIn: own === undefined, added: `Your role on a team: ${wanted}.${said}` }
   }
 
   /** Who has a question as a whole: the default role, the generalist, or, where there is neither, the first role there is. `input`: the question, where that one takes a typed input. */

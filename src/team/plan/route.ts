@@ -51,5 +51,5 @@ export function routeOf(plan: Plan, hints: RouteHints = {}, wanted?: TeamRoute):
       : []),
   ]
   if (reasons.length > 0) return { route: 'team', reasons }
-  return { route: 'dag', reasons: [`${subtasks.length} task${subtasks.length === 1 ? '' : 's'} in a fixed order`] }
+  return { route: 'dag', reasons: [`${subtasks.length} task${subtasks.length === 1 ? '' : 's'}, and nothing that needs a team`] }
 }

@@ -13,7 +13,7 @@ import type { Context } from '../../engine/index.ts'
 import type { ResultsSynthesised, TeamRoute } from '../../journal/index.ts'
 import { workerEnd } from '../../oversight/index.ts'
 import type { Subtask } from '../plan/plan.ts'
-import { filtered, isEmpty, looksLikeJson, type Dropped } from './filters.ts'
+import { filtered, isEmpty, looksLikeJson, type Dropped, type DropReason } from './filters.ts'
 import { concatenated, maxCharactersByDefault, synthesisBrief, synthesisInput, synthesisInstructions } from './material.ts'
 import type { AnswerOptions, ModelSynthesizer, SynthesisInput, SynthesisResult, Synthesizer } from './options.ts'
 
@@ -52,11 +52,11 @@ export async function synthesise(ctx: Context, edge: Edge, options: AnswerOption
   if (simple !== undefined) return answered(desk, 'verbatim', [simple], [], simple.output ?? null)
   const { usable, dropped } = filtered(all, options.synthesis)
   if (usable.length === 0) return { failure: noResults(dropped) }
-  const verbatim = verbatimOf(desk, all, usable)
+  const missing = all.filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true)
+  const verbatim = missing.length === 0 ? verbatimOf(desk, all, usable) : undefined
   if (verbatim !== undefined) return answered(desk, 'verbatim', [verbatim], dropped, verbatim.output ?? null)
   const whole = synthesisTask(desk, material, all)
   if (whole !== undefined) return answered(desk, 'task', [whole], dropped, whole.output ?? null)
-  const missing = all.filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true)
   return made(desk, { question, results: usable, missing }, dropped)
 }
 
@@ -67,14 +67,23 @@ function withDescriptions({ results, subtasks }: Material): readonly SynthesisRe
 }
 
 function noResults(dropped: readonly Dropped[]): Failure {
-  const succeeded = dropped.some(({ reason }) => reason !== 'not-succeeded')
-  const message = succeeded
-    ? 'no task has found out anything, so there is nothing to answer with'
-    : 'no task has succeeded, so there is nothing to answer with'
+  const { message, hint } = nothingSaid(dropped.map(({ reason }) => reason).filter((reason) => reason !== 'not-succeeded'))
   return failure('team.no-results', message, 'policy', {
-    hint: 'outcome.results says what became of each task. synthesis: { dropUninformative: false } keeps results that say there is no information.',
+    hint: `outcome.results says what became of each task.${hint}`,
     details: { dropped: dropped.map(({ task, reason }) => ({ task, reason })) },
   })
+}
+
+/** Why there is nothing to answer with, by why the results of tasks that succeeded are left out. */
+function nothingSaid(succeeded: readonly DropReason[]): { readonly message: string; readonly hint: string } {
+  const [first, ...others] = succeeded
+  if (first === undefined) return { message: 'no task has succeeded, so there is nothing to answer with', hint: '' }
+  const who = others.length === 0 ? 'one task has succeeded and had' : `${succeeded.length} tasks have succeeded and had`
+  const empty = succeeded.includes('empty') ? ' Have `run` of the members return what they found: an empty text, null and undefined are no answer.' : ''
+  const talk = succeeded.includes('uninformative')
+    ? ' synthesis: { dropUninformative: false } keeps results that say there is no information.'
+    : ''
+  return { message: `${who} nothing to say, so there is nothing to answer with`, hint: `${empty}${talk}` }
 }
 
 /** The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and nobody is there to make it. As its member gave it. */
@@ -95,13 +104,15 @@ function verbatimOf(
 function synthesisTask({ options, schema }: Desk, { subtasks }: Material, all: readonly SynthesisResult[]): SynthesisResult | undefined {
   if (options.synthesis?.useSynthesisTask === false) return undefined
   const types = new Map(subtasks.map(({ id, taskType }) => [id, taskType]))
+  const isCalledSo = (task: string): boolean => types.get(task)?.trim().toLowerCase() === 'synthesis'
   const isSynthesis = ({ task, description, recruited }: SynthesisResult): boolean =>
-    recruited !== true &&
-    (types.get(task)?.trim().toLowerCase() === 'synthesis' || synthesisWords.some((word) => description.toLowerCase().includes(word)))
+    recruited !== true && (isCalledSo(task) || synthesisWords.some((word) => description.toLowerCase().includes(word)))
   const last = all.findLast(isSynthesis)
   if (last?.status !== 'succeeded' || isEmpty(last.output)) return undefined
   const output = last.output ?? null
-  return [...asText(output).trim()].length >= synthesisFrom && fits(output, schema).ok ? last : undefined
+  // a text may be a word about the answer; a value, and what fits the schema of the answer, is the answer, however short it is
+  const isValue = isCalledSo(last.task) && (typeof output !== 'string' || schema !== undefined)
+  return (isValue || [...asText(output).trim()].length >= synthesisFrom) && fits(output, schema).ok ? last : undefined
 }
 
 /** Has somebody make the answer; where they fail, or there is nobody, the results stand one after the other. */
@@ -116,7 +127,7 @@ async function made(desk: Desk, input: SynthesisInput, dropped: readonly Dropped
   const text = concatenated(input)
   note(desk, 'concatenation', input.results, dropped, fallback)
   const stood = fits(text, schema)
-  return stood.ok ? { output: stood.value } : { failure: fallback ?? unfit(desk, text)! }
+  return stood.ok ? { output: stood.value } : { failure: fallback ?? unfit(desk, text, 'concatenation')! }
 }
 
 /** What whoever is to make the answer says, or why they do not. */
@@ -171,11 +182,17 @@ const spokenAnswer = (output: Json | undefined): Answer =>
 const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
   typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
 
-function unfit({ options, schema }: Desk, output: Json): Failure | undefined {
+function unfit({ options, schema }: Desk, output: Json, by?: ResultsSynthesised['by']): Failure | undefined {
   const checked = fits(output, schema)
   if (checked.ok) return undefined
-  return failure('output.invalid', `the answer does not fit the output schema of "${options.name}": ${checked.problem}`, 'validation')
+  const what = by === 'concatenation' ? 'the answer, which is the results one after the other,' : 'the answer'
+  return failure('output.invalid', `${what} does not fit the output schema of "${options.name}": ${checked.problem}`, 'validation', {
+    ...(by === 'concatenation' ? { hint: concatenationHint } : undefined),
+  })
 }
+
+const concatenationHint =
+  'Give the team `synthesize`: a function, an agent or a model that makes one answer of the results. Or plan a task with taskType "synthesis" whose output fits.'
 
 function note(
   { ctx }: Desk,
@@ -202,5 +219,5 @@ function answered(
 ): Answer {
   note(desk, by, used, dropped)
   const checked = fits(output, desk.schema)
-  return checked.ok ? { output: checked.value } : { failure: unfit(desk, output)! }
+  return checked.ok ? { output: checked.value } : { failure: unfit(desk, output, by)! }
 }

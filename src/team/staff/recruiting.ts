@@ -142,7 +142,7 @@ export class Recruiting {
     const { description, parent, join, estimate } = wish
     const member = directory.newId(role.role, true, (id) => book.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
-    const entry = newEntry(task, role, member, { by: speaker.name, parent, join, depth: depthOf(speaker) })
+    const entry = newEntry(task, role, member, { by: speaker.name, asker: speaker.entry?.member, parent, join, depth: depthOf(speaker) })
     book.add(entry)
     const changed = wish === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)
@@ -161,7 +161,7 @@ export class Recruiting {
     if (size >= most)
       return refusal('team_size', `the team has ${size} members${counts === 'ever' ? ' in all' : ''}, and ${most} is the most`)
     const { entry, name } = speaker
-    const own = entry === undefined ? 0 : book.all.filter(({ recruit }) => recruit?.by === name).length
+    const own = entry === undefined ? 0 : book.all.filter(({ recruit }) => recruit?.asker === entry.member).length
     if (entry !== undefined && own >= perMember)
       return refusal('per_member', `"${name}" has ${own} recruits, and ${perMember} is the most for one member`)
     if (depthOf(speaker) > depth) return refusal('depth', `recruits may recruit ${depth} deep, and "${name}" is that deep already`)

@@ -19,7 +19,15 @@ export interface Entry {
   readonly id: string
   readonly task: Subtask
   readonly role: RoleUse
-  readonly recruit?: { readonly by: string; readonly parent: string | undefined; readonly join: Join; readonly depth: number }
+  readonly recruit?: {
+    /** Who asked, as they call themselves. */
+    readonly by: string
+    /** The member who asked; undefined if it was none. */
+    readonly asker: string | undefined
+    readonly parent: string | undefined
+    readonly join: Join
+    readonly depth: number
+  }
   readonly estimate: Estimate | undefined
   /** Where it stands among the tasks of the plan, or among the recruits. The book says so. */
   place: number

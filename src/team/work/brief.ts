@@ -1,5 +1,5 @@
 /**
- * The brief of a member: its task, what the plan says of tools, what came of the tasks before it. A text for whoever takes texts; what the plan gives for whoever takes a typed input.
+ * The brief of a member: its task, what the plan says of tools, what came of the tasks before it, and for models what the whole is about. A text for whoever takes texts; what the plan gives for whoever takes a typed input.
  */
 import { asText, type ActivationId, type Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
@@ -10,7 +10,7 @@ import type { ShownTopic } from './topics.ts'
 /** The place of whoever is to begin a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
 export const assignmentOf = (
   { id, member, role, task, begun }: Entry,
-  leader: ActivationId,
+  { leader, question }: { readonly leader: ActivationId; readonly question: Json },
   inputs: Assignment['inputs'],
   verbs: readonly TeamVerb[],
   unread: number,
@@ -20,6 +20,7 @@ export const assignmentOf = (
   role: role.role,
   task: id,
   description: task.description,
+  question,
   attempt: begun + 1,
   inputs,
   verbs,
@@ -33,11 +34,12 @@ export const assignmentOf = (
 export function briefFor(
   { task }: Pick<Entry, 'task'>,
   assignment: Assignment,
-  agent: Pick<Agent, 'inputSchema'>,
+  agent: Pick<Agent, 'inputSchema' | 'model'>,
   topics: readonly ShownTopic[] = [],
 ): Json {
   if (agent.inputSchema !== undefined && task.input !== undefined) return task.input
-  const { tools, toolParameters, inputs } = assignment
+  const { tools, toolParameters, inputs, question } = assignment
+  const asked = asText(question)
   return [
     task.description,
     ...(tools === undefined || tools.length === 0 ? [] : [`Tools that may help: ${tools.join(', ')}.`]),
@@ -49,6 +51,8 @@ export function briefFor(
       ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(entry)}`),
       ...(missing ? [`## Missing: topic ${topic}\nNobody has added anything to this topic. Go on without it, and say so.`] : []),
     ]),
+    // code has it at hand: teammate(ctx).question
+    ...(agent.model === undefined || task.description.includes(asked) ? [] : [`## What your team was asked\n${asked}\nDo your task only.`]),
   ].join('\n\n')
 }
 

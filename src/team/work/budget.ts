@@ -82,6 +82,7 @@ export class TeamBudget {
   readonly #marks = new Set<string>()
   #spent = nothing
   #unknown = 0
+  #ranOut: Counted | undefined
 
   constructor({ tokens, usd, perTask }: BudgetOptions) {
     this.#limits = { ...(tokens === undefined ? undefined : { tokens }), ...(usd === undefined ? undefined : { usd }) }
@@ -102,7 +103,13 @@ export class TeamBudget {
 
   /** What is used up, whatever is set aside; undefined if nothing is. */
   exhausted(): Shortage | undefined {
-    return this.#firstShort((of, limit) => !isMore(limit, this.#spent[of]), nothing)
+    return this.#firstShort((of, limit) => of === this.#ranOut || !isMore(limit, this.#spent[of]), nothing)
+  }
+
+  /** A call did not fit into what was left: that counts as used up, because nobody knows of a call that would. */
+  ranOut(of: Counted): Shortage | undefined {
+    if (this.#limits[of] !== undefined) this.#ranOut ??= of
+    return this.exhausted()
   }
 
   #firstShort(isShort: (of: Counted, limit: number) => boolean, wanted: Amounts): Shortage | undefined {

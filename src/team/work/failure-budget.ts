@@ -38,11 +38,29 @@ export const isTooMuch = ({ maxFailures, never }: FailureBudget, failedTasks: nu
 
 /** How a team fails whose plan was given up. `critical`: the task whose failure sufficed. */
 export function givenUp(
-  { reason, failed }: Pick<PlanAborted, 'reason' | 'failed'>,
+  { reason, failed, maxFailures, failures }: Pick<PlanAborted, 'reason' | 'failed' | 'maxFailures' | 'failures'>,
   planned: number,
   critical: string | undefined,
 ): Failure {
   if (reason === 'budget') return failure('budget.exceeded', 'the budget is used up', 'budget')
   const why = reason === 'critical' && critical !== undefined ? `: "${critical}" was critical` : ''
-  return failure('team.too-many-failures', `Too many subtask failures (${failed}/${planned})${why}`, 'policy')
+  const bound = reason === 'critical' ? '' : ` ${maxFailures} may not fail (tolerance, maxFailures).`
+  return failure('team.too-many-failures', `Too many subtask failures (${failed}/${planned})${why}`, 'policy', {
+    hint: `${failedTasks(failures)}${bound} outcome.results has what there was.`,
+  })
+}
+
+/** Which tasks have failed, and why: the first of them. */
+function failedTasks(failures: PlanAborted['failures']): string {
+  const told = failures.slice(0, mostTold).map(({ task, failure: { message, code } }) => `"${task}" (${beginning(message === '' ? code : message)})`)
+  const more = failures.length > mostTold ? ` and ${failures.length - mostTold} more` : ''
+  return `Failed: ${told.join(', ')}${more}.`
+}
+
+const mostTold = 3
+
+/** The beginning of a message, as one line. */
+function beginning(text: string): string {
+  const line = [...text.trim().replaceAll(/\s+/gu, ' ')]
+  return line.length <= 120 ? line.join('') : `${line.slice(0, 119).join('')}…`
 }

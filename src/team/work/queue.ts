@@ -78,6 +78,11 @@ export class Queue {
     }
   }
 
+  /** Whether somebody may begin, as far as is known. */
+  get hasReady(): boolean {
+    return this.#ready.length > 0
+  }
+
   /** The next who may begin; it is in the queue no more. */
   next(): { readonly entry: Entry; readonly state: Extract<Readiness, { readonly type: 'ready' }> } | undefined {
     for (let entry = this.#ready.shift(); entry !== undefined; entry = this.#ready.shift()) {

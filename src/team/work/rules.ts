@@ -4,7 +4,7 @@
 import type { Failure } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
 import type { RetryPolicy } from '../../engine/index.ts'
-import type { DependencyPolicy } from '../../journal/index.ts'
+import type { DependencyPolicy, PlanAborted } from '../../journal/index.ts'
 import type { WorkerEnd } from '../../supervisor/index.ts'
 import type { Entry } from './book.ts'
 import type { FailureBudget } from './failure-budget.ts'
@@ -28,9 +28,10 @@ export interface WorkListener {
   mayBegin(entry: Entry): Failure | 'later' | undefined
   /** How much mail its member has not read who is about to begin. */
   unread(entry: Entry): number
-  /** Its attempt has ended and used this. */
+  /** It has ended. */
   settled(entry: Entry): void
-  attemptEnded(entry: Entry, end: WorkerEnd): void
+  /** Its attempt has ended and used this. A failure: what the end comes to, where it was the team's own budget that ended it. */
+  attemptEnded(entry: Entry, end: WorkerEnd): Failure | undefined
   /** Something has moved: somebody began, ended, published. */
   progress(): void
   /** Whoever may begin now has begun. */
@@ -38,4 +39,4 @@ export interface WorkListener {
 }
 
 /** Why nothing begins any more. */
-export type Aborted = { readonly reason: 'failures' | 'critical' | 'budget'; readonly failed: number }
+export type Aborted = Pick<PlanAborted, 'reason' | 'failed' | 'maxFailures' | 'failures'>

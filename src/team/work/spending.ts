@@ -4,13 +4,13 @@
  * Owns: the word on every beginning, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (work.ts).
  * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn.
  */
-import { failure, FailureError, type Failure, type Json } from '../../core/index.ts'
-import type { Context } from '../../engine/index.ts'
+import { failure, FailureError, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import { limitReached, type Context } from '../../engine/index.ts'
 import { interrupt } from '../../oversight/index.ts'
 import type { WorkerEnd } from '../../supervisor/index.ts'
 import type { Estimate } from '../plan/plan.ts'
 import { hasEnded, type Book, type Entry } from './book.ts'
-import { TeamBudget, type BudgetOptions, type Shortage } from './budget.ts'
+import { TeamBudget, treeLimits, type BudgetOptions, type Counted, type Shortage } from './budget.ts'
 import type { Work } from './work.ts'
 
 /** What a budget has a say in. */
@@ -23,6 +23,9 @@ export class Spending {
   readonly #budget: TeamBudget | undefined
   #onExhausted: NonNullable<BudgetOptions['onExhausted']>
   #work: SpentOn | undefined
+  /** What the engine keeps for the whole tree. */
+  readonly #tree: ReturnType<typeof treeLimits>
+  #gaveUp: Failure | undefined
   #asking = false
   #ending = false
   /** What waits for the answer of a human. */
@@ -34,6 +37,7 @@ export class Spending {
     this.#book = book
     this.#mode = options?.mode ?? 'hard'
     this.#onExhausted = options?.onExhausted ?? 'synthesise'
+    this.#tree = treeLimits(options)
     if (options === undefined) return
     this.#budget = new TeamBudget(options)
     this.#ctx.emit({ type: 'budget.set', limits: this.#budget.state().limits, mode: this.#mode })
@@ -106,7 +110,8 @@ export class Spending {
         this.#ask(entry, short)
         return 'later'
       case 'abort':
-        if (used === undefined) this.#work?.settle(entry, 'failed', { failure: noRoom(short) })
+        this.#gaveUp = noRoom(used ?? short)
+        if (used === undefined) this.#work?.settle(entry, 'failed', { failure: this.#gaveUp })
         this.#work?.abort('budget')
         return undefined
       case 'synthesise':
@@ -117,10 +122,31 @@ export class Spending {
     }
   }
 
-  /** What an attempt used is known. */
-  readonly attemptEnded = (entry: Entry, { usage }: Pick<WorkerEnd, 'usage'>): void => {
+  /** Why the plan was given up, if it was for this. */
+  get gaveUp(): Failure | undefined {
+    return this.#gaveUp
+  }
+
+  /** What an attempt used is known. A failure, if it was this budget that ended it: one of its calls did not fit. */
+  readonly attemptEnded = (entry: Entry, { usage, outcome }: Pick<WorkerEnd, 'usage' | 'outcome'>): Failure | undefined => {
     const budget = this.#budget
-    if (budget === undefined) return
+    if (budget === undefined) return undefined
+    this.#count(entry, usage, budget)
+    const of = this.#endedBy(outcome)
+    const short = of === undefined ? undefined : budget.ranOut(of)
+    return short === undefined ? undefined : noRoom(short)
+  }
+
+  /** What of the limits of the tree has ended an attempt; undefined if it was something else. */
+  #endedBy(outcome: Outcome): Counted | undefined {
+    const said = outcome.status === 'limited' ? outcome.message : outcome.status === 'failed' ? outcome.failure.message : ''
+    return (['tokens', 'usd'] as const).find((of) => {
+      const limit = this.#tree?.[of]
+      return limit !== undefined && said.startsWith(limitReached(limit, of, 'leader'))
+    })
+  }
+
+  #count(entry: Entry, usage: WorkerEnd['usage'], budget: TeamBudget): void {
     const before = budget.state()
     const { used, crossed } = budget.settle(entry.id, usage)
     const { reserved, unknown } = budget.state()
@@ -138,9 +164,15 @@ export class Spending {
   readonly progress = (): void => {
     if (this.#mode === 'soft' || this.#onExhausted === 'ask' || this.#ending || this.#work === undefined || this.#work.closed !== undefined)
       return
-    if (this.#budget?.exhausted() === undefined || this.#book.all.every(hasEnded)) return
-    if (this.#onExhausted === 'abort') this.#work.abort('budget')
-    else this.#skipRest()
+    const used = this.#budget?.exhausted()
+    if (used === undefined) return
+    // what is used up by the last one is no matter, unless that one could not be done for it
+    const isDone = this.#book.all.every(hasEnded)
+    if (isDone && !this.#book.all.some(({ failure: what }) => what?.code === 'budget.exceeded')) return
+    if (this.#onExhausted === 'abort') {
+      this.#gaveUp = noRoom(used)
+      this.#work.abort('budget')
+    } else if (!isDone) this.#skipRest()
   }
 
   /** Nothing begins any more; who works goes on. */
@@ -152,7 +184,7 @@ export class Spending {
   }
 
   #skip(entry: Entry): void {
-    this.#work?.settle(entry, 'skipped', { reason: 'budget' })
+    this.#work?.settle(entry, 'skipped', { reason: 'the budget is used up' })
   }
 
   /** One question at a time: what does not fit meanwhile waits for the same answer. */
@@ -197,11 +229,18 @@ export class Spending {
 
 const words = { tokens: 'tokens', usd: 'US dollars' } as const
 
+/** A number as people read it: 12,000; 0.25. */
+const figure = (amount: number): string => {
+  const [whole = '', rest] = String(amount).split('.')
+  const grouped = whole.includes('e') ? whole : whole.replaceAll(/\B(?=(?:\d{3})+$)/gu, ',')
+  return rest === undefined ? grouped : `${grouped}.${rest}`
+}
+
 /** The failure of a task for which there is no room. */
 function noRoom({ of, limit, spent, reserved, wanted }: Shortage): Failure {
   const message =
     wanted === 0
-      ? `the budget of ${limit} ${words[of]} is used up: ${spent} are spent`
+      ? `the budget is used up: ${figure(spent)} of ${figure(limit)} ${words[of]}${spent < limit ? ', and the next call did not fit' : ''}`
       : `the budget of ${limit} ${words[of]} has no room for ${wanted} more: ${spent} are spent, ${reserved} set aside`
   return failure('budget.exceeded', message, 'budget', { details: { of, limit, spent, reserved, wanted } })
 }

@@ -1,8 +1,9 @@
 /**
  * Topics: entries that tasks publish for those that consume them (spec team R-5). Append-only; an entry has a number in its topic, and at most 1 MiB.
  */
-import { copy, digestJson, type Json } from '../../core/index.ts'
+import { copy, digestJson, type Json, type JsonObject } from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
+import type { Subtask } from '../plan/plan.ts'
 import type { Entry } from './book.ts'
 
 /** Bytes of one entry as JSON. */
@@ -25,6 +26,17 @@ export interface ShownTopic {
   readonly entries: readonly TopicEntry[]
   /** Nobody has added anything. */
   readonly missing: boolean
+}
+
+/** What becomes of an entry, as its author is told. */
+export function published(word: TopicWord, topic: string, { produces = [] }: Pick<Subtask, 'produces'>): JsonObject {
+  if (word.published) return { ...word }
+  const instead = produces.length === 0 ? 'it produces no topic' : `it produces ${produces.map((each) => `"${each}"`).join(', ')}`
+  const message =
+    word.reason === 'undeclared'
+      ? `the task does not produce "${topic}"; ${instead}`
+      : `the entry is larger than the ${maxEntryBytes} bytes that one of "${topic}" may have`
+  return { ...word, message }
 }
 
 export class Topics {

@@ -7,8 +7,8 @@
  * every attempt used counts, also of those that were stopped.
  */
 import { addUsage, type ActivationId, type Failure, type Json } from '../../core/index.ts'
-import { startWorker } from '../../agent/index.ts'
-import { briefOf, type Edge } from '../../edge/index.ts'
+import { startWorker, step } from '../../agent/index.ts'
+import { briefOf, briefValue, type Edge } from '../../edge/index.ts'
 import { backoff, type Context } from '../../engine/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
 import { timedOut, Watch, type WorkerEnd } from '../../supervisor/index.ts'
@@ -45,6 +45,8 @@ export class Work {
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
+  /** Whether whoever is ready may begin now. */
+  #gate: 'closed' | 'asked' | 'open' = 'closed'
 
   constructor(
     ctx: Context,
@@ -167,13 +169,30 @@ export class Work {
   #round(): void {
     while (this.#closed === undefined) {
       this.#queue.look((entry, why) => this.#impossible(entry, why))
-      const next = this.#atWork.permits < this.#rules.concurrency ? this.#queue.next() : undefined
-      if (next === undefined) break
-      this.#begin(next.entry, next.state)
+      if (this.#atWork.permits >= this.#rules.concurrency || !this.#queue.hasReady) break
+      if (this.#gate !== 'open') {
+        this.#knock()
+        break
+      }
+      const next = this.#queue.next()
+      if (next !== undefined) this.#begin(next.entry, next.state)
     }
     if (this.#closed !== undefined) return
     this.#patience.look()
     this.#callOffBestEffort()
+  }
+
+  /** Whoever may begin does so behind an effect: a pause, which orchestration does not see, keeps it back, and so all who wait for it. */
+  #knock(): void {
+    if (this.#gate === 'asked') return
+    this.#gate = 'asked'
+    const letGo = this.hold()
+    const opened = (): void => {
+      this.#gate = 'open'
+      letGo()
+      this.#gate = 'closed'
+    }
+    step(this.#ctx, 'begin', () => null, { effect: 'read' }).then(opened).catch(this.leave)
   }
 
   #impossible(entry: Entry, { status, on }: Impossible): void {
@@ -196,7 +215,7 @@ export class Work {
     if (entry.begun === 0 && satisfied) this.#ctx.emit({ type: 'task.unblocked', task: entry.id })
     const ctx = this.#ctx.scope(entry.id)
     const inputs = this.#book.inputs(entry, this.#rules.passAll)
-    const assignment = assignmentOf(entry, ctx.place.activation, inputs, this.#rules.verbs, this.#listener.unread(entry))
+    const assignment = assignmentOf(entry, { leader: ctx.place.activation, question: briefValue(this.#edge.brief) }, inputs, this.#rules.verbs, this.#listener.unread(entry))
     const { agent, added, tools, limits } = entry.role
     const topics = this.#topics.shown(entry.task.consumes ?? [], assignment.inputs)
     const id = startWorker(ctx, this.#edge, agent, briefOf(briefFor(entry, assignment, agent, topics)), {
@@ -237,8 +256,8 @@ export class Work {
     const { recalled } = at
     if (recalled !== undefined && endOfAttempt(outcome).type === 'failed') return this.#leaves(at, end, recalled)
     used(entry, end.usage, outcome)
-    this.#listener.attemptEnded(entry, end)
-    if (!hasEnded(entry)) this.#ended(at, endOfAttempt(outcome))
+    const stopped = this.#listener.attemptEnded(entry, end)
+    if (!hasEnded(entry)) this.#ended(at, stopped === undefined ? endOfAttempt(outcome) : { type: 'failed', failure: stopped, again: false })
     this.advance()
   }
 
@@ -356,9 +375,9 @@ export class Work {
       status === 'failed' && what !== undefined ? [{ task: id, failure: what }] : [],
     )
     const failed = this.#failed
-    this.aborted = { reason, failed }
     const { maxFailures } = this.#rules.failures
-    this.#ctx.emit({ type: 'plan.aborted', reason, failed, total: planned.length, maxFailures, failures })
+    this.aborted = { reason, failed, maxFailures, failures }
+    this.#ctx.emit({ type: 'plan.aborted', ...this.aborted, total: planned.length })
     this.close('the plan was given up')
   }
 
