@@ -182,12 +182,12 @@ const middlewareNames: NamesOf<Middleware> = {
   after: true,
 }
 
-/** What is wrong with the facts of one agent. */
+/** What is wrong with the facts of one agent. `where` begins each sentence: default `agent "name"`. */
 export function factProblems(
   options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'outputKey'>,
+  where = `agent "${options.name}"`,
 ): string[] {
   const { name, description, limits, outputKey } = options
-  const where = `agent "${name}"`
   return [
     ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
     ...(description === undefined || typeof description === 'string'

@@ -324,7 +324,7 @@ export interface ResultsSynthesised extends Fact {
 export interface DeadlockFound extends Fact {
   readonly type: 'deadlock.found'
   readonly kind: 'deadlock' | 'livelock' | 'loop'
-  /** Each waits for the next, the last for the first. */
+  /** Tasks. Each waits for the next, the last for the first; of mail that goes round, those who take part, as they first replied. */
   readonly cycle: readonly string[]
   readonly message: string
 }

@@ -13,7 +13,7 @@ import { stoppedBy, stopMessage } from '../oversight/index.ts'
 export interface StopDelegation {
   /**
    * The worker's activation; or the model's id of the call, also of one that has not begun, and of several under one id the last; or its leader's name for it, `d1`, as long as one leader alone
-   * has an open delegation of that name. Of a planned team: the task that somebody works on, or who does.
+   * has an open delegation of that name. Of a planned team: the task that somebody works on, or who does, as long as one alone is called so.
    */
   readonly delegation: string
   readonly reason?: string
@@ -110,10 +110,28 @@ function leaderOf(events: readonly Recorded[], name: string): Led | 'ended' | un
 function plannedAt({ teams }: RunView, name: string): Led | 'ended' | undefined {
   const tasks = teams.flatMap(({ activation, plan }) => plan.tasks.map((task) => ({ leader: activation, ...task })))
   const called = tasks.filter(({ task, member }) => task === name || member === name)
-  const atWork = called.find(({ status }) => status === 'running' || status === 'awaiting_approval')
+  const [atWork, ...others] = called.filter(({ status }) => status === 'running' || status === 'awaiting_approval')
+  if (others.length > 0) throw severalAtWork(name, [atWork!, ...others])
   if (atWork !== undefined) return { leader: atWork.leader, delegation: name }
-  return called.some(({ endedAt }) => endedAt !== undefined) ? 'ended' : undefined
+  const open = called.find(({ endedAt }) => endedAt === undefined)
+  if (open !== undefined) throw notAtWork(name, open)
+  return called.length > 0 ? 'ended' : undefined
 }
+
+const severalAtWork = (name: string, tasks: readonly { readonly task: string; readonly activation?: ActivationId }[]): ReeveError =>
+  new ReeveError(
+    'input.invalid',
+    `several teams have somebody at work who is, or whose task is, called "${name}": ${tasks.map(({ task, activation }) => `${activation ?? '?'} ("${task}")`).join(', ')}`,
+    { hint: 'Name the activation. Nothing was changed.' },
+  )
+
+const notAtWork = (
+  name: string,
+  { task, member, status }: { readonly task: string; readonly member: string; readonly status: string },
+): ReeveError =>
+  new ReeveError('delegation.unknown', `nobody works on the task "${task}" now: it is ${status}`, {
+    hint: `A task is stopped while somebody works on it ("${name}"); run.retire lets "${member}" go before. Nothing was changed.`,
+  })
 
 /** Whether a worker has ended and another attempt is about to be made: its timer stands beside it. */
 function triesAgain(view: RunView, leader: ActivationId, worker: ActivationId): boolean {

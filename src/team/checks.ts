@@ -25,8 +25,8 @@ export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly
   const { planner, model, fallback, defaultRole } = options
   const names = roles.list.map(({ name }) => name)
   return [
-    ...unknownNames(options, teamNames, where),
-    ...factProblems(options),
+    ...unknownOptions(options, teamNames, where, meantByOptions),
+    ...factProblems(options, where),
     ...Object.entries(rules).flatMap(([name, rule]) => broken(rule, options, name, `${where}: ${name}`)),
     ...roles.problems,
     ...(isBlank(defaultRole) || roles.problems.length > 0 || roles.find(defaultRole!) !== undefined
@@ -42,6 +42,43 @@ export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly
       : []),
     ...priceProblems(options, where),
   ]
+}
+
+/** What people who know other tools mean by an option that there is not. */
+const meantByOptions: Readonly<Record<string, string>> = {
+  workers: 'roles',
+  agents: 'roles',
+  members: 'roles',
+  plan: 'planner',
+  tasks: 'planner.subtasks',
+  subtasks: 'planner.subtasks',
+  instructions: 'planner.instructions',
+  process: 'strategy',
+  parallelism: 'concurrency',
+  maxConcurrency: 'concurrency',
+  dependencyPolicy: 'dependencies.policy',
+  dependencyTimeoutMs: 'dependencies.timeoutMs',
+  timeout: 'timeoutMs',
+  retries: 'retry.attempts',
+  maxRetries: 'retry.attempts',
+  maxTokens: 'budget.tokens',
+  manager: 'lead',
+  synthesizer: 'synthesize',
+  summarize: 'synthesize',
+}
+const meantByPlanner: Readonly<Record<string, string>> = { tasks: 'subtasks', steps: 'subtasks', plan: 'subtasks', prompt: 'instructions' }
+
+/** Names that there are not, with what is meant by them: by a word of another tool, or by a slip. */
+function unknownOptions(
+  given: object,
+  known: Readonly<Record<string, true>>,
+  where: string,
+  meant: Readonly<Record<string, string>>,
+): readonly string[] {
+  const isMeant = (name: string): boolean => !Object.hasOwn(known, name) && Object.hasOwn(meant, name)
+  const rest = Object.fromEntries(Object.entries(given).filter(([name]) => !isMeant(name)))
+  const told = Object.keys(given).filter(isMeant).map((name) => `${where} has no option "${name}": did you mean "${meant[name]}"?`) // prettier-ignore
+  return [...told, ...unknownNames(rest, known, where)]
 }
 
 /** A limit in US dollars needs a price of everybody who thinks; agents are looked at with their teams, whoever plans is none. */
@@ -127,7 +164,11 @@ const routing = object<RouteHints>({
   teamAbove: whole(0),
   dependenciesImplyTeam: flag,
 })
-const dependencies = object<DependencyOptions>({ policy: word(policies), timeoutMs: milliseconds, passAll: flag })
+const dependencies: Rule = (given, where) =>
+  typeof given === 'string'
+    ? [`${where} is ${described(given)}: say \`dependencies: { policy: '${Object.hasOwn(policies, given) ? given : 'require'}' }\``]
+    : dependencyOptions(given, where)
+const dependencyOptions = object<DependencyOptions>({ policy: word(policies), timeoutMs: milliseconds, passAll: flag })
 const mailbox = object<MailboxOptions>({
   maxMessages: whole(1),
   maxPerRecipient: whole(1),
@@ -144,7 +185,9 @@ const recruit = object<RecruitOptions>({
   depth: whole(0),
   countFailures: flag,
 })
-const budget = object<BudgetOptions>({
+const budget: Rule = (given, where) =>
+  typeof given === 'number' ? [`${where} is ${given}: say \`budget: { tokens: ${given} }\``] : budgetOptions(given, where)
+const budgetOptions = object<BudgetOptions>({
   tokens: whole(0),
   usd: amount,
   mode: word({ hard: true, soft: true }),
@@ -152,24 +195,41 @@ const budget = object<BudgetOptions>({
   perTask: object<Estimate>({ tokens: whole(0), usd: amount }),
 })
 
-const tolerance: Rule = (given, where) =>
-  typeof given === 'string'
+const tolerance: Rule = (given, where) => {
+  if (typeof given === 'string' && /^\s*\d+(?:\.\d+)?\s*%?\s*$/u.test(given))
+    return [`${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``]
+  return typeof given === 'string'
     ? word(Object.fromEntries(Object.keys(tolerances).map((name) => [name, true as const])))(given, where)
     : expects(
         (percent) => Number.isInteger(percent) && (percent as number) >= 0 && (percent as number) <= 100,
         'a whole number of percent between 0 and 100, or a preset',
       )(given, where)
+}
 
 /** A fixed plan, a function, an agent, or a model with what it is told. */
 const planner: Rule = (given, where) => {
   if (typeof given === 'function' || isAgent(given)) return []
-  if (!hasNames(given))
-    return [`${where} is ${described(given)}, expected a plan, a function, an agent or { model, instructions, repairs }`]
-  if ('subtasks' in given) return []
-  return object<{ model: unknown; instructions: unknown; repairs: unknown }>({ model, instructions: text, repairs: whole(0) })(given, where)
+  if (!hasNames(given)) {
+    const instead = typeof given === 'string' && modelProblem(given) === undefined ? `: say \`planner: { model: '${given}' }\`` : ''
+    return [`${where} is ${described(given)}${instead === '' ? `, expected a function, an agent or ${plannerForms}` : instead}`]
+  }
+  if ('subtasks' in given) {
+    const both = Object.keys(plannerRules).filter((name) => name in given)
+    return both.length === 0 ? [] : [`${where} has both subtasks and ${both.join(' and ')}, expected ${plannerForms}`]
+  }
+  const known = Object.fromEntries(Object.keys(plannerRules).map((name) => [name, true as const]))
+  const unknown = unknownOptions(given, known, where, meantByPlanner)
+  return [
+    ...unknown,
+    ...(Object.keys(given).some((name) => Object.hasOwn(meantByPlanner, name)) ? [`${where} is ${plannerForms}`] : []),
+    ...Object.entries<Rule>(plannerRules).flatMap(([name, rule]) => broken(rule, given, name, `${where}.${name}`)),
+  ]
 }
+const plannerRules: Rules<{ model: unknown; instructions: unknown; repairs: unknown }> = { model, instructions: text, repairs: whole(0) }
+const plannerForms = 'a plan { subtasks, … } or { model, instructions, repairs }'
 
 const retry: Rule = (given, where) => {
+  if (typeof given === 'number') return [`${where} is ${given}: say \`retry: { attempts: ${given} }\``]
   if (typeof given === 'string') return word({ none: true })(given, where)
   return retryProblems(given as AnyTeamOptions['retry'] & object, where.slice(0, where.lastIndexOf(':')))
 }

@@ -202,7 +202,7 @@ export class TeamRun {
       directory: this.#directory,
       waitForMail: (entry, waits) => {
         work.waitForMail(entry, waits)
-        if (waits) this.#deadlocks?.look()
+        this.#deadlocks?.look()
       },
       waitForHuman: (member, ask) => waitingFor(member, work, ask),
       decided: () => this.#deadlocks?.look(),

@@ -185,7 +185,10 @@ mail: 0 messages, 1 refused (too large)`)
         type: 'results.synthesised',
         by: 'model',
         used: ['a'],
-        dropped: [{ task: 'b', reason: 'it says the same as a' }],
+        dropped: [
+          { task: 'b', reason: 'it says the same as a' },
+          { task: 'c', reason: 'not-succeeded' },
+        ],
         fallback: broken,
       })
     expect(picture(writer.events, 3, 200).split('\n\n')[2])
@@ -201,7 +204,8 @@ advice: mind the rate limit
 the memory could not be told: the exchange does not answer
 answer: made of 1 result by a model
 whoever was to make the answer could not: the exchange does not answer
-left out: b, it says the same as a`)
+left out: b, it says the same as a
+left out: c, did not succeed`)
   })
 })
 

@@ -133,6 +133,19 @@ describe('what a model is told of an end', () => {
     { status: 'timed-out', message: '' },
     { status: 'cancelled', reason: '' },
   ]
+  test('an answer of a plan of which something is missing says so, and what', () => {
+    const of = (task: string, status: 'succeeded' | 'failed' | 'skipped', more = {}) =>
+      ({ task, member: task, role: 'r', status, attempts: 1, usage: [], ...more }) as const
+    const results = (...tasks: ReturnType<typeof of>[]) => ({ coverage: { succeeded: 1, planned: 2 }, partial: true, tasks })
+    const two = results(of('a', 'succeeded'), of('b', 'skipped'), of('c', 'failed', { recruited: true }))
+    const told = '[partial: 1 of 2 parts; missing: b]'
+    expect(workerTold('w', { status: 'completed', output: 'It rains.', results: two })).toEqual({ content: `It rains.\n${told}` })
+    expect(workerTold('w', { status: 'completed', output: { n: 1 }, results: two })).toEqual({ content: `{"n":1}\n${told}` })
+    expect(workerTold('w', { status: 'completed', output: 'All.', results: { ...two, partial: false } })).toEqual({ content: 'All.' })
+    const many = results(...Array.from({ length: 12 }, (_, i) => of(`t${i}`, 'failed')))
+    expect(workerTold('w', { status: 'completed', output: '', results: many }).content).toContain('without an answer')
+    expect(workerTold('w', { status: 'completed', output: 'x', results: many }).content).toContain('t9, 2 more]')
+  })
   test.each(ends)("%j: never empty, never a provider's words", (outcome) => {
     for (const told of [workerTold('w', outcome), toolTold('t', outcome)]) {
       const marked = told.isError === true && JSON.stringify(told.content).startsWith('"[')

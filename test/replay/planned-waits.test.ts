@@ -1,5 +1,5 @@
 /** Deadlocks and livelocks of a planned team, with its process dying at every point where it can: the same one is told, once, with the same cycle. */
-import { agent, sleep, teammate, type Agent } from '../../src/agent/index.ts'
+import { agent, sleep, teammate } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
@@ -35,7 +35,7 @@ function scenario(
     dependencies: { timeoutMs: 0 },
     ...more,
   })
-  const made = teamScenario({ name, agents: [root as unknown as Agent], input: 'go', outside: ticks })
+  const made = teamScenario({ name, agents: [root], input: 'go', outside: ticks })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 

@@ -19,8 +19,12 @@ const doer = (doings: Readonly<Record<string, Doing>>, name = 'doer'): Agent =>
     },
   })
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
-const crew = (name: string, doings: Readonly<Record<string, Doing>>, subtasks: readonly Subtask[], more: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name, description: `The ${name}.`, roles: { generalist: doer(doings, `${name}_doer`) }, planner: { subtasks }, ...more })
+const crew = (
+  name: string,
+  doings: Readonly<Record<string, Doing>>,
+  subtasks: readonly Subtask[],
+  more: Partial<TeamOptions<string>> = {},
+): Agent => team({ name, description: `The ${name}.`, roles: { generalist: doer(doings, `${name}_doer`) }, planner: { subtasks }, ...more })
 
 const holds: Doing = async (ctx, brief) => `heard ${asText(await interrupt(ctx, brief.split('\n')[0]!))}`
 async function letGo(run: Run, ...tasks: readonly string[]): Promise<void> {
@@ -36,7 +40,8 @@ const start = async (root: Agent): Promise<Run> => {
   return (await runtime.start(root, 'Go')) as unknown as Run
 }
 const resultsOf = (outcome: unknown): PlanResults => (outcome as { results: PlanResults }).results
-const outputs = (outcome: unknown): Record<string, Json | undefined> => Object.fromEntries(resultsOf(outcome).tasks.map((each) => [each.task, each.output]))
+const outputs = (outcome: unknown): Record<string, Json | undefined> =>
+  Object.fromEntries(resultsOf(outcome).tasks.map((each) => [each.task, each.output]))
 
 describe('a team as a role of a team', () => {
   test('each has its own mail, members and topics; nothing of one is heard in the other', async () => {
@@ -47,18 +52,21 @@ describe('a team as a role of a team', () => {
           const me = teammate(ctx)
           const sent = await me.send({ to: '*', content: 'inside' })
           const far = await me.send({ to: 'outer_1', content: 'outside?' })
-          return { sent, far, team: (await me.team()).map((each) => each.member) } as unknown as Json
+          return { sent, far, team: (await me.team()).map((each) => each.member) }
         },
-        y: async (ctx) => (await teammate(ctx).nextMail()).map(({ from, content }) => [from, content]) as unknown as Json,
+        y: async (ctx) => (await teammate(ctx).nextMail()).map(({ from, content }) => [from, content]),
       },
       [task('x'), task('y')],
     )
-    const outer = crew(
-      'outer',
-      {},
-      [task('a'), task('z', { role: 'inner' }), task('b', { dependencies: ['z'] })],
-      { roles: { generalist: doer({ a: async (ctx) => (await teammate(ctx).send({ to: 'inner_1', content: 'for the whole of you' })) as unknown as Json, b: async (ctx) => (await teammate(ctx).inbox()) as unknown as Json }), inner } },
-    )
+    const outer = crew('outer', {}, [task('a'), task('z', { role: 'inner' }), task('b', { dependencies: ['z'] })], {
+      roles: {
+        generalist: doer({
+          a: async (ctx) => await teammate(ctx).send({ to: 'inner_1', content: 'for the whole of you' }),
+          b: async (ctx) => (await teammate(ctx).inbox()) as unknown as Json,
+        }),
+        inner,
+      },
+    })
     const run = await start(outer)
     const outcome = await run.outcome()
     expect(outcome.status).toBe('completed')
@@ -83,7 +91,10 @@ describe('a team as a role of a team', () => {
     const run = await start(outer)
     await waiting(run)
     expect(await run.recruit({ description: 'outer help' })).toMatchObject({ admitted: true, member: 'dynamic_generalist_1' })
-    expect(await run.recruit({ description: 'inner help', team: 'inner' })).toMatchObject({ admitted: true, member: 'dynamic_generalist_1' })
+    expect(await run.recruit({ description: 'inner help', team: 'inner' })).toMatchObject({
+      admitted: true,
+      member: 'dynamic_generalist_1',
+    })
     expect(await run.post({ to: 'generalist_1', content: 'hello', team: 'inner' })).toBe('accepted')
     await expect(run.post({ to: '*', content: 1, team: 'nobody' })).rejects.toMatchObject({ code: 'input.invalid' })
     expect(await run.retire({ member: 'generalist_1', team: 'inner' })).toEqual({ retired: true })
@@ -98,16 +109,52 @@ describe('a team as a role of a team', () => {
   })
 
   test('one that waits for mail in vain is told so, and the other goes on; one that the outer team waits for has nobody to write', async () => {
-    const inner = crew('inner', { x: async (ctx) => teammate(ctx).nextMail().then(() => 'mail', (thrown: { failure: { code: string } }) => thrown.failure.code) }, [task('x')])
-    const waits: Doing = async (ctx) => teammate(ctx).nextMail({ from: 'inner_1' }).then(() => 'mail', (thrown: { failure: { code: string } }) => thrown.failure.code)
-    const outer = team({ name: 'outer', roles: { generalist: doer({ a: waits }), inner }, planner: { subtasks: [task('a'), task('z', { role: 'inner' })] } })
+    const inner = crew(
+      'inner',
+      {
+        x: async (ctx) =>
+          teammate(ctx)
+            .nextMail()
+            .then(
+              () => 'mail',
+              (thrown: { failure: { code: string } }) => thrown.failure.code,
+            ),
+      },
+      [task('x')],
+    )
+    const waits: Doing = async (ctx) =>
+      teammate(ctx)
+        .nextMail({ from: 'inner_1' })
+        .then(
+          () => 'mail',
+          (thrown: { failure: { code: string } }) => thrown.failure.code,
+        )
+    const outer = team({
+      name: 'outer',
+      roles: { generalist: doer({ a: waits }), inner },
+      planner: { subtasks: [task('a'), task('z', { role: 'inner' })] },
+    })
     const outcome = await (await start(outer)).outcome()
     expect(outputs(outcome)).toEqual({ a: 'team.deadlock', z: 'team.deadlock' })
   })
 
   test('a failure of the inner plan is a failure of its task, with three attempts and no more', async () => {
-    const inner = crew('inner', { x: async () => { throw new Error('broken') } }, [task('x')], { retry: { backoffMs: 0 } })
-    const outer = team({ name: 'outer', roles: { inner, generalist: doer({}) }, planner: { subtasks: [task('z', { role: 'inner' }), task('a')] }, retry: { attempts: 2, backoffMs: 0 } })
+    const inner = crew(
+      'inner',
+      {
+        x: async () => {
+          throw new Error('broken')
+        },
+      },
+      [task('x')],
+      { retry: { backoffMs: 0 } },
+    )
+    const outer = team({
+      name: 'outer',
+      roles: { inner, generalist: doer({}) },
+      planner: { subtasks: [task('z', { role: 'inner' }), task('a')] },
+      retry: { attempts: 2, backoffMs: 0 },
+    })
     const run = await start(outer)
     const outcome = await run.outcome()
     expect(outcome.status).toBe('completed')
@@ -117,7 +164,9 @@ describe('a team as a role of a team', () => {
 
   test('a cancel reaches everybody of both; nobody is left at work in either view', async () => {
     const inner = crew('inner', { x: holds }, [task('x'), task('y', { dependencies: ['x'] })])
-    const outer = crew('outer', {}, [task('z', { role: 'inner' }), task('last', { dependencies: ['z'] })], { roles: { inner, generalist: doer({}) } })
+    const outer = crew('outer', {}, [task('z', { role: 'inner' }), task('last', { dependencies: ['z'] })], {
+      roles: { inner, generalist: doer({}) },
+    })
     const run = await start(outer)
     await waiting(run)
     await run.cancel('enough', 'Ann')
@@ -134,8 +183,17 @@ describe('a team as a role of a team', () => {
 
   test('a supervisor as a member: whom it delegates to is no member, and says so; its own tools may write', async () => {
     const helper = agent({ name: 'helper', description: 'Helps.', run: async (ctx: Context) => String(isTeammate(ctx)) })
-    const boss = supervisor({ name: 'boss', description: 'Leads.', workers: [helper], model: scripted(delegates(['helper', 'help']), 'boss done') })
-    const outer = team({ name: 'outer', roles: { boss, generalist: doer({}) }, planner: { subtasks: [task('z', { role: 'boss' }), task('a', { dependencies: ['z'] })] } })
+    const boss = supervisor({
+      name: 'boss',
+      description: 'Leads.',
+      workers: [helper],
+      model: scripted(delegates(['helper', 'help']), 'boss done'),
+    })
+    const outer = team({
+      name: 'outer',
+      roles: { boss, generalist: doer({}) },
+      planner: { subtasks: [task('z', { role: 'boss' }), task('a', { dependencies: ['z'] })] },
+    })
     const outcome = await (await start(outer)).outcome()
     expect(outcome.status).toBe('completed')
     expect(outputs(outcome)).toMatchObject({ z: 'boss done' })
@@ -180,21 +238,34 @@ describe('a team below others', () => {
 
   test('as a tool: its answer is the tool’s result; its failure goes back to the model, with the other results', async () => {
     const good = crew('good', {}, [task('x')])
-    const bad = crew('bad', { x: async () => { throw new Error('broken') } }, [task('x')], { retry: { backoffMs: 0 } })
+    const bad = crew(
+      'bad',
+      {
+        x: async () => {
+          throw new Error('broken')
+        },
+      },
+      [task('x')],
+      { retry: { backoffMs: 0 } },
+    )
     const model = scripted(calls(['good', { request: 'go' }], ['bad', { request: 'go' }]), 'the end')
     const root = agent({ name: 'root', model, tools: [asTool(good), asTool(bad)] as never })
     const run = await start(root)
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'the end' })
-    expect((await run.view()).teams.map(({ agent: name, state }) => [name, state])).toEqual([
-      ['good', 'completed'],
-      ['bad', 'failed'],
-    ])
+    expect(Object.fromEntries((await run.view()).teams.map(({ agent: name, state }) => [name, state]))).toEqual({
+      good: 'completed',
+      bad: 'failed',
+    })
     expect(JSON.stringify(model.prompts[1])).toContain('x done')
   })
 
   test('delegated to by code: the outcome has the results of the plan', async () => {
     const inner = crew('inner', { x: async () => ({ success: false, error: 'no' }) }, [task('x'), task('y')], { retry: { backoffMs: 0 } })
-    const root = agent({ name: 'root', workers: [inner], run: async (ctx: Context) => (await delegate(ctx, inner, 'go')) as unknown as Json } as never) as unknown as Agent
+    const root = agent({
+      name: 'root',
+      workers: [inner],
+      run: async (ctx: Context) => (await delegate(ctx, inner, 'go')) as unknown as Json,
+    } as never) as unknown as Agent
     const outcome = await (await start(root)).outcome()
     expect(outcome).toMatchObject({ status: 'completed' })
     expect(JSON.stringify((outcome as { output: Json }).output)).toContain('y done')
@@ -213,7 +284,13 @@ describe('humans inside', () => {
   })
 
   test('stop of a task that waits for a human: it has failed, whoever depends on it goes on without', async () => {
-    const run = await start(crew('outer', { hold: holds, e: async (ctx) => teammate(ctx).inputs['hold']!.status }, [task('hold'), task('b'), task('e', { dependencies: ['hold'] })]))
+    const run = await start(
+      crew('outer', { hold: holds, e: async (ctx) => teammate(ctx).inputs['hold']!.status }, [
+        task('hold'),
+        task('b'),
+        task('e', { dependencies: ['hold'] }),
+      ]),
+    )
     await waiting(run)
     await run.stop({ delegation: 'hold' })
     const outcome = await run.outcome()
@@ -223,5 +300,36 @@ describe('humans inside', () => {
     expect(await run.until('waiting')).toMatchObject({ status: 'completed' })
     await expect(run.stop({ delegation: 'hold' })).rejects.toMatchObject({ code: 'delegation.ended' })
     await expect(run.stop({ delegation: 'nobody' })).rejects.toMatchObject({ code: 'delegation.unknown' })
+  })
+
+  test('stop: a name that two teams have at work is refused with both; an activation is enough; a task that nobody works on says so', async () => {
+    const inner = crew('inner', { x: holds, same: holds }, [task('x'), task('same'), task('later', { dependencies: ['x'] })])
+    const outer = crew('outer', { same: holds }, [task('z', { role: 'inner' }), task('same')], {
+      roles: { inner, generalist: doer({ same: holds }) },
+    })
+    const run = await start(outer)
+    await waiting(run)
+    for (const name of ['same', 'generalist_1']) {
+      const said = await run.stop({ delegation: name }).then(
+        () => undefined,
+        (thrown: { code: string; message: string }) => thrown,
+      )
+      expect(said).toMatchObject({ code: 'input.invalid', message: expect.stringContaining('act_') as string })
+    }
+    await expect(run.stop({ delegation: 'later' })).rejects.toMatchObject({
+      code: 'delegation.unknown',
+      message: expect.stringContaining('nobody works') as string,
+    })
+    await run.stop({ delegation: 'x' })
+    const inside = async (): Promise<unknown> => (await run.view()).teams[1]!.plan.tasks.map(({ status }) => status)
+    await expect.poll(inside).toEqual(['failed', 'awaiting_approval', 'succeeded'])
+    await run.stop({ delegation: (await run.view()).teams[1]!.plan.tasks[1]!.activation! })
+    await expect.poll(inside).toEqual(['failed', 'failed', 'succeeded'])
+    await run.stop({ delegation: 'same' })
+    expect((await run.outcome()).status).toBe('failed')
+    expect((await run.view()).teams.map(({ plan }) => plan.tasks.map(({ status }) => status))).toEqual([
+      ['failed', 'failed'],
+      ['failed', 'failed', 'succeeded'],
+    ])
   })
 })

@@ -139,12 +139,55 @@ describe('nothing to say', () => {
   test('team C50: the same where all succeeded and none has anything to say', async () => {
     const { given, synthesize } = spy()
     const { outcome } = await answerOf({ a: '', b: 'No information available.', c: null }, { synthesize })
-    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.no-results', message: expect.stringContaining('found out') } })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'team.no-results', message: '3 tasks have succeeded and had nothing to say, so there is nothing to answer with' },
+    })
     expect(given).toEqual([])
   })
 })
 
+describe('what is missing', () => {
+  test('team R-11: of two tasks one has failed: its result does not pass for the whole answer', async () => {
+    const { outcome, noted } = await answerOf({ a: 'Cats sleep.', b: fails('it rains') })
+    expect(noted).toMatchObject([{ by: 'concatenation', used: ['a'] }])
+    expect(outcome).toMatchObject({
+      output: expect.stringMatching(/Cats sleep\.[^]*## Missing[^]*- b/u) as string,
+      results: { partial: true },
+    })
+    const { given, synthesize } = spy()
+    expect((await answerOf({ a: 'Cats sleep.', b: fails() }, { synthesize })).outcome).toMatchObject({ output: 'Made.' })
+    expect(given).toMatchObject([{ results: [{ task: 'a' }], missing: [{ task: 'b' }] }])
+  })
+
+  test('team R-11: results one after the other that do not fit the output: it is said that they are, and what helps', async () => {
+    const output = z.object({ n: z.number() })
+    const { outcome } = await answerOf({ a: 'Cats sleep.', b: 'Dogs bark.' }, { output })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: {
+        code: 'output.invalid',
+        message: expect.stringContaining('the results one after the other') as string,
+        hint: expect.stringContaining('`synthesize`') as string,
+      },
+    })
+  })
+})
+
 describe('a task whose work it was', () => {
+  test('team C58: a value, or what fits the output of the team, is its answer, however short it is', async () => {
+    const whole: readonly Partial<Subtask>[] = [{}, { taskType: 'synthesis' }]
+    const value = await answerOf({ a: 'Cats sleep.', whole: { n: 1 } }, { tasks: whole })
+    expect(value.noted).toMatchObject([{ by: 'task', used: ['whole'] }])
+    expect(value.outcome).toMatchObject({ output: { n: 1 } })
+    const output = z.object({ n: z.number() })
+    expect((await answerOf({ a: 'Cats sleep.', whole: '{"n":2}' }, { tasks: whole, output })).outcome).toMatchObject({ output: { n: 2 } })
+    const unfit = await answerOf({ a: 'Cats sleep.', whole: { m: 2 } }, { tasks: whole, output, synthesize: () => ({ n: 3 }) })
+    expect(unfit.outcome).toMatchObject({ output: { n: 3 } })
+    const named = await answerOf({ a: 'Cats sleep.', b: { n: 1 } }, { tasks: [{}, { description: 'A summary' }] })
+    expect(named.noted).toMatchObject([{ by: 'concatenation' }])
+  })
+
   test.each([
     [99, 'concatenation'],
     [100, 'task'],

@@ -156,7 +156,13 @@ describe('used up', () => {
 
   test('synthesise: nothing begins any more, what is under way ends, and there is an answer of what there is', async () => {
     const { outcome, events, lines } = await played(of({ tokens: 5_000 }, plan, { concurrency: 2 }, member(seconds)))
-    expect(ends(events)).toEqual(['a succeeded', 'c skipped (budget)', 'd skipped (budget)', 'e skipped (budget)', 'b succeeded'])
+    expect(ends(events)).toEqual([
+      'a succeeded',
+      'c skipped (the budget is used up)',
+      'd skipped (the budget is used up)',
+      'e skipped (the budget is used up)',
+      'b succeeded',
+    ])
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true, coverage: { succeeded: 2, planned: 5 } } })
     expect(lines.at(-1)![0]).toBe(3)
     expect(about(events, 'plan.aborted')).toEqual([])
@@ -196,7 +202,47 @@ describe('used up', () => {
   test('a budget of 0: nobody begins, and nobody is asked for an answer of nothing', async () => {
     const { outcome, events } = await played(of({ tokens: 0 }, tasks(['10'], ['10'])))
     expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.no-results' } })
-    expect(ends(events)).toEqual(['a skipped (budget)', 'b skipped (budget)'])
+    expect(ends(events)).toEqual(['a skipped (the budget is used up)', 'b skipped (the budget is used up)'])
+  })
+
+  describe('a call that does not fit into what is left of it', () => {
+    // a uses 1,000 of 1,200; b asks for more than the rest
+    const thinker = agent({ name: 'thinker', description: 'Thinks.', model: model(), settings: { maxOutputTokens: 100 } })
+    const rest = tasks(['1000'], ['10', { dependencies: ['a'] }], ['10', { dependencies: ['b'] }], ['10', { dependencies: ['c'] }])
+    const message = 'the budget is used up: 1,000 of 1,200 tokens, and the next call did not fit'
+
+    test('synthesise: it has failed for that, and the rest is skipped', async () => {
+      const { outcome, events } = await played(of({ tokens: 1_200 }, rest, { concurrency: 1 }, thinker))
+      expect(about(events, 'task.settled').find(({ task }) => task === 'b')?.failure).toMatchObject({
+        code: 'budget.exceeded',
+        class: 'budget',
+        message,
+        details: { of: 'tokens', limit: 1_200, spent: 1_000 },
+      })
+      expect(ends(events).filter((each) => each.includes('skipped'))).toEqual(
+        ['c', 'd'].map((task) => `${task} skipped (the budget is used up)`),
+      )
+      expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 1, planned: 4 } } })
+    })
+
+    test('abort: the team fails for that, also where it was the last task', async () => {
+      for (const plan of [rest, rest.slice(0, 2)]) {
+        const { outcome } = await played(of({ tokens: 1_200, onExhausted: 'abort' }, plan, { concurrency: 1 }, thinker))
+        expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'budget.exceeded', message } })
+      }
+    })
+
+    test('a limit of its own is no matter of the budget', async () => {
+      const bounded = agent({
+        name: 'thinker',
+        description: 'Thinks.',
+        model: model(),
+        settings: { maxOutputTokens: 100 },
+        limits: { tokens: 5 },
+      })
+      const { events } = await played(of({ tokens: 90_000 }, tasks(['10'], ['10']), { concurrency: 1 }, bounded))
+      expect(ends(events)).toEqual(['a failed (limit.reached)', 'b failed (limit.reached)'])
+    })
   })
 
   test('where nobody has estimated, the limit of the tree keeps models from being called beyond it', async () => {
@@ -265,7 +311,7 @@ describe('a human is asked', () => {
     await stage.until(10)
     await answered(stage, 0)
     const { outcome, events } = await stage.end()
-    expect(ends(events)).toEqual(['a succeeded', 'b skipped (budget)', 'c skipped (budget)'])
+    expect(ends(events)).toEqual(['a succeeded', 'b skipped (the budget is used up)', 'c skipped (the budget is used up)'])
     expect(about(events, 'interrupt.raised')).toHaveLength(1)
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: true } })
   })

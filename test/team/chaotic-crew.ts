@@ -29,12 +29,16 @@ export interface Seen {
 }
 
 /** Does some things at random: the same ones for the same seed, member and attempt. */
-function chaotic(seed: number, seen: Seen[], calm: boolean): Agent {
+function chaotic(seed: number, seen: Seen[]): Agent {
   const pick = <T>(roll: () => number, list: readonly T[]): T => list[Math.floor(roll() * list.length)]!
   const anybody = (roll: () => number): string => (roll() < 0.6 ? pick(roll, people) : roll() < 0.5 ? `role: ${pick(roll, roles)} ` : '*')
-  async function deed(ctx: Context, me: Teammate, roll: () => number, read: (mail: readonly { readonly seq: number }[]) => void): Promise<void> {
+  async function deed(
+    ctx: Context,
+    me: Teammate,
+    roll: () => number,
+    read: (mail: readonly { readonly seq: number }[]) => void,
+  ): Promise<void> {
     const which = Math.floor(roll() * 14)
-    if (calm && [0, 1, 6, 7, 13].includes(which)) return // goes by a clock
     switch (which) {
       case 0:
       case 1:
@@ -53,7 +57,18 @@ function chaotic(seed: number, seen: Seen[], calm: boolean): Agent {
         return read(await me.nextMail({ from: pick(roll, people), withinMs: 2_000 }))
       case 8:
         try {
-          return read(await me.nextMail(roll() < 0.5 ? { from: pick(roll, people.filter((each) => each !== 'operator')) } : {}))
+          return read(
+            await me.nextMail(
+              roll() < 0.5
+                ? {
+                    from: pick(
+                      roll,
+                      people.filter((each) => each !== 'operator'),
+                    ),
+                  }
+                : {},
+            ),
+          )
         } catch (thrown) {
           if (thrown instanceof FailureError && thrown.failure.code === 'team.deadlock') return
           throw thrown
@@ -66,7 +81,11 @@ function chaotic(seed: number, seen: Seen[], calm: boolean): Agent {
           ...(roll() < 0.3 ? { requestId: pick(roll, ['r1', 'r2']) } : undefined),
         }))
       case 10:
-        return void (await me.retire({ member: pick(roll, people), mode: pick(roll, ['graceful', 'force'] as const), reassign: roll() < 0.7 }))
+        return void (await me.retire({
+          member: pick(roll, people),
+          mode: pick(roll, ['graceful', 'force'] as const),
+          reassign: roll() < 0.7,
+        }))
       case 11:
         return void (await me.publish(pick(roll, topics), roll()))
       case 12:
@@ -97,8 +116,8 @@ function chaotic(seed: number, seen: Seen[], calm: boolean): Agent {
   })
 }
 
-/** A team by seed. `calm`: nothing goes by a clock, and one works at a time, so who is first does not depend on what is fast. */
-export function chaoticCrew(seed: number, seen: Seen[], calm = false): { readonly root: Agent; readonly options: TeamOptions<string> } {
+/** A team by seed. `seen`: where its members note what they were given to read. */
+export function chaoticCrew(seed: number, seen: Seen[]): { readonly root: Agent; readonly options: TeamOptions<string> } {
   const roll = dice(seed * 7_919 + 1)
   const pick = <T>(list: readonly T[]): T => list[Math.floor(roll() * list.length)]!
   const subtasks = Array.from({ length: 1 + Math.floor(roll() * 6) }, (_, i): Subtask => {
@@ -128,21 +147,29 @@ export function chaoticCrew(seed: number, seen: Seen[], calm = false): { readonl
   ]
   const options: TeamOptions<string> = {
     name: 'crew',
-    roles: { generalist: chaotic(seed, seen, calm) },
+    roles: { generalist: chaotic(seed, seen) },
     planner: { subtasks },
     concurrency: pick([1, 2, 5]),
     maxTeamSize: pick([1, 5, 8, 10]),
     mailbox,
     retry: pick([{ backoffMs: 0 }, { attempts: 2, backoffMs: 1_000, jitter: false }]),
     tolerance: pick([0, 50, 100]),
-    recruit: { counts: pick(['ever', 'active'] as const), ...(roll() < 0.3 ? { policy: ({ role }) => (role === 'writer' ? 'deny' : 'allow') } : undefined) },
+    recruit: {
+      counts: pick(['ever', 'active'] as const),
+      ...(roll() < 0.3 ? { policy: ({ role }) => (role === 'writer' ? 'deny' : 'allow') } : undefined),
+    },
     ...(roll() < 0.4 ? { lead: ({ tasks }) => orders[tasks.length % 4] } : undefined),
   }
   return { root: team(options), options }
 }
 
 /** Everything that is wrong with what happened. */
-export function faults(events: readonly Recorded[], view: TeamView, seen: readonly Seen[] | undefined, { maxTeamSize = 10, recruit, mailbox = {} }: TeamOptions<string>): string[] {
+export function faults(
+  events: readonly Recorded[],
+  view: TeamView,
+  seen: readonly Seen[] | undefined,
+  { maxTeamSize = 10, recruit, mailbox = {} }: TeamOptions<string>,
+): string[] {
   const wrong: string[] = []
   const ends = new Map<string, string>()
   const decided = new Map<string, number>()
@@ -172,7 +199,8 @@ export function faults(events: readonly Recorded[], view: TeamView, seen: readon
           break
         }
         decided.set(event.request, (decided.get(event.request) ?? 0) + 1)
-        if (event.admitted && event.duplicate !== true && recruit?.counts !== 'active' && size >= maxTeamSize) wrong.push(`${event.member} is one too many: ${size}`)
+        if (event.admitted && event.duplicate !== true && recruit?.counts !== 'active' && size >= maxTeamSize)
+          wrong.push(`${event.member} is one too many: ${size}`)
         break
       }
       case 'task.settled':
@@ -195,12 +223,14 @@ export function faults(events: readonly Recorded[], view: TeamView, seen: readon
         break
       case 'mail.truncated':
         for (const [member, inbox] of inboxes)
-          if (event.member === undefined || event.member === member) for (const seq of inbox) if (seq < (event.from ?? Infinity)) inbox.delete(seq)
+          if (event.member === undefined || event.member === member)
+            for (const seq of inbox) if (seq < (event.from ?? Infinity)) inbox.delete(seq)
         break
       case 'mail.delivered': {
         const before = delivered.get(event.member) ?? new Set<number>()
         delivered.set(event.member, before)
-        if (event.seqs.toSorted((one, other) => one - other).join() !== event.seqs.join()) wrong.push(`${event.member} reads ${event.seqs.join()} out of order`)
+        if (event.seqs.toSorted((one, other) => one - other).join() !== event.seqs.join())
+          wrong.push(`${event.member} reads ${event.seqs.join()} out of order`)
         for (const seq of event.seqs) {
           if (before.has(seq)) wrong.push(`${event.member} reads ${seq} twice`)
           if (!inboxOf(event.member).delete(seq)) wrong.push(`${event.member} reads ${seq}, which is not in its inbox`)
@@ -209,7 +239,8 @@ export function faults(events: readonly Recorded[], view: TeamView, seen: readon
         break
       }
       case 'mail.unread':
-        if ([...inboxOf(event.member)].join() !== event.seqs.join()) wrong.push(`${event.member} leaves ${event.seqs.join()}, has ${[...inboxOf(event.member)].join()}`)
+        if ([...inboxOf(event.member)].join() !== event.seqs.join())
+          wrong.push(`${event.member} leaves ${event.seqs.join()}, has ${[...inboxOf(event.member)].join()}`)
         break
       case 'activation.settled':
         if (!activation.includes('>')) terminal++
@@ -226,17 +257,20 @@ export function faults(events: readonly Recorded[], view: TeamView, seen: readon
     if (times > 1) wrong.push(`${request} was asked ${times} times`)
     if ((decided.get(request) ?? 0) !== times) wrong.push(`${request} was decided ${decided.get(request) ?? 0} times`)
   }
-  for (const { member, seqs: own } of seen ?? []) for (const seq of own) if (delivered.get(member)?.has(seq) !== true) wrong.push(`${member} got ${seq}, which was not delivered`)
+  for (const { member, seqs: own } of seen ?? [])
+    for (const seq of own) if (delivered.get(member)?.has(seq) !== true) wrong.push(`${member} got ${seq}, which was not delivered`)
   for (const member of known) {
     const got = (seen ?? []).filter((each) => each.member === member).flatMap((each) => each.seqs)
     if (new Set(got).size !== got.length) wrong.push(`${member} got mail twice: ${got.join()}`)
   }
-  for (const { member, status } of view.members) if (['pending', 'running', 'paused'].includes(status)) wrong.push(`${member} is ${status} after the end`)
-  for (const { task, status } of view.plan.tasks) if (['pending', 'waiting', 'awaiting_approval', 'running'].includes(status)) wrong.push(`${task} is ${status} after the end`)
+  for (const { member, status } of view.members)
+    if (['pending', 'running', 'paused'].includes(status)) wrong.push(`${member} is ${status} after the end`)
+  for (const { task, status } of view.plan.tasks)
+    if (['pending', 'waiting', 'awaiting_approval', 'running'].includes(status)) wrong.push(`${task} is ${status} after the end`)
   if (view.mailbox.accepted !== seqs.length) wrong.push(`the view has ${view.mailbox.accepted} of ${seqs.length}`)
   for (const [member, inbox] of inboxes)
-    if (inbox.size !== (view.mailbox.unread[member] ?? 0)) wrong.push(`the view says ${member} has ${view.mailbox.unread[member] ?? 0}, not ${inbox.size}`)
+    if (inbox.size !== (view.mailbox.unread[member] ?? 0))
+      wrong.push(`the view says ${member} has ${view.mailbox.unread[member] ?? 0}, not ${inbox.size}`)
   if (here !== size) wrong.push('lost count')
   return wrong
 }
-

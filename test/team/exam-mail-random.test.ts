@@ -11,7 +11,12 @@ import { fastClock } from '../scenario/team.ts'
 import { chaoticCrew, faults, type Seen } from './chaotic-crew.ts'
 import { staged } from './trace.ts'
 
-async function playedBy(seed: number): Promise<{ readonly events: readonly Recorded[]; readonly view: TeamView; readonly seen: readonly Seen[]; readonly options: TeamOptions<string> }> {
+async function playedBy(seed: number): Promise<{
+  readonly events: readonly Recorded[]
+  readonly view: TeamView
+  readonly seen: readonly Seen[]
+  readonly options: TeamOptions<string>
+}> {
   const seen: Seen[] = []
   const { root, options } = chaoticCrew(seed, seen)
   const stage = await staged(root)

@@ -2,13 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import { sleep, teammate, type Agent, type Mail, type Sent } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
-import type { Context } from '../../src/engine/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
 import { team, type MailboxOptions, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 import { played, staged, worker, type Doings } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role: id, ...more })
-const members = (doings: Doings, mailbox: MailboxOptions = {}, more: Partial<TeamOptions<string>> = {}, tasks?: readonly Subtask[]): Agent =>
+const members = (
+  doings: Doings,
+  mailbox: MailboxOptions = {},
+  more: Partial<TeamOptions<string>> = {},
+  tasks?: readonly Subtask[],
+): Agent =>
   team({
     name: 'crew',
     roles: { generalist: worker(doings) },
@@ -74,7 +78,17 @@ describe('what is taken', () => {
   })
 
   test('content may be anything that is JSON; none at all is refused, and so is an address that is none; nothing of it has a number', async () => {
-    const wrong = [{ to: 'b_1' }, { content: 1 }, { to: '', content: 1 }, { to: 'role:', content: 1 }, { to: 7, content: 1 }, null, 'b_1', [], { to: 'b_1', content: 1, kind: 3 }]
+    const wrong = [
+      { to: 'b_1' },
+      { content: 1 },
+      { to: '', content: 1 },
+      { to: 'role:', content: 1 },
+      { to: 7, content: 1 },
+      null,
+      'b_1',
+      [],
+      { to: 'b_1', content: 1, kind: 3 },
+    ]
     const right = [null, false, 0, '', [], {}, { deep: [{ '': null }] }, '\u0000\u{1f600} \ud83d'.slice(0, 4)]
     const { outcome, events } = await played(
       members({
@@ -101,12 +115,12 @@ describe('what is taken', () => {
 
   test('everybody means everybody else, whoever is there: also who has not begun, not who has ended', async () => {
     const { events } = await played(
-      members({ a: async (ctx) => json(await sleep(ctx, 2_000).then(() => teammate(ctx).send({ to: ' * ', content: 1 }))), b: 1, c: 3, d: 0 }, {}, {}, [
-        task('a'),
-        task('b'),
-        task('c'),
-        task('d', { dependencies: ['c'] }),
-      ]),
+      members(
+        { a: async (ctx) => json(await sleep(ctx, 2_000).then(() => teammate(ctx).send({ to: ' * ', content: 1 }))), b: 1, c: 3, d: 0 },
+        {},
+        {},
+        [task('a'), task('b'), task('c'), task('d', { dependencies: ['c'] })],
+      ),
     )
     expect(of(events, 'mail.accepted')).toMatchObject([{ recipients: ['c_1', 'd_1'] }])
   })
@@ -117,8 +131,16 @@ describe('what is taken', () => {
         {
           one: async (ctx) => {
             const me = teammate(ctx)
-            const sent = [await me.send({ to: 'role:  CONSTRUCTOR ', content: 1 }), await me.send({ to: 'role:toString', content: 2 }), await me.send({ to: '__proto__', content: 3 })]
-            return json([sent.map((each) => each.accepted && each.recipients), contents(await me.inbox()), (await me.team('__proto__')).length])
+            const sent = [
+              await me.send({ to: 'role:  CONSTRUCTOR ', content: 1 }),
+              await me.send({ to: 'role:toString', content: 2 }),
+              await me.send({ to: '__proto__', content: 3 }),
+            ]
+            return json([
+              sent.map((each) => each.accepted && each.recipients),
+              contents(await me.inbox()),
+              (await me.team('__proto__')).length,
+            ])
           },
           two: 1,
         },
@@ -158,7 +180,8 @@ describe('waiting', () => {
     const { outcome, lines } = await played(
       members(
         {
-          a: async (ctx) => json([contents(await teammate(ctx).nextMail({ from: 'nobody_1', withinMs: 1_500 })), contents(await teammate(ctx).nextMail())]),
+          a: async (ctx) =>
+            json([contents(await teammate(ctx).nextMail({ from: 'nobody_1', withinMs: 1_500 })), contents(await teammate(ctx).nextMail())]),
           b: async (ctx) => json((await sleep(ctx, 4_000).then(() => teammate(ctx).send({ to: 'role:a', content: 'now' }))).accepted),
         },
         {},
@@ -176,7 +199,13 @@ describe('waiting', () => {
 
   test.each([0, -1, -Infinity, NaN, Infinity, 1.5])('withinMs %d is a wait that ends, or a mistake that is told', async (withinMs) => {
     const { outcome, lines } = await played(
-      members({ a: async (ctx) => teammate(ctx).nextMail({ withinMs }).then(contents, (thrown: { code: string }) => thrown.code), b: 3 }),
+      members({
+        a: async (ctx) =>
+          teammate(ctx)
+            .nextMail({ withinMs })
+            .then(contents, (thrown: { code: string }) => thrown.code),
+        b: 3,
+      }),
     )
     expect(outputOf(outcome, 'a')).toEqual(Number.isFinite(withinMs) ? [] : 'input.invalid')
     expect(lines.findLast(([, what]) => what === 'a succeeded')![0]).toBeLessThan(0.01)
@@ -204,7 +233,11 @@ describe('waiting', () => {
         a: async (ctx) => {
           const me = teammate(ctx)
           await sleep(ctx, 500)
-          return json([contents(await me.nextMail({ from: 'c_1' })), contents(await me.nextMail({ from: 'operator', withinMs: 0 })), contents(await me.inbox())])
+          return json([
+            contents(await me.nextMail({ from: 'c_1' })),
+            contents(await me.nextMail({ from: 'operator', withinMs: 0 })),
+            contents(await me.inbox()),
+          ])
         },
         b: async (ctx) => json((await teammate(ctx).send({ to: 'a_1', content: 'b' })).accepted),
         c: async (ctx) => json((await sleep(ctx, 1_000).then(() => teammate(ctx).send({ to: 'a_1', content: 'c' }))).accepted),
@@ -228,15 +261,21 @@ describe('waiting', () => {
 
   test('mail that was sent with the last breath is mail; what its sender is told does not matter any more', async () => {
     const { outcome } = await played(
-      members({
-        a: async (ctx) => teammate(ctx).nextMail({ from: 'b_1' }).then(contents, deadlock),
-        b: async (ctx) => {
-          await sleep(ctx, 1_000)
-          void teammate(ctx).send({ to: 'a_1', content: 1 })
-          teammate(ctx).post({ to: 'a_1', content: 2 })
-          throw new Error('gone')
+      members(
+        {
+          a: async (ctx) => teammate(ctx).nextMail({ from: 'b_1' }).then(contents, deadlock),
+          b: async (ctx) => {
+            await sleep(ctx, 1_000)
+            teammate(ctx)
+              .send({ to: 'a_1', content: 1 })
+              .catch(() => undefined)
+            teammate(ctx).post({ to: 'a_1', content: 2 })
+            throw new Error('gone')
+          },
         },
-      }, {}, { retry: { backoffMs: 0 } }),
+        {},
+        { retry: { backoffMs: 0 } },
+      ),
     )
     expect([[1], [1, 2]]).toContainEqual(outputOf(outcome, 'a'))
   })
@@ -246,7 +285,10 @@ describe('a policy that leaves mail to a human', () => {
   const asks: MailboxOptions = { policy: ({ actor }) => (actor === 'a_1' ? 'ask' : 'allow') }
   test('team C85: who waits for the receipt waits for a human: it holds no place, and its clock stands', async () => {
     const stage = await staged(
-      members({ a: async (ctx) => json((await teammate(ctx).send({ to: 'b_1', content: 'may I?' })).accepted), b: 2, c: 2 }, asks, { concurrency: 1, timeoutMs: 10_000 }),
+      members({ a: async (ctx) => json((await teammate(ctx).send({ to: 'b_1', content: 'may I?' })).accepted), b: 2, c: 2 }, asks, {
+        concurrency: 1,
+        timeoutMs: 10_000,
+      }),
     )
     await stage.until(60)
     const statuses = (await stage.run.view()).teams[0]!.plan.tasks.map(({ status }) => status)
@@ -284,7 +326,10 @@ describe('a policy that leaves mail to a human', () => {
     await stage.until(5)
     const [approval] = await stage.runtime.approvals()
     await stage.run.decide({ approvalId: approval!.id, decision: 'reject', comment: 'not this' })
-    expect(outputOf((await stage.end()).outcome, 'a')).toMatchObject({ accepted: false, reason: 'policy', message: expect.stringContaining('not this') as string })
+    expect(outputOf((await stage.end()).outcome, 'a')).toMatchObject({
+      accepted: false,
+      reason: 'policy',
+      message: expect.stringContaining('not this') as string,
+    })
   })
 })
-void (0 as unknown as Context)

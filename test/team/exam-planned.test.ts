@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { agent, sleep, step, teammate, type Agent } from '../../src/agent/index.ts'
 import { failure, FailureError, type Failure, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import { team, type Plan, type Subtask, type TeamOptions } from '../../src/team/index.ts'
+import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 import { played, staged, worker, type Doings } from './trace.ts'
 
 const made = (doings: Doings, subtasks: readonly Subtask[], options: Partial<TeamOptions<string>> = {}): Agent =>
-  team({ name: 'analysts', roles: { generalist: worker(doings) }, planner: { subtasks }, ...options }) as unknown as Agent
+  team({ name: 'analysts', roles: { generalist: worker(doings) }, planner: { subtasks }, ...options })
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 
 describe('names of tasks', () => {
@@ -26,19 +26,33 @@ describe('names of tasks', () => {
         { retry: { backoffMs: 0 } },
       ),
     )
-    expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: names.length + 1, planned: names.length + 1 } } })
+    expect(outcome).toMatchObject({
+      status: 'completed',
+      results: { coverage: { succeeded: names.length + 1, planned: names.length + 1 } },
+    })
     expect(given).toEqual(Object.fromEntries(names.map((id) => [`_${id}`, `do ${id}`.toLowerCase()])))
   })
 
-  test.each(['constructor', 'toString', '__proto__'])('team C19: onMissing speaks of others: "%s" has the policy of the team', async (name) => {
-    const doings: Doings = { [`do ${name}`]: () => Promise.reject(new Error('no')) }
-    const { outcome } = await played(
-      made(doings, [task(name, { description: `do ${name}` }), task('other'), task('end', { dependencies: [name, 'other'], onMissing: { other: 'require' } })], {
-        retry: { backoffMs: 0 },
-      }),
-    )
-    expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed' }, { status: 'succeeded' }, { status: 'succeeded' }] } })
-  })
+  test.each(['constructor', 'toString', '__proto__'])(
+    'team C19: onMissing speaks of others: "%s" has the policy of the team',
+    async (name) => {
+      const doings: Doings = { [`do ${name}`]: () => Promise.reject(new Error('no')) }
+      const { outcome } = await played(
+        made(
+          doings,
+          [
+            task(name, { description: `do ${name}` }),
+            task('other'),
+            task('end', { dependencies: [name, 'other'], onMissing: { other: 'require' } }),
+          ],
+          {
+            retry: { backoffMs: 0 },
+          },
+        ),
+      )
+      expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed' }, { status: 'succeeded' }, { status: 'succeeded' }] } })
+    },
+  )
 })
 
 describe('an empty plan', () => {
@@ -53,11 +67,20 @@ describe('an empty plan', () => {
 })
 
 describe('attempts', () => {
-  const thrown = (of: Failure['class'], more: Parameters<typeof failure>[3] = {}) => () =>
-    Promise.reject(new FailureError(failure('model.failed', 'no', of, more)))
+  const thrown =
+    (of: Failure['class'], more: Parameters<typeof failure>[3] = {}) =>
+    () =>
+      Promise.reject(new FailureError(failure('model.failed', 'no', of, more)))
   test.each([
-    ['transport', 3], ['rate-limit', 3], ['timeout', 3], ['unknown', 3], ['internal', 3],
-    ['policy', 1], ['budget', 1], ['validation', 1], ['rejected', 1],
+    ['transport', 3],
+    ['rate-limit', 3],
+    ['timeout', 3],
+    ['unknown', 3],
+    ['internal', 3],
+    ['policy', 1],
+    ['budget', 1],
+    ['validation', 1],
+    ['rejected', 1],
   ] as const)('team R-10: a failure of class %s is tried %d times', async (of, attempts) => {
     const { outcome } = await played(made({ A: thrown(of) }, [task('A'), task('B')], { retry: { backoffMs: 0 } }))
     expect(outcome).toMatchObject({ results: { tasks: [{ status: 'failed', attempts }, { status: 'succeeded' }] } })
@@ -76,7 +99,10 @@ describe('attempts', () => {
 
   test('team C54: so it is for one who says of itself that it had no success, and that it may pass', async () => {
     const says: Doings = {
-      A: (ctx) => Promise.resolve(teammate(ctx).attempt === 1 ? { success: false, error: { message: 'busy', retryable: true, retryAfterMs: 7_000 } } : 'a'),
+      A: (ctx) =>
+        Promise.resolve(
+          teammate(ctx).attempt === 1 ? { success: false, error: { message: 'busy', retryable: true, retryAfterMs: 7_000 } } : 'a',
+        ),
     }
     const { lines, outcome } = await played(made(says, [task('A')]))
     expect(lines.find(([, what]) => what === 'A begins again (2)')).toEqual([7, 'A begins again (2)'])
@@ -116,7 +142,7 @@ describe('team C99: what is set aside', () => {
       A: async (ctx) => {
         const asked = await teammate(ctx).recruit({ description: 'count', role: 'typed', join: 'run', estimate: { tokens: 900 } } as never)
         await sleep(ctx, 2_000)
-        return asked as unknown as Json
+        return asked.admitted
       },
     }
     const root = team({
@@ -134,11 +160,17 @@ describe('team C99: what is set aside', () => {
 
   test('one that is larger than the whole budget is refused alone; whoever depends on it goes by its policy', async () => {
     const { outcome } = await played(
-      made({}, [task('A', { estimate: { tokens: 2_000 } }), task('B', { estimate: { tokens: 1_000 } }), task('C', { dependencies: ['A'] })], { budget: { tokens: 1_000 } }),
+      made(
+        {},
+        [task('A', { estimate: { tokens: 2_000 } }), task('B', { estimate: { tokens: 1_000 } }), task('C', { dependencies: ['A'] })],
+        { budget: { tokens: 1_000 } },
+      ),
     )
     expect(outcome).toMatchObject({
       status: 'completed',
-      results: { tasks: [{ status: 'failed', attempts: 0, failure: { code: 'budget.exceeded' } }, { status: 'succeeded' }, { status: 'succeeded' }] },
+      results: {
+        tasks: [{ status: 'failed', attempts: 0, failure: { code: 'budget.exceeded' } }, { status: 'succeeded' }, { status: 'succeeded' }],
+      },
     })
   })
 })
@@ -157,7 +189,10 @@ describe('team C21: topics that do not come', () => {
   })
 
   test('an entry of exactly 1 MiB is taken, as JSON with its quotes; a byte more is not', async () => {
-    for (const [more, taken] of [[0, true], [1, false]] as const) {
+    for (const [more, taken] of [
+      [0, true],
+      [1, false],
+    ] as const) {
       const text = 'x'.repeat(1024 * 1024 - 2 + more)
       const { lines } = await played(made({ P: async () => text }, [task('P', { produces: ['one'] })]))
       expect(lines.some(([, what]) => what === 'P publishes one 1')).toBe(taken)
@@ -190,9 +225,16 @@ describe('team R-6: inputs', () => {
 describe('team C19: several dependencies, several policies', () => {
   test('of one that is required and one that must not fail, whichever ends first decides', async () => {
     const fails = (seconds: number) => (ctx: Context) => sleep(ctx, seconds * 1_000).then(() => Promise.reject(new Error('no')))
-    const plan: readonly Subtask[] = [task('A'), task('B'), task('E', { dependencies: ['A', 'B'], onMissing: { A: 'require', B: 'fail' } }), task('F')]
+    const plan: readonly Subtask[] = [
+      task('A'),
+      task('B'),
+      task('E', { dependencies: ['A', 'B'], onMissing: { A: 'require', B: 'fail' } }),
+      task('F'),
+    ]
     const endOfE = async (a: number, b: number): Promise<string> =>
-      (await played(made({ A: fails(a), B: fails(b), F: 9 }, plan, { retry: { backoffMs: 0 }, tolerance: 100 }))).lines.find(([, what]) => what.startsWith('E '))!.join(' ')
+      (await played(made({ A: fails(a), B: fails(b), F: 9 }, plan, { retry: { backoffMs: 0 }, tolerance: 100 }))).lines
+        .find(([, what]) => what.startsWith('E '))!
+        .join(' ')
     expect(await endOfE(1, 2)).toMatch(/^3 E skipped/)
     expect(await endOfE(2, 1)).toBe('3 E failed: task.dependency-failed')
   })
@@ -201,7 +243,11 @@ describe('team C19: several dependencies, several policies', () => {
 describe('one terminal event', () => {
   test('team C101: a cancel while it is planned, and while it is answered, ends it once', async () => {
     const never = (): Promise<never> => new Promise(() => {})
-    const planning = team({ name: 'analysts', roles: { generalist: worker({}) }, planner: never as () => Promise<Plan> }) as unknown as Agent
+    const planning = team({
+      name: 'analysts',
+      roles: { generalist: worker({}) },
+      planner: never,
+    }) as unknown as Agent
     const answering = made({}, [task('A'), task('B')], { synthesize: never })
     for (const root of [planning, answering]) {
       const stage = await staged(root)

@@ -9,7 +9,12 @@ import { played, staged, worker, type Doings } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, ...more })
 const crew = (doings: Doings, more: Partial<TeamOptions<string>> = {}, tasks?: readonly Subtask[]): Agent =>
-  team({ name: 'crew', roles: { generalist: worker(doings) }, planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) }, ...more })
+  team({
+    name: 'crew',
+    roles: { generalist: worker(doings) },
+    planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) },
+    ...more,
+  })
 const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
   events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
 interface Result {
@@ -40,7 +45,11 @@ const helps = { help: 2, more: 2 }
 describe('who may come', () => {
   test('team C38: the last place is one: of two who ask at once, one comes, in the order of their words; a duplicate is asked for after there is room', async () => {
     const { outcome } = await played(
-      crew({ a: wishes({ description: 'help' }), b: wishes({ description: 'more' }, { description: ' HELP\n' }), ...helps }, { maxTeamSize: 3 }, [task('a'), task('b')]),
+      crew(
+        { a: wishes({ description: 'help' }), b: wishes({ description: 'more' }, { description: ' HELP\n' }), ...helps },
+        { maxTeamSize: 3 },
+        [task('a'), task('b')],
+      ),
     )
     expect(resultOf(outcome, 'a').output).toEqual(['dynamic_generalist_1'])
     // literally: the size is asked before the duplicate
@@ -52,14 +61,17 @@ describe('who may come', () => {
     [{ perMember: 1 }, ['dynamic_generalist_1', 'per_member']],
     [{ depth: 0 }, ['depth', 'depth']],
   ])('bounds of %o', async (recruit, said) => {
-    const { outcome } = await played(crew({ a: wishes({ description: 'help' }, { description: 'more' }), ...helps }, { recruit }, [task('a')]))
+    const { outcome } = await played(
+      crew({ a: wishes({ description: 'help' }, { description: 'more' }), ...helps }, { recruit }, [task('a')]),
+    )
     expect(resultOf(outcome, 'a').output).toEqual(said)
   })
 
   test('nobody’s recruits count but one’s own: whoever asks from outside in a member’s name takes nothing from it', async () => {
     const stage = await staged(crew({ a: after(5, wishes({ description: 'mine' })), x: 1, y: 1, z: 1, mine: 1 }, {}, [task('a')]))
-    for (const description of ['x', 'y', 'z']) void stage.run.recruit({ description, by: 'generalist_1' })
+    const asked = ['x', 'y', 'z'].map((description) => stage.run.recruit({ description, by: 'generalist_1' }))
     const { outcome } = await stage.end()
+    expect((await Promise.all(asked)).map(({ admitted }) => admitted)).toEqual([true, true, true])
     expect(resultOf(outcome, 'a').output).toEqual(['dynamic_generalist_4'])
   })
 
@@ -86,12 +98,17 @@ describe('who may come', () => {
 
   test('with a parent whose dependents work already: nobody waits but the answer; with one that ended long ago, those who have not begun do', async () => {
     const { outcome, lines } = await played(
-      crew({ p: 1, now: 5, boss: after(2, wishes({ description: 'help', parentTask: 'p' })), later: async (ctx) => json(Object.keys(teammate(ctx).inputs)), help: 10 }, {}, [
-        task('p'),
-        task('now', { dependencies: ['p'] }),
-        task('boss'),
-        task('later', { dependencies: ['p', 'now'] }),
-      ]),
+      crew(
+        {
+          p: 1,
+          now: 5,
+          boss: after(2, wishes({ description: 'help', parentTask: 'p' })),
+          later: async (ctx) => json(Object.keys(teammate(ctx).inputs)),
+          help: 10,
+        },
+        {},
+        [task('p'), task('now', { dependencies: ['p'] }), task('boss'), task('later', { dependencies: ['p', 'now'] })],
+      ),
     )
     expect(lines).toContainEqual([6, 'now succeeded'])
     expect(lines).toContainEqual([12, 'later begins'])
@@ -101,26 +118,40 @@ describe('who may come', () => {
   test('a role may be called anything: ids are plain, unique, and nobody’s properties', async () => {
     const names = ['__proto__', 'constructor', ' Ä b/c ', '🦊', 'x'.repeat(200), 'x'.repeat(201), '1', '_', 'dynamic_generalist']
     const { outcome, events } = await played(
-      crew({ a: wishes(...names.map((role, i) => ({ description: `d${i}`, role }))) }, { maxTeamSize: 100, recruit: { perMember: 100 } }, [task('a')]),
+      crew({ a: wishes(...names.map((role, i) => ({ description: `d${i}`, role }))) }, { maxTeamSize: 100, recruit: { perMember: 100 } }, [
+        task('a'),
+      ]),
     )
     const said = resultOf(outcome, 'a').output as string[]
     expect(said[5]).toBe('invalid')
     const ids = said.filter((_each, i) => i !== 5)
     expect(new Set(ids).size).toBe(8)
     for (const id of ids) expect(id).toMatch(/^dynamic_[\p{L}\p{N}_-]+_\d+$/u)
-    expect(of(events, 'teammate.joined').map(({ role }) => role)).toEqual(['generalist', ...names.filter((_each, i) => i !== 5).map((each) => each.trim())])
+    expect(of(events, 'teammate.joined').map(({ role }) => role)).toEqual([
+      'generalist',
+      ...names.filter((_each, i) => i !== 5).map((each) => each.trim()),
+    ])
     for (const id of ids) expect(resultOf(outcome, id).status).toBe('succeeded')
   })
 
   test('one that failed is no duplicate: the same wish again is somebody new', async () => {
     const { outcome } = await played(
-      crew({ a: async (ctx) => [await wishes({ description: 'bad' })(ctx), await after(3, wishes({ description: 'bad' }))(ctx)], bad: () => Promise.reject(new Error('bad')) }, { retry: { backoffMs: 0 } }, [task('a')]),
+      crew(
+        {
+          a: async (ctx) => [await wishes({ description: 'bad' })(ctx), await after(3, wishes({ description: 'bad' }))(ctx)],
+          bad: () => Promise.reject(new Error('bad')),
+        },
+        { retry: { backoffMs: 0 } },
+        [task('a')],
+      ),
     )
     expect(resultOf(outcome, 'a').output).toEqual([['dynamic_generalist_1'], ['dynamic_generalist_2']])
   })
 
   test('once the plan is given up nobody comes: closed', async () => {
-    const stage = await staged(crew({ a: () => Promise.reject(new Error('bad')), b: 5 }, { retry: { backoffMs: 0 }, tolerance: 0 }, [task('a'), task('b')]))
+    const stage = await staged(
+      crew({ a: () => Promise.reject(new Error('bad')), b: 5 }, { retry: { backoffMs: 0 }, tolerance: 0 }, [task('a'), task('b')]),
+    )
     await stage.end()
     expect(await stage.run.recruit({ description: 'late' })).toMatchObject({ admitted: false, reason: 'closed' })
     expect(await stage.run.retire({ member: 'generalist_1' })).toMatchObject({ retired: false, reason: 'closed' })
@@ -128,10 +159,12 @@ describe('who may come', () => {
 })
 
 describe('who leaves', () => {
-  const leaves = (member: string, more: object = {}) => async (ctx: Context): Promise<Json> => {
-    const said: Retired = await teammate(ctx).retire({ member, ...more })
-    return said.retired || said.reason
-  }
+  const leaves =
+    (member: string, more: object = {}) =>
+    async (ctx: Context): Promise<Json> => {
+      const said: Retired = await teammate(ctx).retire({ member, ...more })
+      return said.retired || said.reason
+    }
   test('by its own wish: gracefully it ends its task; by force somebody new has it', async () => {
     const { outcome, events } = await played(
       crew({
@@ -146,11 +179,11 @@ describe('who leaves', () => {
 
   test('one that waits for its dependencies: somebody new waits for them, and is given them', async () => {
     const { outcome, lines } = await played(
-      crew({ a: 3, boss: leaves('generalist_3'), last: async (ctx) => json([teammate(ctx).member, Object.keys(teammate(ctx).inputs)]) }, {}, [
-        task('a'),
-        task('boss'),
-        task('last', { dependencies: ['a'] }),
-      ]),
+      crew(
+        { a: 3, boss: leaves('generalist_3'), last: async (ctx) => json([teammate(ctx).member, Object.keys(teammate(ctx).inputs)]) },
+        {},
+        [task('a'), task('boss'), task('last', { dependencies: ['a'] })],
+      ),
     )
     expect(resultOf(outcome, 'last')).toMatchObject({ output: ['generalist_4', ['a']], attempts: 1 })
     expect(lines).toContainEqual([3, 'last begins'])
@@ -180,7 +213,10 @@ describe('who leaves', () => {
         a: 100,
         b: 100,
         boss: async (ctx) => {
-          const said = [await leaves('generalist_1', { mode: 'force' })(ctx), await leaves('generalist_2', { mode: 'force', reassign: false })(ctx)]
+          const said = [
+            await leaves('generalist_1', { mode: 'force' })(ctx),
+            await leaves('generalist_2', { mode: 'force', reassign: false })(ctx),
+          ]
           await sleep(ctx, 1_000)
           return [...said, await leaves('generalist_6', { mode: 'force' })(ctx)]
         },
@@ -214,12 +250,13 @@ describe('who leaves', () => {
   })
 
   test('R-9: whoever looks sees everybody, in the order in which they joined, each where it is; a copy each time', async () => {
-    const stage = await staged(crew({ a: 1, b: after(2, async (ctx) => json(await teammate(ctx).team())), c: () => Promise.reject(new Error('bad')), d: 1 }, { retry: { backoffMs: 0 } }, [
-      task('a'),
-      task('b'),
-      task('c'),
-      task('d', { dependencies: ['b'] }),
-    ]))
+    const stage = await staged(
+      crew(
+        { a: 1, b: after(2, async (ctx) => json(await teammate(ctx).team())), c: () => Promise.reject(new Error('bad')), d: 1 },
+        { retry: { attempts: 1 } },
+        [task('a'), task('b'), task('c'), task('d', { dependencies: ['b'] })],
+      ),
+    )
     const { outcome } = await stage.end()
     const seen = resultOf(outcome, 'b').output as unknown as TeamEntry[]
     expect(seen.map(({ member, status, attempts }) => [member, status, attempts])).toEqual([
@@ -234,7 +271,10 @@ describe('who leaves', () => {
 
 describe('the lead', () => {
   const ledBy = (lead: Lead, doings: Doings, more: Partial<TeamOptions<string>> = {}): Agent => crew(doings, { lead, ...more })
-  const first = (orders: (moment: LeadMoment) => ReturnType<Lead>): Lead => (moment) => (moment.ended.task === 'a' ? orders(moment) : [])
+  const first =
+    (orders: (moment: LeadMoment) => ReturnType<Lead>): Lead =>
+    (moment) =>
+      moment.ended.task === 'a' ? orders(moment) : []
 
   test.each([
     ['a cycle with itself', [task('x', { dependencies: ['y'] }), task('y', { dependencies: ['x'] })]],
@@ -242,7 +282,12 @@ describe('the lead', () => {
     ['a dependency on nobody', [task('x', { dependencies: ['nobody'] })]],
     ['an empty id', [task('')]],
   ])('adds %s: nothing is added, it is said why, and the work goes on', async (_what, add) => {
-    const { outcome, events } = await played(ledBy(first(() => [{ add }, { post: { to: '*', content: 'still here' } }]), { a: 1, b: 3 }))
+    const { outcome, events } = await played(
+      ledBy(
+        first(() => [{ add }, { post: { to: '*', content: 'still here' } }]),
+        { a: 1, b: 3 },
+      ),
+    )
     expect(outcome.status).toBe('completed')
     expect(of(events, 'plan.revised')).toEqual([])
     expect(of(events, 'hook.failed')).toHaveLength(1)
@@ -251,9 +296,13 @@ describe('the lead', () => {
 
   test('adds to what has ended already: those who depend on it begin at once, with its result; the whole waits for them', async () => {
     const { outcome, lines } = await played(
-      ledBy(first(() => [{ add: [task('x', { dependencies: ['a'] })] }]), { a: 1, x: async (ctx) => json(teammate(ctx).inputs['a']!.output) }, {
-        planner: { subtasks: [task('a')] },
-      }),
+      ledBy(
+        first(() => [{ add: [task('x', { dependencies: ['a'] })] }]),
+        { a: 1, x: async (ctx) => json(teammate(ctx).inputs['a']!.output) },
+        {
+          planner: { subtasks: [task('a')] },
+        },
+      ),
     )
     expect(lines).toContainEqual([1, 'x begins'])
     expect(resultOf(outcome, 'x')).toMatchObject({ output: 'a' })
@@ -263,7 +312,12 @@ describe('the lead', () => {
   test('retires and recruits as anybody does: within the same bounds, and refused with the same words', async () => {
     const { outcome, events } = await played(
       ledBy(
-        first(() => [{ retire: { member: 'nobody_1' } }, { retire: { member: 'generalist_2', mode: 'force' } }, { recruit: { description: 'help' } }, { recruit: { description: '' } }]),
+        first(() => [
+          { retire: { member: 'nobody_1' } },
+          { retire: { member: 'generalist_2', mode: 'force' } },
+          { recruit: { description: 'help' } },
+          { recruit: { description: '' } },
+        ]),
         { a: 1, b: async (ctx) => (teammate(ctx).member === 'generalist_2' ? sleep(ctx, 50_000).then(() => 'b') : 'b anew'), help: 1 },
         { maxTeamSize: 3, planner: { subtasks: [task('a'), task('b')] } },
       ),
@@ -272,7 +326,7 @@ describe('the lead', () => {
     expect(resultOf(outcome, 'b').output).toBe('b anew')
     expect(of(events, 'retire.refused')).toMatchObject([{ reason: 'unknown', by: 'lead' }])
     const decided = of(events, 'recruit.decided')
-    expect(decided.map(({ admitted, reason }) => reason ?? admitted).toSorted()).toHaveLength(2)
+    expect(decided).toHaveLength(2)
     expect(decided).toContainEqual(expect.objectContaining({ admitted: false, reason: 'invalid' }))
   })
 

@@ -7,8 +7,8 @@ function pingPong(exchanges: Exchanges, times: number, say: (i: number) => strin
   let last: unknown
   for (let i = 0; i < times; i++) {
     const [from, to] = i % 2 === 0 ? ['a', 'b'] : ['b', 'a']
-    exchanges.read(from!)
-    last = exchanges.wrote(from!, to!, say(i))
+    exchanges.read(from)
+    last = exchanges.wrote(from, to, say(i))
   }
   return last
 }

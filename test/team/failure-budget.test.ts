@@ -1,6 +1,7 @@
 /** How many tasks of a plan may fail: the table of spec team 1.10, in integers. */
 import { describe, expect, test } from 'vitest'
-import { failureBudgetOf, isTooMuch, maxFailuresOf, tolerances } from '../../src/team/work/failure-budget.ts'
+import { failure } from '../../src/core/index.ts'
+import { failureBudgetOf, givenUp, isTooMuch, maxFailuresOf, tolerances } from '../../src/team/work/failure-budget.ts'
 
 const rows: Readonly<Record<number, readonly number[]>> = {
   50: [1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7],
@@ -44,4 +45,21 @@ test('team C50: at 100 percent it is never too much, however many are added', ()
 
 test('nothing fails in a plan of nothing', () => {
   expect(isTooMuch(failureBudgetOf(0, 50), 0)).toBe(false)
+})
+
+test('team C47: who is given up is told which tasks failed, and why: the first three, shortened', () => {
+  const failures = [
+    { task: 'a', failure: failure('tool.failed', 'no\n luck', 'policy') },
+    { task: 'b', failure: failure('tool.failed', '', 'policy') },
+    { task: 'c', failure: failure('tool.failed', 'x'.repeat(500), 'policy') },
+    { task: 'd', failure: failure('tool.failed', 'never told', 'policy') },
+  ]
+  const { message, hint } = givenUp({ reason: 'failures', failed: 4, maxFailures: 4, failures }, 6, undefined)
+  expect(message).toBe('Too many subtask failures (4/6)')
+  expect(hint).toBe(
+    `Failed: "a" (no luck), "b" (tool.failed), "c" (${'x'.repeat(119)}…) and 1 more. At 4 failed tasks a plan is given up (tolerance, maxFailures). outcome.results has what there was.`,
+  )
+  const critical = givenUp({ reason: 'critical', failed: 1, maxFailures: 4, failures: failures.slice(0, 1) }, 6, 'a')
+  expect(critical.message).toBe('Too many subtask failures (1/6): "a" was critical')
+  expect(critical.hint).toBe('Failed: "a" (no luck). outcome.results has what there was.')
 })

@@ -35,7 +35,7 @@ test('looks once after each end, in the order in which they came, at copies of e
   expect(moments[0]?.team.map(({ member, status }) => `${member} ${status}`)).toEqual([
     'generalist_1 completed',
     'generalist_2 running',
-    'generalist_3 running',
+    'generalist_3 pending', // it begins in this moment, and after this word
   ])
   expect(resultOf(outcome, 'a')?.output).toBe('a')
 })

@@ -86,6 +86,29 @@ test.each([
   expect(output).toMatchObject({ status: 'completed', output: [1, 2] })
 })
 
+test('an option of a wait that there is not is refused: it would wait for ever', async () => {
+  const output = await answered(
+    async (ctx) => {
+      const me = teammate(ctx)
+      const refusals = [{ timeoutMs: 5 }, { withinMS: 5 }, null].map((wait) =>
+        me.nextMail(wait as never).then(
+          () => 'it waited',
+          ({ code, message }: { readonly code: string; readonly message: string }) => `${code}: ${message}`,
+        ),
+      )
+      return Promise.all(refusals)
+    },
+    () => undefined,
+  )
+  expect(output).toMatchObject({
+    output: [
+      'input.invalid: nextMail has no option "timeoutMs"; it has from, withinMs',
+      'input.invalid: nextMail has no option "withinMS": did you mean "withinMs"?',
+      'input.invalid: nextMail is null, expected an object',
+    ],
+  })
+})
+
 test('a wait that was called off in time ends with what there is', async () => {
   let asked = 0
   const output = await answered(

@@ -152,6 +152,38 @@ test('team C10: nobody to plan is refused, and so is a planner that is none', ()
   ])
 })
 
+test('team R-2: what people who know other tools write: they are told what it is called here', () => {
+  const subtasks = [{ id: 'a', description: 'A' }]
+  expect(problemsOf({ workers: [], plan: {}, maxConcurrency: 3, dependencyPolicy: 'fail', concurency: 2 })).toEqual([
+    'team "t" has no option "workers": did you mean "roles"?',
+    'team "t" has no option "plan": did you mean "planner"?',
+    'team "t" has no option "maxConcurrency": did you mean "concurrency"?',
+    'team "t" has no option "dependencyPolicy": did you mean "dependencies.policy"?',
+    'team "t" has no option "concurency": did you mean "concurrency"?',
+  ])
+  expect(problemsOf({ retry: 3, budget: 1000, dependencies: 'require', tolerance: '50%' })).toEqual(
+    expect.arrayContaining([
+      'team "t": retry is 3: say `retry: { attempts: 3 }`',
+      'team "t": budget is 1000: say `budget: { tokens: 1000 }`',
+      'team "t": dependencies is the text "require": say `dependencies: { policy: \'require\' }`',
+      'team "t": tolerance is the text "50%": say a whole number of percent: `tolerance: 50`',
+    ]),
+  )
+  expect(problemsOf({ planner: 'openai/gpt-5' }).join()).toContain(
+    'planner is the text "openai/gpt-5": say `planner: { model: \'openai/gpt-5\' }`',
+  )
+  expect(problemsOf({ planner: { model: () => 'x', subtasks } })).toEqual([
+    'team "t": planner has both subtasks and model, expected a plan { subtasks, … } or { model, instructions, repairs }',
+  ])
+  expect(problemsOf({ planner: { tasks: subtasks } })).toEqual(
+    expect.arrayContaining([
+      'team "t": planner has no option "tasks": did you mean "subtasks"?',
+      'team "t": planner is a plan { subtasks, … } or { model, instructions, repairs }',
+    ]),
+  )
+  expect(problemsOf({ limits: { tokens: -1 } })).toEqual(['team "t": limits.tokens is -1, expected a whole number of at least 0'])
+})
+
 test('team R-3: a default role that there is not is refused where no generalist stands in', () => {
   expect(problemsOf({ roles: { analyst: worker }, defaultRole: 'analist' })).toEqual([
     'team "t": defaultRole is the text "analist", and there is no such role: did you mean "analyst"?',
@@ -172,7 +204,7 @@ test('team R-2: a name, a model or tools that are none hide nothing else that is
   const wrong = { name: 'no name', model: 'nothing', tools: [5], concurrency: 0, roles: { 'a b': 1, ok: { model: 'neither' } } }
   const problems = problemsOf(wrong).join('\n')
   for (const part of [
-    'agent "no name": a name is',
+    'team "no name": a name is',
     'team "no name": concurrency is 0',
     'team "no name": model: "nothing" is not a model id',
     'team "no name": tools[0] is not a tool, but 5',

@@ -3,9 +3,11 @@ import { describe, expect, test } from 'vitest'
 import { agent } from '../../src/agent/index.ts'
 import { cyclesOf } from '../../src/team/plan/cycles.ts'
 import { recordable } from '../../src/team/plan/reading.ts'
+import { team } from '../../src/team/index.ts'
 import { RoleBook } from '../../src/team/plan/roles.ts'
 import { validatePlan, type PlanSurroundings, type Validated } from '../../src/team/plan/validate.ts'
 import { planIn, planningRules, planSchema, toldQuestion } from '../../src/team/plan/wording.ts'
+import { played } from './trace.ts'
 
 const worker = agent({ name: 'worker', description: 'Works.', run: async () => 'done' })
 const typed = agent({
@@ -60,7 +62,7 @@ describe('who does what', () => {
     const alone = new RoleBook('t', { analyst: worker }, undefined, undefined)
     expect(validatePlan({ subtasks: [{ id: 'a', description: 'A', role: 'analist' }, three[1]!] }, alone).problems).toEqual([
       'task "a": there is no role "analist" here, and no generalist: did you mean "analyst"?',
-      'task "b": there is no role "generalist" here, and no generalist; there are analyst',
+      'task "b": nobody is named who does it, and there is no generalist here; there are analyst',
     ])
   })
   test('team R-2: the input of a task must be what its member takes', () => {
@@ -174,6 +176,45 @@ describe('what waits for what', () => {
 })
 
 describe('the fields of a plan', () => {
+  test('team R-2: fields that there are not: told with what was meant; refused in plans that somebody has written down', () => {
+    const wrong = {
+      steps: 1,
+      subtasks: [
+        { id: 'a', description: 'A', agent: 'analyst', expected_output: 'B', colour: 'red', nothing: null },
+        { id: 'b', description: 'B', dependsOn: ['a'], rle: 'analyst' },
+      ],
+    }
+    const sentences = [
+      'the plan has no field "steps": did you mean "subtasks"?',
+      'task "a" has no field "expected_output": did you mean "description"?',
+      expect.stringContaining('task "a" has no field "colour"; there are id, description') as string,
+      'task "b" has no field "rle": did you mean "role"?',
+    ]
+    const lenient = look(wrong)
+    expect(lenient).toMatchObject({ problems: [], warnings: sentences })
+    expect(rolesOf(lenient)).toEqual(['analyst', 'generalist'])
+    expect(lenient.plan.subtasks[1]?.dependencies).toEqual(['a'])
+    const { problems, warnings } = look(wrong, { unknownFields: 'refused' })
+    expect(warnings).toEqual([])
+    expect(problems).toHaveLength(6)
+    expect(problems).toEqual(
+      expect.arrayContaining([
+        ...sentences,
+        'task "a" has no field "agent": did you mean "role"?',
+        'task "b" has no field "dependsOn": did you mean "dependencies"?',
+      ]),
+    )
+  })
+  test('team R-2: a fixed plan, and that of a function, with such a field is refused before anybody begins', async () => {
+    const subtasks = [{ id: 'a', description: 'A' }, { id: 'b', description: 'B', depends_on: ['a'] }] // prettier-ignore
+    for (const planner of [{ subtasks }, () => ({ subtasks })]) {
+      const { outcome } = await played(team({ name: 't', roles: { generalist: worker }, planner }))
+      expect(outcome).toMatchObject({
+        status: 'failed',
+        failure: { code: 'plan.invalid', message: expect.stringContaining('"depends_on": did you mean "dependencies"?') as string },
+      })
+    }
+  })
   test('team R-2: what is no plan at all is told, and cannot be read', () => {
     for (const [given, said] of [
       [undefined, 'undefined'],

@@ -77,7 +77,9 @@ export function drawn(seed: number, most = 12, second = 1_000): Drawn {
     const near = before(id)
     const dependencies = near.filter(() => roll.chance(20)).slice(0, 4)
     const consumes = topics.filter((topic) => roll.chance(20) && producersOf(topic).every((each) => near.includes(each)))
-    const onMissing = roll.chance(30) ? roll.one(policies) : Object.fromEntries(dependencies.filter(() => roll.chance(40)).map((each) => [each, roll.one(policies)]))
+    const onMissing = roll.chance(30)
+      ? roll.one(policies)
+      : Object.fromEntries(dependencies.filter(() => roll.chance(40)).map((each) => [each, roll.one(policies)]))
     return {
       id,
       description: id,
@@ -97,7 +99,8 @@ export function drawn(seed: number, most = 12, second = 1_000): Drawn {
     run: async (ctx: Context, brief: string): Promise<Json> => {
       const { attempt } = teammate(ctx)
       let last: Json = null
-      for (const [i, act] of (doings.get(brief.split('\n')[0]!) ?? helps).entries()) last = (await act(ctx.scope(`act ${i}`), attempt)) ?? last
+      for (const [i, act] of (doings.get(brief.split('\n')[0]!) ?? helps).entries())
+        last = (await act(ctx.scope(`act ${i}`), attempt)) ?? last
       return last
     },
   })
@@ -106,13 +109,21 @@ export function drawn(seed: number, most = 12, second = 1_000): Drawn {
     tolerance: roll.one([0, 20, 50, 50, 100] as const),
     retry: roll.one([{ backoffMs: 0 }, { attempts: 2, backoffMs: 1.5 * second, jitter: false }] as const),
     timeoutMs: 20 * second,
-    dependencies: { policy: roll.one(['tolerate', ...policies]), timeoutMs: roll.one([0, 5 * second, 360 * second]), passAll: roll.chance(20) },
+    dependencies: {
+      policy: roll.one(['tolerate', ...policies]),
+      timeoutMs: roll.one([0, 5 * second, 360 * second]),
+      passAll: roll.chance(20),
+    },
     recruit: { countFailures: roll.chance(20) },
     ...(roll.chance(15) ? { strategy: 'sequential' as const } : {}),
     ...(roll.chance(15) ? { maxFailures: 1 + roll.upTo(3) } : {}),
     ...(roll.chance(20) ? { budget: { tokens: 800, mode: roll.one(['hard', 'soft'] as const) } } : {}),
   }
-  return { root: team({ name: 'analysts', roles: { generalist }, planner: { subtasks }, ...options }) as unknown as Agent, subtasks, options }
+  return {
+    root: team({ name: 'analysts', roles: { generalist }, planner: { subtasks }, ...options }),
+    subtasks,
+    options,
+  }
 }
 
 interface Task {
@@ -128,14 +139,29 @@ interface Task {
 }
 
 /** Everything that is wrong with the journal of a team's run; empty if nothing. `timed`: its clock moves only when nothing else does. */
-export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorded[], results: PlanResults | undefined, timed = true): readonly string[] {
+export function wrongWith(
+  { subtasks, options }: Drawn,
+  events: readonly Recorded[],
+  results: PlanResults | undefined,
+  timed = true,
+): readonly string[] {
   const wrong: string[] = []
   const tasks = new Map<string, Task>()
   const byId = new Map(subtasks.map((each) => [each.id, each]))
   const published = new Set<string>()
   const add = (id: string, recruit?: Task['recruit']): void => {
     const { dependencies = [], consumes = [] } = byId.get(id) ?? {}
-    tasks.set(id, { id, place: tasks.size, dependencies, consumes, recruit, starts: 0, working: undefined, status: undefined, retried: false })
+    tasks.set(id, {
+      id,
+      place: tasks.size,
+      dependencies,
+      consumes,
+      recruit,
+      starts: 0,
+      working: undefined,
+      status: undefined,
+      retried: false,
+    })
   }
   const policy = (task: Task, on: string): DependencyPolicy => {
     const { onMissing } = byId.get(task.id) ?? {}
@@ -143,7 +169,9 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
   }
   const joined = (ids: readonly string[]): readonly Task[] => {
     const found = ids.map((id) => tasks.get(id)!)
-    for (const each of found) for (const other of tasks.values()) if (other.recruit?.join === 'parent' && other.recruit.parent === each.id && !found.includes(other)) found.push(other)
+    for (const each of found)
+      for (const other of tasks.values())
+        if (other.recruit?.join === 'parent' && other.recruit.parent === each.id && !found.includes(other)) found.push(other)
     return found
   }
   /** Why it may not begin. */
@@ -176,7 +204,8 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
       if (idle.length > 0 && working() < concurrency) wrong.push(`${at}: ${idle[0]!.id} could work, and there is room`)
     }
     at = now
-    if (mustEnd && event.type !== 'plan.aborted' && ['task.started', 'results.synthesised'].includes(event.type)) wrong.push(`it must be given up, and there is ${event.type}`)
+    if (mustEnd && event.type !== 'plan.aborted' && ['task.started', 'results.synthesised'].includes(event.type))
+      wrong.push(`it must be given up, and there is ${event.type}`)
     fold(event, activation)
   }
   function fold(event: JournalEvent, activation: string): void {
@@ -191,13 +220,21 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
       case 'teammate.joined':
         if (!tasks.has(event.task)) {
           if (event.recruited === undefined) wrong.push(`${event.member} joins for a task that there is not`)
-          add(event.task, { ...(event.parent === undefined ? {} : { parent: event.parent }), ...(event.join === undefined ? {} : { join: event.join }) })
+          add(event.task, {
+            ...(event.parent === undefined ? {} : { parent: event.parent }),
+            ...(event.join === undefined ? {} : { join: event.join }),
+          })
         }
         return
       case 'task.unblocked': {
         const task = tasks.get(event.task)!
         const missing = [...joined(task.dependencies)].filter(({ status }) => status !== 'succeeded')
-        if (missing.length > 0 || task.consumes.some((topic) => !published.has(topic) && subtasks.some(({ id, produces }) => id !== task.id && produces?.includes(topic))))
+        if (
+          missing.length > 0 ||
+          task.consumes.some(
+            (topic) => !published.has(topic) && subtasks.some(({ id, produces }) => id !== task.id && produces?.includes(topic)),
+          )
+        )
           wrong.push(`${event.task} is unblocked in vain`)
         if (task.dependencies.length + task.consumes.length === 0) wrong.push(`${event.task} never waited`)
         return
@@ -211,7 +248,9 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
         if (task.starts === 1) {
           const why = hindered(task)
           if (why !== undefined) wrong.push(`${event.task} begins although ${why}`)
-          const first = [...tasks.values()].find((each) => each.place < task.place && each.status === undefined && each.starts === 0 && hindered(each) === undefined)
+          const first = [...tasks.values()].find(
+            (each) => each.place < task.place && each.status === undefined && each.starts === 0 && hindered(each) === undefined,
+          )
           if (first !== undefined && !limited) wrong.push(`${event.task} begins before ${first.id}`)
         }
         task.working = event.activation
@@ -236,14 +275,16 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
       case 'plan.aborted':
         if (isOver) wrong.push('given up twice')
         if (!mustEnd) wrong.push(`given up for nothing: ${event.reason}`)
-        if (event.reason === 'failures' && (event.failed !== failedCount || event.failed < event.maxFailures)) wrong.push(`given up at ${event.failed}, ${failedCount} failed`)
+        if (event.reason === 'failures' && (event.failed !== failedCount || event.failed < event.maxFailures))
+          wrong.push(`given up at ${event.failed}, ${failedCount} failed`)
         if (event.total !== subtasks.length) wrong.push(`a total of ${event.total}`)
         isOver = true
         return
       case 'activation.settled':
         if (isRoot) {
           ends++
-          for (const { id, status, working: by } of tasks.values()) if (status === undefined || by !== undefined) wrong.push(`${id} is open at the end`)
+          for (const { id, status, working: by } of tasks.values())
+            if (status === undefined || by !== undefined) wrong.push(`${id} is open at the end`)
         }
         for (const task of tasks.values()) if (task.working === activation) task.working = undefined
         return
@@ -254,9 +295,11 @@ export function wrongWith({ subtasks, options }: Drawn, events: readonly Recorde
   if (mustEnd && !isOver) wrong.push('it must be given up, and was not')
   if (ends !== 1) wrong.push(`${ends} ends`)
   const succeeded = [...tasks.values()].filter(({ recruit, status }) => recruit === undefined && status === 'succeeded').length
-  if (results?.coverage.succeeded !== succeeded || results.coverage.planned !== subtasks.length) wrong.push(`coverage ${JSON.stringify(results?.coverage)}, ${succeeded} succeeded`)
+  if (results?.coverage.succeeded !== succeeded || results.coverage.planned !== subtasks.length)
+    wrong.push(`coverage ${JSON.stringify(results?.coverage)}, ${succeeded} succeeded`)
   if (results?.partial !== succeeded < subtasks.length) wrong.push(`partial is ${results?.partial}`)
-  for (const { task, status } of results?.tasks ?? []) if (tasks.get(task)?.status !== status) wrong.push(`${task}: ${status} in the results, ${tasks.get(task)?.status} in the journal`)
+  for (const { task, status } of results?.tasks ?? [])
+    if (tasks.get(task)?.status !== status) wrong.push(`${task}: ${status} in the results, ${tasks.get(task)?.status} in the journal`)
   if (results?.tasks.map(({ task }) => task).join() !== [...tasks.keys()].join()) wrong.push('the results have other tasks')
   return wrong
 }

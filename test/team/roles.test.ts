@@ -69,7 +69,7 @@ test('team R-3: names that share everything but case are refused, and every prob
     'roles.c: description is 6, expected a text',
     'roles.c: agent is the text "somebody", which is not an agent',
     'roles.d is null, expected an agent or options',
-    '"not ok" in permissions.tools',
+    '"not ok" in tools is not a tool name',
     'limits.turns is -1',
   ])
     expect(all).toContain(part)

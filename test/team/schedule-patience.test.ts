@@ -124,8 +124,8 @@ test('several are out of time at once: each fails, in the order of the plan; tho
   const { lines } = await played(crew(tasks, { a: 1_000 }))
   expect(lines.filter(([second]) => second === 360)).toEqual([
     [360, `b ${timedOut}`],
-    [360, 'z begins'],
     [360, `c ${timedOut}`],
+    [360, 'z begins'],
     [360, 'z succeeded without b'],
   ])
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sleep, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import { maxEntryBytes, Topics } from '../../src/team/work/topics.ts'
+import { maxEntryBytes, published, Topics } from '../../src/team/work/topics.ts'
 import { crew, played, task, type Line } from './trace.ts'
 
 const course = (lines: readonly Line[]): readonly Line[] =>
@@ -172,6 +172,15 @@ describe('who waits for a topic', () => {
     expect(course(lines)).toContainEqual([1, 'x may not publish news: undeclared'])
     expect(course(lines)).toContainEqual([5, 'c begins'])
     expect(outcome).toMatchObject({ results: { tasks: [{}, { output: { published: false, reason: 'undeclared' } }, {}] } })
+    const message = 'the task does not produce "news"; it produces no topic'
+    expect(outcome).toMatchObject({ results: { tasks: [{}, { output: { message } }, {}] } })
+    expect(published({ published: false, reason: 'undeclared' }, 'x', { produces: ['a', 'b'] })).toMatchObject({
+      message: 'the task does not produce "x"; it produces "a", "b"',
+    })
+    expect(published({ published: false, reason: 'too_large' }, 'x', {})).toMatchObject({
+      message: expect.stringContaining('1048576') as string,
+    })
+    expect(published({ published: true, seq: 1, bytes: 2 }, 'x', {})).toEqual({ published: true, seq: 1, bytes: 2 })
   })
 
   test('an entry of an attempt that failed then stays: entries are only added', async () => {

@@ -4,7 +4,17 @@
  * Owns: these verbs. Does not own: their words (words.ts), the tools of models (tools.ts), who decides (../../team).
  * Holds: K3, K6: what was read is recorded with the member, so mail that was taken is there again after a crash, with the same numbers, and is taken once.
  */
-import { failure, FailureError, isObject, ReeveError, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import {
+  failure,
+  FailureError,
+  isObject,
+  ReeveError,
+  unknownNames,
+  type Json,
+  type JsonObject,
+  type MessageId,
+  type NamesOf,
+} from '../../core/index.ts'
 import { readEdge, type Assignment } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { leaderReply, replyIn, tellLeader, type InboxWord, type Mail, type MailToSend, type RecruitWish, type RetireWish } from './words.ts'
@@ -30,7 +40,8 @@ export type Recruited =
 export type Retired = { readonly retired: true } | { readonly retired: false; readonly reason: string; readonly message: string }
 
 /** What became of an entry. */
-export type Published = { readonly published: true; readonly seq: number } | { readonly published: false; readonly reason: string; readonly message?: string }
+export type Published =
+  { readonly published: true; readonly seq: number } | { readonly published: false; readonly reason: string; readonly message?: string }
 
 /** Somebody on the team, as members see them. */
 export interface TeamEntry {

@@ -27,7 +27,7 @@ export interface PostRoomParts {
   /** The team's own. */
   readonly policy: TeamPolicy | undefined
   readonly directory: Directory
-  /** A member begins (true) to wait for mail, in one way more or less; or ceases to. */
+  /** A member waits for mail (true), in one way more or less than before; or ceases to. */
   readonly waitForMail: (entry: Entry, waits: boolean) => void
   /** Asks a human for a member who waits for the answer; undefined: nobody waits. */
   readonly waitForHuman: <T>(member: string | undefined, ask: () => Promise<T>) => Promise<T>

@@ -1,35 +1,26 @@
 /**
  * Reading a plan: from what a planner has given, whatever that is, to tasks whose fields have the types they should have.
  *
- * Owns: the types of every field, the other names that fields may have, what is cleaned without a word. Does not own: what makes a well-formed plan impossible (validate.ts). Pure.
- * Fields that there are not are passed over: models invent them.
+ * Owns: the types of every field, what is cleaned without a word. Does not own: the names of the fields (fields.ts), what makes a well-formed plan impossible (validate.ts). Pure.
+ * Fields that there are not are noted and passed over: models invent them.
  */
 import { copy, described, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
 import type { DependencyPolicy, TeamStrategy } from '../../journal/index.ts'
+import { fieldOf, unknownFields, type UnknownField } from './fields.ts'
 import type { Estimate, Plan, Subtask } from './plan.ts'
 
 /** What is wrong with a plan, and what is doubtful, one sentence each. */
 export interface Notes {
   readonly problems: string[]
   readonly warnings: string[]
+  /** Fields that there are not. */
+  readonly unknown: UnknownField[]
 }
 
 /** A plan as it was read: `agentTypes` by place, blanks left out. A task that has no id that can be read has an empty one. */
 export interface ReadPlan extends Omit<Plan, 'agentTypes'> {
   readonly agentTypes: readonly (string | undefined)[]
   readonly complexity: number
-}
-
-/** What planners that know Shannon's schema call these fields. */
-const otherNames: Readonly<Record<string, string>> = {
-  agentTypes: 'agent_types',
-  complexity: 'complexity_score',
-  strategy: 'execution_strategy',
-  concurrencyLimit: 'concurrency_limit',
-  tools: 'suggested_tools',
-  toolParameters: 'tool_parameters',
-  taskType: 'task_type',
-  estimate: 'estimated_tokens',
 }
 
 /** The complexity of a plan that states none. */
@@ -41,6 +32,7 @@ export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
     notes.problems.push(`the plan is ${described(given)}, expected an object with subtasks`)
     return undefined
   }
+  notes.unknown.push(...unknownFields(given, 'plan', 'the plan'))
   const subtasks = fieldOf(given, 'subtasks')
   if (!Array.isArray(subtasks))
     notes.problems.push(`subtasks is ${subtasks === undefined ? 'missing' : described(subtasks)}, expected a list of tasks`)
@@ -55,13 +47,6 @@ export function readPlan(given: unknown, notes: Notes): ReadPlan | undefined {
   }
 }
 
-/** A field under its name, or under the other one. Null is what models write for nothing. */
-function fieldOf(object: JsonObject, name: string): unknown {
-  for (const each of [name, otherNames[name]])
-    if (each !== undefined && Object.hasOwn(object, each) && object[each] !== undefined && object[each] !== null) return object[each]
-  return undefined
-}
-
 /** How a task is called in notes. */
 export const called = (id: string, place: number): string => (id === '' ? `subtasks[${place}]` : `task "${id}"`)
 
@@ -72,6 +57,7 @@ function taskOf(given: unknown, place: number, notes: Notes): Subtask {
   }
   const id = idOf(fieldOf(given, 'id'), place, notes)
   const where = called(id, place)
+  notes.unknown.push(...unknownFields(given, 'task', where))
   const description = fieldOf(given, 'description')
   if (typeof description !== 'string' || description.trim() === '')
     notes.problems.push(`${where}: description is ${lacking(description)}, expected what is to be done`)

@@ -201,7 +201,7 @@ function roleProblems(options: RoleOptions, where: string): string[] {
   const wrong = [
     ...unknownNames(options, names, where),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
-    ...(tools === undefined ? [] : permissionProblems({ tools }, where)),
+    ...(tools === undefined ? [] : permissionProblems({ tools }, where).map((each) => each.replace('permissions.tools', 'tools'))),
     ...(['description', 'instructions'] as const).flatMap((name) =>
       options[name] === undefined || typeof options[name] === 'string'
         ? []

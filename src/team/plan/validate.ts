@@ -26,6 +26,8 @@ export interface PlanSurroundings {
   readonly defaultRole?: string | undefined
   /** For plans that a model wrote: one without tasks that is not simple gets the beginning of this as its task. */
   readonly question?: string | undefined
+  /** What becomes of fields that there are not. Default `warned`: models invent them; whoever writes code has meant something by them. */
+  readonly unknownFields?: 'warned' | 'refused' | undefined
   /** Tasks that are there already: the plan adds to them. */
   readonly existing?: readonly Subtask[] | undefined
 }
@@ -39,9 +41,12 @@ const notSimple = 0.3
 
 /** Looks at what a planner has given. Whose work a task is: the place in `agentTypes`, else its own `role`, else the default one (R-3). */
 export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurroundings = {}): Validated {
-  const notes: Notes = { problems: [], warnings: [] }
+  const notes: Notes = { problems: [], warnings: [], unknown: [] }
+  const { problems, warnings } = notes
   const read = readPlan(given, notes)
-  if (read === undefined) return { plan: { subtasks: [], complexity: 1 }, ...notes, unreadable: true }
+  if (read === undefined) return { plan: { subtasks: [], complexity: 1 }, problems, warnings, unreadable: true }
+  if (around.unknownFields === 'refused') problems.push(...notes.unknown.map(({ sentence }) => sentence))
+  else warnings.push(...notes.unknown.flatMap(({ sentence, understood }) => (understood ? [] : [sentence])))
   const { agentTypes, subtasks: listed, ...facts } = filled(read, around.question, notes)
   const subtasks = listed
     .map((task, i) => ({ ...task, role: agentTypes[i] ?? task.role ?? around.defaultRole ?? generalist }))
@@ -55,7 +60,7 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
   for (const cycle of cyclesOf(waits(all))) notes.problems.push(`tasks wait for each other: ${cycle.join(' > ')}`)
   checkTopics(subtasks, all, notes)
   checkRoles(subtasks, roles, notes)
-  return { plan: { ...facts, subtasks }, ...notes, unreadable: false }
+  return { plan: { ...facts, subtasks }, problems, warnings, unreadable: false }
 }
 
 const counted = (tasks: number): string => `${tasks} task${tasks === 1 ? '' : 's'}`
@@ -143,7 +148,11 @@ function checkRoles(subtasks: readonly (Subtask & { readonly role: string })[], 
     const found = roles.find(role)
     if (found === undefined) {
       const names = roles.list.map(({ name }) => name)
-      problems.push(`${where}: there is no role "${role}" here, and no ${generalist}${meantInstead(role, names, 'there are')}`)
+      const nobody =
+        role === generalist
+          ? `nobody is named who does it, and there is no ${generalist} here`
+          : `there is no role "${role}" here, and no ${generalist}`
+      problems.push(`${where}: ${nobody}${meantInstead(role, names, 'there are')}`)
       continue
     }
     const { agent, standsIn } = found

@@ -79,7 +79,9 @@ function nothingSaid(succeeded: readonly DropReason[]): { readonly message: stri
   const [first, ...others] = succeeded
   if (first === undefined) return { message: 'no task has succeeded, so there is nothing to answer with', hint: '' }
   const who = others.length === 0 ? 'one task has succeeded and had' : `${succeeded.length} tasks have succeeded and had`
-  const empty = succeeded.includes('empty') ? ' Have `run` of the members return what they found: an empty text, null and undefined are no answer.' : ''
+  const empty = succeeded.includes('empty')
+    ? ' Have `run` of the members return what they found: an empty text, null and undefined are no answer.'
+    : ''
   const talk = succeeded.includes('uninformative')
     ? ' synthesis: { dropUninformative: false } keeps results that say there is no information.'
     : ''

@@ -53,7 +53,9 @@ export async function permission(
   const { action, actor, role, description, details } = petition
   const input = { ...details, ...(role === undefined ? undefined : { role }), ...(description === undefined ? undefined : { description }) }
   const why = reason ?? `"${actor}" asks to ${action}, and the policy of "${ctx.place.agent}" leaves that to a human`
-  const said = await waitingFor(whoever.entry?.member, whoever.work, () => approve(ctx, { tool: action, toolVersion: ctx.place.version, input, reason: why }))
+  const said = await waitingFor(whoever.entry?.member, whoever.work, () =>
+    approve(ctx, { tool: action, toolVersion: ctx.place.version, input, reason: why }),
+  )
   if (said.approved) return said.edited && isObject(said.input) ? { ok: true, edited: said.input } : { ok: true }
   const how = said.how === 'timed-out' ? 'nobody decided in time' : said.how === 'cancelled' ? 'nobody decided' : 'it was not approved'
   return { ok: false, reason: 'approval', message: said.comment === undefined ? how : `${how}: ${said.comment}` }

@@ -6,7 +6,7 @@
  */
 import { addUsage, copy, type Failure, type Json, type Outcome, type TaskResult, type TaskStatus, type Usage } from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
-import type { DependencyPolicy } from '../../journal/index.ts'
+import type { DependencyPolicy, PlanAborted } from '../../journal/index.ts'
 import type { Estimate, Subtask } from '../plan/plan.ts'
 import type { RoleUse } from '../plan/roles.ts'
 
@@ -163,6 +163,22 @@ export class Book {
   inputs(entry: Entry, all: boolean): Readonly<Record<string, TaskInput>> {
     const others = all ? this.all.filter((each) => each.id !== entry.id && hasEnded(each)) : []
     return Object.fromEntries([...new Set([...this.before(entry), ...others])].map((each) => [each.id, inputOf(each)]))
+  }
+
+  /** How many failed tasks count against the failure budget: those of the plan, and, if so, recruits. */
+  failed(countRecruits: boolean): number {
+    return (countRecruits ? this.all : this.#plan).filter(({ status }) => status === 'failed').length
+  }
+
+  /** What has failed, recruits too. */
+  get failures(): PlanAborted['failures'] {
+    return this.all.flatMap(({ id, status, failure }) => (status === 'failed' && failure !== undefined ? [{ task: id, failure }] : []))
+  }
+
+  /** Whether nobody is left but recruits nobody waits for. */
+  get hasOnlyExtras(): boolean {
+    const isExtra = (each: Entry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
+    return this.#recruits.some(isExtra) && this.all.every((each) => hasEnded(each) || isExtra(each))
   }
 
   results(): readonly TaskResult[] {

@@ -64,13 +64,15 @@ export class Deadlocks {
     if (this.#looking) return
     this.#looking = true
     try {
-      for (let stuck = this.#stuck(); stuck !== undefined && this.#hasAllMail(); stuck = this.#stuck()) this.#break(stuck)
+      let stuck = this.#stuck()
+      for (; stuck !== undefined && this.#hasAllMail(); stuck = this.#stuck()) this.#break(stuck)
+      if (stuck === undefined) this.close()
     } finally {
       this.#looking = false
     }
   }
 
-  /** The work has ended. */
+  /** Nobody waits for what may be under way. */
   close(): void {
     this.#callOff?.()
     this.#callOff = undefined

@@ -44,7 +44,10 @@ export function givenUp(
 ): Failure {
   if (reason === 'budget') return failure('budget.exceeded', 'the budget is used up', 'budget')
   const why = reason === 'critical' && critical !== undefined ? `: "${critical}" was critical` : ''
-  const bound = reason === 'critical' ? '' : ` ${maxFailures} may not fail (tolerance, maxFailures).`
+  const bound =
+    reason === 'critical'
+      ? ''
+      : ` At ${maxFailures} failed task${maxFailures === 1 ? '' : 's'} a plan is given up (tolerance, maxFailures).`
   return failure('team.too-many-failures', `Too many subtask failures (${failed}/${planned})${why}`, 'policy', {
     hint: `${failedTasks(failures)}${bound} outcome.results has what there was.`,
   })
@@ -52,7 +55,9 @@ export function givenUp(
 
 /** Which tasks have failed, and why: the first of them. */
 function failedTasks(failures: PlanAborted['failures']): string {
-  const told = failures.slice(0, mostTold).map(({ task, failure: { message, code } }) => `"${task}" (${beginning(message === '' ? code : message)})`)
+  const told = failures
+    .slice(0, mostTold)
+    .map(({ task, failure: { message, code } }) => `"${task}" (${beginning(message === '' ? code : message)})`)
   const more = failures.length > mostTold ? ` and ${failures.length - mostTold} more` : ''
   return `Failed: ${told.join(', ')}${more}.`
 }

@@ -6,6 +6,7 @@
  */
 import { hasEnded, inOrder, type Book, type Entry } from './book.ts'
 import type { Readiness } from './readiness.ts'
+import type { Topics } from './topics.ts'
 
 /** Why a task can never begin. */
 export type Impossible = Extract<Readiness, { readonly type: 'impossible' }>
@@ -13,7 +14,7 @@ export type Impossible = Extract<Readiness, { readonly type: 'impossible' }>
 export class Queue {
   readonly #book: Book
   readonly #readiness: (entry: Entry) => Readiness
-  readonly #hasEntry: (topic: string) => boolean
+  readonly #topics: Pick<Topics, 'has'>
   #seen = 0
   readonly #unlooked = new Set<Entry>()
   /** In order. */
@@ -22,11 +23,10 @@ export class Queue {
   /** By a task: who waits for it, and maybe for others. */
   readonly #watchers = new Map<Entry, Entry[]>()
 
-  /** `hasEntry`: whether a topic has one. */
-  constructor(book: Book, readinessOf: (entry: Entry) => Readiness, hasEntry: (topic: string) => boolean) {
+  constructor(book: Book, readinessOf: (entry: Entry) => Readiness, topics: Pick<Topics, 'has'>) {
     this.#book = book
     this.#readiness = readinessOf
-    this.#hasEntry = hasEntry
+    this.#topics = topics
   }
 
   /** Those that wait for others. */
@@ -51,7 +51,7 @@ export class Queue {
 
   /** One who was to add to a topic has ended: where nobody has, and nobody else will, who needs it is looked at. Also if that one has succeeded: its entry may have been refused. */
   #lacking(topic: string, ended: Entry): void {
-    if (this.#hasEntry(topic)) return
+    if (this.#topics.has(topic)) return
     const [open, ...others] = this.#book.producers(topic, ended).filter((each) => !hasEnded(each))
     if (others.length > 0) return
     for (const each of this.#book.consumers(topic)) if (open === undefined || open === each) this.again(each)
@@ -78,9 +78,9 @@ export class Queue {
     }
   }
 
-  /** Whether somebody may begin, as far as is known. */
-  get hasReady(): boolean {
-    return this.#ready.length > 0
+  /** How many may begin, as far as is known. */
+  get ready(): number {
+    return this.#ready.length
   }
 
   /** The next who may begin; it is in the queue no more. */

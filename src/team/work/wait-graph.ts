@@ -25,15 +25,22 @@ export interface Stuck {
 export function stuckAmong(waiters: readonly Waiter[]): Stuck | undefined {
   const open = new Set(waiters.map(({ name }) => name))
   const moving = new Set<string>()
-  const goesOn = (waiter: Waiter): boolean => {
-    if (waiter.needs === 'nothing') return true
-    const { needs, of } = waiter
-    return needs === 'all' ? of.every((name) => !open.has(name) || moving.has(name)) : of.some((name) => moving.has(name))
+  /** By name: who needs them to move. */
+  const needed = new Map<string, Waiter[]>()
+  const left = new Map<Waiter, number>()
+  for (const waiter of waiters) {
+    const of = new Set(waiter.needs === 'nothing' ? [] : waiter.of.filter((name) => open.has(name)))
+    left.set(waiter, waiter.needs === 'any' ? 1 : of.size)
+    for (const name of of) listUnder(needed, name, waiter)
+    if (left.get(waiter) === 0) moving.add(waiter.name)
   }
-  for (let before = -1; before !== moving.size;) {
-    before = moving.size
-    for (const waiter of waiters) if (goesOn(waiter)) moving.add(waiter.name)
-  }
+  // grows while it is walked: whoever moves sets others free
+  for (const name of moving)
+    for (const waiter of needed.get(name) ?? []) {
+      const still = left.get(waiter)! - 1
+      left.set(waiter, still)
+      if (still === 0) moving.add(waiter.name)
+    }
   const stuck = waiters.filter(({ name }) => !moving.has(name))
   return stuck.length === 0 ? undefined : { names: stuck.map(({ name }) => name), cycle: cycleAmong(stuck) }
 }
@@ -51,4 +58,10 @@ function cycleAmong(stuck: readonly Waiter[]): readonly string[] {
     at = of.map((name) => byName.get(name)).find((each) => each !== undefined)
   }
   return walked.slice(-1)
+}
+
+function listUnder(lists: Map<string, Waiter[]>, name: string, waiter: Waiter): void {
+  const list = lists.get(name)
+  if (list === undefined) lists.set(name, [waiter])
+  else list.push(waiter)
 }

@@ -7,7 +7,7 @@
  * every attempt used counts, also of those that were stopped.
  */
 import { addUsage, type ActivationId, type Failure, type Json } from '../../core/index.ts'
-import { startWorker, step } from '../../agent/index.ts'
+import { startWorker } from '../../agent/index.ts'
 import { briefOf, briefValue, type Edge } from '../../edge/index.ts'
 import { backoff, type Context } from '../../engine/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
@@ -18,6 +18,7 @@ import { Staffed, type AtWork } from './at-work.ts'
 import { hasEnded, used, type Book, type Entry } from './book.ts'
 import { assignmentOf, briefFor } from './brief.ts'
 import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt } from './ends.ts'
+import { Gate } from './gate.ts'
 import { Patience } from './patience.ts'
 import { Queue, type Impossible } from './queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
@@ -36,6 +37,7 @@ export class Work {
   readonly #listener: WorkListener
   readonly #queue: Queue
   readonly #patience: Patience
+  readonly #gate: Gate
   readonly #atWork = new Staffed()
   /** How the timers of those that are to be tried again are called off. */
   readonly #backingOff = new Map<Entry, () => void>()
@@ -45,8 +47,6 @@ export class Work {
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
-  /** Whether whoever is ready may begin now. */
-  #gate: 'closed' | 'asked' | 'open' = 'closed'
 
   constructor(
     ctx: Context,
@@ -63,7 +63,8 @@ export class Work {
     this.#rules = rules
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
-    this.#queue = new Queue(book, (entry) => this.#readinessOf(entry), (topic) => topics.has(topic))
+    this.#queue = new Queue(book, (entry) => this.#readinessOf(entry), topics)
+    this.#gate = new Gate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
     this.#patience = new Patience(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       book,
       watch: this.watch,
@@ -167,32 +168,17 @@ export class Work {
   }
 
   #round(): void {
-    while (this.#closed === undefined) {
-      this.#queue.look((entry, why) => this.#impossible(entry, why))
-      if (this.#atWork.permits >= this.#rules.concurrency || !this.#queue.hasReady) break
-      if (this.#gate !== 'open') {
-        this.#knock()
-        break
-      }
-      const next = this.#queue.next()
-      if (next !== undefined) this.#begin(next.entry, next.state)
-    }
+    if (this.#closed === undefined) this.#queue.look((entry, why) => this.#impossible(entry, why))
     if (this.#closed !== undefined) return
+    this.#gate.ask(Math.min(this.#queue.ready, this.#rules.concurrency - this.#atWork.permits))
     this.#patience.look()
     this.#callOffBestEffort()
   }
 
-  /** Whoever may begin does so behind an effect: a pause, which orchestration does not see, keeps it back, and so all who wait for it. */
-  #knock(): void {
-    if (this.#gate === 'asked') return
-    this.#gate = 'asked'
-    const letGo = this.hold()
-    const opened = (): void => {
-      this.#gate = 'open'
-      letGo()
-      this.#gate = 'closed'
-    }
-    step(this.#ctx, 'begin', () => null, { effect: 'read' }).then(opened).catch(this.leave)
+  /** Whoever is first begins, if there is still a permit. */
+  #open(): void {
+    const next = this.#closed === undefined && this.#atWork.permits < this.#rules.concurrency ? this.#queue.next() : undefined
+    if (next !== undefined) this.#begin(next.entry, next.state)
   }
 
   #impossible(entry: Entry, { status, on }: Impossible): void {
@@ -215,7 +201,13 @@ export class Work {
     if (entry.begun === 0 && satisfied) this.#ctx.emit({ type: 'task.unblocked', task: entry.id })
     const ctx = this.#ctx.scope(entry.id)
     const inputs = this.#book.inputs(entry, this.#rules.passAll)
-    const assignment = assignmentOf(entry, { leader: ctx.place.activation, question: briefValue(this.#edge.brief) }, inputs, this.#rules.verbs, this.#listener.unread(entry))
+    const assignment = assignmentOf(
+      entry,
+      { leader: ctx.place.activation, question: briefValue(this.#edge.brief) },
+      inputs,
+      this.#rules.verbs,
+      this.#listener.unread(entry),
+    )
     const { agent, added, tools, limits } = entry.role
     const topics = this.#topics.shown(entry.task.consumes ?? [], assignment.inputs)
     const id = startWorker(ctx, this.#edge, agent, briefOf(briefFor(entry, assignment, agent, topics)), {
@@ -257,7 +249,8 @@ export class Work {
     if (recalled !== undefined && endOfAttempt(outcome).type === 'failed') return this.#leaves(at, end, recalled)
     used(entry, end.usage, outcome)
     const stopped = this.#listener.attemptEnded(entry, end)
-    if (!hasEnded(entry)) this.#ended(at, stopped === undefined ? endOfAttempt(outcome) : { type: 'failed', failure: stopped, again: false })
+    if (!hasEnded(entry))
+      this.#ended(at, stopped === undefined ? endOfAttempt(outcome) : { type: 'failed', failure: stopped, again: false })
     this.advance()
   }
 
@@ -288,6 +281,7 @@ export class Work {
     ctx.emit({ type: 'task.retried', task: entry.id, attempt: entry.begun, failure: end.failure, delayMs })
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
+    if (delayMs <= 0) return this.#queue.again(entry)
     entry.backingOff = true
     const ring = (): void => {
       this.#backingOff.delete(entry)
@@ -358,25 +352,15 @@ export class Work {
   #weigh(entry: Entry): void {
     if (this.#closed !== undefined) return
     if (entry.task.critical === true && entry.recruit === undefined) return this.abort('critical')
-    if (isTooMuch(this.#rules.failures, this.#failed)) this.abort('failures')
-  }
-
-  /** How many failed tasks count against the budget. */
-  get #failed(): number {
-    const counts = ({ status, recruit }: Entry): boolean => status === 'failed' && (recruit === undefined || this.#rules.countRecruits)
-    return this.#book.all.filter(counts).length
+    if (isTooMuch(this.#rules.failures, this.#book.failed(this.#rules.countRecruits))) this.abort('failures')
   }
 
   /** Nothing begins any more, whoever works is stopped. */
   abort(reason: Aborted['reason']): void {
     if (this.#closed !== undefined) return
-    const planned = this.#book.planned
-    const failures = this.#book.all.flatMap(({ id, status, failure: what }) =>
-      status === 'failed' && what !== undefined ? [{ task: id, failure: what }] : [],
-    )
-    const failed = this.#failed
-    const { maxFailures } = this.#rules.failures
-    this.aborted = { reason, failed, maxFailures, failures }
+    const { planned, failures } = this.#book
+    const failed = this.#book.failed(this.#rules.countRecruits)
+    this.aborted = { reason, failed, maxFailures: this.#rules.failures.maxFailures, failures }
     this.#ctx.emit({ type: 'plan.aborted', ...this.aborted, total: planned.length })
     this.close('the plan was given up')
   }
@@ -394,9 +378,7 @@ export class Work {
 
   /** Recruits nobody waits for are called off when everything else is done. */
   #callOffBestEffort(): void {
-    const isExtra = (each: Entry): boolean => each.recruit?.join === 'none' && !hasEnded(each)
-    if (this.held || !this.#book.recruits.some(isExtra) || !this.#book.all.every((each) => hasEnded(each) || isExtra(each))) return
-    this.close('everything else is done')
+    if (!this.held && this.#book.hasOnlyExtras) this.close('everything else is done')
   }
 
   /** Whoever works on a task leaves it now. `next` hears it with the end, unless the task is done by then. False: nobody works on it. */
