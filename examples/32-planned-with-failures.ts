@@ -37,7 +37,13 @@ const weather = team({
   roles: { forecaster },
   retry: { backoffMs: 0 },
 })
-const careful = team({ name: 'careful', planner: { model: planner }, roles: { forecaster }, retry: { backoffMs: 0 }, tolerance: 'critical' })
+const careful = team({
+  name: 'careful',
+  planner: { model: planner },
+  roles: { forecaster },
+  retry: { backoffMs: 0 },
+  tolerance: 'critical',
+})
 // #endregion
 
 await using runtime = await createRuntime({ agents: [weather, careful] })

@@ -67,7 +67,17 @@ export { fitting, jsonIn, outputOf } from './output.ts'
 export { workOf } from './output-key.ts'
 export { breakLoop, exit, transferTo, type End, type Talk } from './talk.ts'
 export { askSupervisor, endOf, questionIn, replyTo, type Heard, type Reply } from './question.ts'
-export { isTeammate, teammate, type MailWait, type Published, type Recruited, type Retired, type Sent, type TeamEntry, type Teammate } from './teamwork/teammate.ts'
+export {
+  isTeammate,
+  teammate,
+  type MailWait,
+  type Published,
+  type Recruited,
+  type Retired,
+  type Sent,
+  type TeamEntry,
+  type Teammate,
+} from './teamwork/teammate.ts'
 export { isTeamTool } from './teamwork/tools.ts'
 export {
   isTeamWord,

@@ -82,7 +82,8 @@ const everything = scenario(
     retry: { backoffMs: 10, jitter: false },
     budget: { tokens: 100, mode: 'soft', perTask: { tokens: 30 } },
     mailbox: { maxMessages: 4, maxBytes: 100 },
-    lead: ({ ended }) => (ended.task === 'd' ? [{ add: [{ id: 'e', role: 'slow', description: 'Added.', dependencies: ['d'] }] }] : undefined),
+    lead: ({ ended }) =>
+      ended.task === 'd' ? [{ add: [{ id: 'e', role: 'slow', description: 'Added.', dependencies: ['d'] }] }] : undefined,
     memory: {
       recall: () => ({
         plans: [{ question: 'task', strategy: 'parallel', subtasks: [], runs: 10, successes: 9 }],

@@ -80,7 +80,11 @@ test('used up: what has not begun is skipped, and the answer says that it is par
     output: expect.stringContaining('done a') as string,
     results: {
       partial: true,
-      tasks: [{ status: 'succeeded' }, { status: 'skipped', reason: 'the budget is used up' }, { status: 'skipped', reason: 'the budget is used up' }],
+      tasks: [
+        { status: 'succeeded' },
+        { status: 'skipped', reason: 'the budget is used up' },
+        { status: 'skipped', reason: 'the budget is used up' },
+      ],
     },
   })
 })

@@ -60,7 +60,7 @@ describe('team C45: three attempts in all', () => {
     })
   })
 
-  test("`retry: { backoffMs: 0 }`: as many attempts, and no waiting", async () => {
+  test('`retry: { backoffMs: 0 }`: as many attempts, and no waiting', async () => {
     const { doing, tried } = failing(9, () => new Error('no'))
     const { lines } = await played(of({ A: doing }, tasks('a', 'b'), { retry: { backoffMs: 0 } }))
     expect(tried()).toBe(3)

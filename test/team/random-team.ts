@@ -6,7 +6,7 @@ import type { DependencyPolicy, JournalEvent, Recorded } from '../../src/journal
 import { team, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 
 /** The same numbers for the same seed. */
-export function dice(seed: number): { upTo(most: number): number; chance(percent: number): boolean; one<T>(of: readonly T[]): T } {
+function dice(seed: number): { upTo(most: number): number; chance(percent: number): boolean; one<T>(of: readonly T[]): T } {
   let state = (seed * 2_654_435_761) >>> 0
   const next = (): number => {
     state = (state + 0x6d2b79f5) >>> 0

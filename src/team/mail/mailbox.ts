@@ -34,7 +34,13 @@ export interface MailboxOptions {
 export const mailboxData = ({ policy: _policy, ...data }: MailboxOptions = {}): Json => data
 
 /** Defaults (spec team 1.22). */
-export const mailDefaults = { maxMessages: 1_000, maxPerRecipient: 200, overflow: 'keep-newest-half', maxBytes: 1024 * 1024, maxExchanges: 100 } as const
+export const mailDefaults = {
+  maxMessages: 1_000,
+  maxPerRecipient: 200,
+  overflow: 'keep-newest-half',
+  maxBytes: 1024 * 1024,
+  maxExchanges: 100,
+} as const
 
 /** For whom a message is. */
 export interface Addressees {
