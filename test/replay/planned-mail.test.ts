@@ -4,22 +4,12 @@ import { agent, sleep, step, teammate, tool, type Agent, type Mail } from '../..
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { ModelAnswerInput, ModelRequest } from '../../src/model/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
 import { team, type TeamOptions } from '../../src/team/index.ts'
-import { simulate, teamScenario, verifyJournal, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { simulate, teamScenario, verifyJournal, type Scenario } from '../../src/testing/index.ts'
 import { played } from '../team/trace.ts'
 import { diesEverywhere } from './dying.ts'
+import { patient } from './resting.ts'
 
-/** Time goes on only where nothing else does. */
-const ticks = async (runtime: Runtime, clock: ManualClock): Promise<void> => {
-  const view = await runtime
-    .handle('simulated')
-    .view()
-    .catch(() => undefined) // nothing is recorded yet
-  const open = (view?.activations ?? []).filter(({ outcome }) => outcome === undefined).map((each) => each.open)
-  if (open.flat().every(({ kind }) => kind === 'worker' || kind === 'timer') && open.flat().some(({ kind }) => kind === 'timer'))
-    clock.advanceToNext()
-}
 const code = (name: string, run: (ctx: Context) => Promise<Json>): Agent => agent({ name, description: `Does ${name}.`, run })
 const json = (value: unknown): Json => value as Json
 const numbers = (mail: readonly Mail[]): Json => mail.map(({ seq, content }) => [seq, content])
@@ -47,7 +37,7 @@ function scenario(
     dependencies: { timeoutMs: 0 },
     ...more,
   })
-  const made = teamScenario({ name, agents: [root], input: 'go', outside: ticks })
+  const made = teamScenario({ name, agents: [root], input: 'go', outside: patient })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 

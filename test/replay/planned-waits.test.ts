@@ -2,21 +2,10 @@
 import { agent, sleep, teammate } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import type { Runtime } from '../../src/runtime/index.ts'
 import { team, type TeamOptions } from '../../src/team/index.ts'
-import { teamScenario, type ManualClock, type Scenario } from '../../src/testing/index.ts'
+import { teamScenario, type Scenario } from '../../src/testing/index.ts'
 import { diesEverywhere } from './dying.ts'
-
-/** Time goes on only where nothing else does. */
-const ticks = async (runtime: Runtime, clock: ManualClock): Promise<void> => {
-  const view = await runtime
-    .handle('simulated')
-    .view()
-    .catch(() => undefined) // nothing is recorded yet
-  const open = (view?.activations ?? []).filter(({ outcome }) => outcome === undefined).map((each) => each.open)
-  if (open.flat().every(({ kind }) => kind === 'worker' || kind === 'timer') && open.flat().some(({ kind }) => kind === 'timer'))
-    clock.advanceToNext()
-}
+import { patient } from './resting.ts'
 
 type Doing = (ctx: Context) => Promise<Json>
 function scenario(
@@ -35,7 +24,7 @@ function scenario(
     dependencies: { timeoutMs: 0 },
     ...more,
   })
-  const made = teamScenario({ name, agents: [root], input: 'go', outside: ticks })
+  const made = teamScenario({ name, agents: [root], input: 'go', outside: patient })
   return { ...made, registry: { ...made.registry, onMissingVersion: 'move' } }
 }
 

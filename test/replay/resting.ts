@@ -26,3 +26,20 @@ export async function outside(runtime: Runtime, clock: ManualClock): Promise<voi
   moved.set(clock, { seen, looks: 0 })
   clock.advanceToNext()
 }
+
+/** The same for those who wait for mail, of which nothing is recorded but that nothing moves: it goes on where nothing has happened for a while. */
+export async function patient(runtime: Runtime, clock: ManualClock): Promise<void> {
+  const view = await runtime
+    .handle('simulated')
+    .view()
+    .catch(() => undefined) // nothing is recorded yet
+  const open = (view?.activations ?? []).flatMap(({ outcome, open: all }) => (outcome === undefined ? all : []))
+  if (!open.every(({ kind }) => kind === 'worker' || kind === 'timer') || !open.some(({ kind }) => kind === 'timer')) return
+  const seen = String(view?.position)
+  const last = moved.get(clock)
+  if (last?.seen !== seen) moved.set(clock, { seen, looks: 0 })
+  else if (++last.looks >= 8) {
+    moved.set(clock, { seen, looks: 0 })
+    clock.advanceToNext()
+  }
+}

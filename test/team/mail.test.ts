@@ -1,33 +1,12 @@
 /** Mail between members of a team, second by second: spec team 1.7, C26 to C33. Embedded engine only; test/scenario/planned-mail.test.ts has what holds in real time. */
 import { describe, expect, test } from 'vitest'
-import { sleep, teammate, type Agent, type Mail, type Sent } from '../../src/agent/index.ts'
+import { sleep, teammate, type Mail, type Sent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
-import { team, type MailboxOptions, type Subtask, type TeamOptions } from '../../src/team/index.ts'
-import { played, staged, worker, type Doings } from './trace.ts'
+import { members, of, outputOf, task } from './members.ts'
+import { played, staged } from './trace.ts'
 
-const task = (id: string, role = id, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role, ...more })
-const members = (
-  doings: Doings,
-  mailbox: MailboxOptions = {},
-  more: Partial<TeamOptions<string>> = {},
-  tasks?: readonly Subtask[],
-): Agent =>
-  team({
-    name: 'analysts',
-    roles: { generalist: worker(doings) },
-    planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) },
-    mailbox,
-    ...more,
-  })
 const contents = (mail: readonly Mail[]): Json => mail.map(({ seq, from, content }) => [seq, from, content])
-const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
-  events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
-const outputOf = (outcome: object, id: string): Json =>
-  (outcome as { readonly results: { readonly tasks: readonly { readonly task: string; readonly output: Json }[] } }).results.tasks.find(
-    (each) => each.task === id,
-  )!.output
 const json = (value: unknown): Json => value as Json
 
 describe('sending', () => {
