@@ -1,4 +1,4 @@
-/** `reeve post`: mail to members of a planned team, from a terminal that runs nothing. */
+/** `reeve post` and `reeve show`: a planned team, from a terminal that runs nothing. */
 import { expect, test } from 'vitest'
 import { agent, createRuntime, team, teammate } from '../../src/index.ts'
 import { reeve, storeHere } from './at-store.ts'
@@ -32,4 +32,26 @@ test('a message reaches whoever waits for it; what reads as JSON is JSON; a team
   expect(await reeve('post', 'run_p', ' ', 'x')).toMatchObject({ err: expect.stringContaining('"to" is the text " "') as string })
   expect((await reeve('post', 'run_p', 'waits_1', 'x', '--team', 'other')).err).toContain('there is no team "other"')
   expect(await reeve('post', 'run_none', 'a', 'x')).toMatchObject({ code: 2, err: expect.stringContaining('run_none') as string })
+})
+
+test('show says of a partial answer how much of the plan succeeded', async () => {
+  const some = agent({
+    name: 'some',
+    description: 'Succeeds now and then.',
+    run: (ctx) => (teammate(ctx).task === 'b' ? { success: false } : 'done'),
+  })
+  const crew = team({
+    name: 'crew',
+    roles: { some },
+    defaultRole: 'some',
+    planner: { subtasks: ['a', 'b', 'c'].map((id) => ({ id, description: id })) },
+  })
+  {
+    await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
+    await (await runtime.start(crew, 'go', { runId: 'run_partial' })).outcome()
+  }
+  expect(await reeve('show', 'run_partial')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/partial: 2 of 3 tasks succeeded; --graph shows which\noutput: /) as string,
+  })
 })

@@ -40,6 +40,9 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     for (const { kind, address } of view.doubts) terminal.line(`${kind}: ${address}`)
     if (view.pause !== undefined) terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${view.pause.reason}`}`)
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
+    const { results } = view.outcome ?? {}
+    if (results?.partial === true)
+      terminal.line(`partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`)
     if (view.outcome?.status === 'completed') terminal.line(`output: ${shortly(view.outcome.output)}`)
     else if (view.outcome !== undefined) terminal.line(describeOutcome(view.outcome))
     if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
