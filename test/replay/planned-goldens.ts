@@ -124,4 +124,54 @@ const aborted = scenario(
   }),
 )
 
-export const plannedGoldens: readonly Scenario[] = [everything, aborted]
+/** Waits for mail that cannot come, and goes on without. */
+const waits = agent({
+  name: 'waits',
+  description: 'Waits.',
+  run: async (ctx) => {
+    const me = teammate(ctx)
+    await sleep(ctx, 40)
+    const mail = await me.nextMail({ from: me.member === 'waits_1' ? 'waits_2' : 'waits_1' }).catch((thrown: Error) => thrown.message)
+    if (me.member === 'waits_2') me.post({ to: 'waits_1', content: 'after all' })
+    return typeof mail === 'string' ? 'nobody wrote' : 'somebody wrote'
+  },
+})
+const writes = agent({
+  name: 'writes',
+  description: 'Writes to whoever does not read.',
+  run: async (ctx) => {
+    const me = teammate(ctx)
+    await me.send({ to: 'role:slow', content: 'Hurry up.' })
+    await me.send({ to: 'dynamic_slow_1', content: 'Welcome.' })
+    await me.recruit({ role: 'slow', description: 'Help.', join: 'run' })
+    await sleep(ctx, 10)
+    await me.retire({ member: 'slow_1', mode: 'force' })
+    return 'wrote'
+  },
+})
+const spends = agent({
+  name: 'spends',
+  description: 'Thinks a lot.',
+  model: () => ({ text: 'thought', usage: { input: 60, output: 30 } }),
+})
+
+const stuck = scenario(
+  'a team with a deadlock, mail that nobody reads and a budget that is used up',
+  team({
+    name: 'desk',
+    roles: { waits, writes, slow, spends },
+    planner: {
+      subtasks: [
+        { id: 'a', role: 'waits', description: 'A' },
+        { id: 'b', role: 'waits', description: 'B' },
+        { id: 'c', role: 'slow', description: 'C' },
+        { id: 'd', role: 'writes', description: 'D' },
+        { id: 'e', role: 'spends', description: 'E' },
+        { id: 'f', role: 'spends', description: 'F', dependencies: ['e'] },
+      ],
+    },
+    budget: { tokens: 100, mode: 'soft', perTask: { tokens: 1 } },
+  }),
+)
+
+export const plannedGoldens: readonly Scenario[] = [everything, aborted, stuck]
