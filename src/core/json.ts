@@ -105,3 +105,11 @@ export function deepFreeze<T>(value: T): T {
 
 /** A value as people and models read it: a text as it is, anything else as JSON. */
 export const asText = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
+
+/** How many bytes a value has as JSON, in UTF-8. */
+export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.stringify(value)).length
+
+/** What of these members there is: an object without those that are undefined. */
+export const present = <T extends object>(members: T): Present<T> =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>
+type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }

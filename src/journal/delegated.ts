@@ -7,7 +7,17 @@
  * A delegation is known by its leader's name for it, which is in what the worker was started with. Workers that were begun in another way (members of flows, agents as tools, `delegate`
  * in code) have none, and no row.
  */
-import { isObject, parentOf, toldEnd, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
+import {
+  isObject,
+  parentOf,
+  present,
+  toldEnd,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Outcome,
+  type Usage,
+} from '../core/index.ts'
 import type { ActivationStarted, JournalEvent, Recorded } from './events.ts'
 import { foldRun, newRunFold, type RunFold } from './fold.ts'
 import { viewOf } from './picture.ts'
@@ -223,7 +233,3 @@ export function delegationsIn(fold: DelegatedFold): readonly DelegationView[] {
     }),
   )
 }
-
-type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-const present = <T extends object>(members: T): Present<T> =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>

@@ -4,7 +4,7 @@
  * Owns: what a supervisor takes over from it, and how that and its own options come together; what is said of a base that cannot lead.
  * Does not own: a base that reflects (reflect.ts), the options themselves (supervisor.ts).
  */
-import { described, hasNames } from '../core/index.ts'
+import { described, hasNames, present } from '../core/index.ts'
 import { isAgent, listOf, refuseTeam, type Agent } from '../agent/index.ts'
 import type { Delegation, VerbNames } from './delegation/options.ts'
 
@@ -32,7 +32,7 @@ export function basedOn<Options extends Whole>(options: Options): Options | unde
   const workers = together(definition.workers, own.workers)
   const specialists = [...new Set([...listOf(definition.specialists), ...listOf(own.specialists)])]
   const isLed = definition.workers !== undefined
-  const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+  const said = present(own)
   return {
     ...definition,
     ...said,

@@ -12,6 +12,7 @@ import {
   failure,
   hasNames,
   mustBeOptions,
+  present,
   trailOf,
   unknownNames,
   withoutTrail,
@@ -163,7 +164,7 @@ export class Reflection extends DefinedAgent {
   /** The same reflection around another agent. */
   around(agent: Agent, own: { readonly [Option in keyof ReflectOptions]?: ReflectOptions[Option] | undefined }): Reflection {
     const { name: _name, description: _description, ...kept } = this.#options
-    const said = Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined))
+    const said = present(own)
     return new Reflection(agent, { ...kept, ...said })
   }
 

@@ -1,31 +1,13 @@
 /** Mail at its edges, second by second: what spec team 1.7 says word by word, and what is between the words. Embedded engine only. */
 import { describe, expect, test } from 'vitest'
-import { sleep, teammate, type Agent, type Mail, type Sent } from '../../src/agent/index.ts'
+import { sleep, teammate, type Mail, type Sent } from '../../src/agent/index.ts'
 import { FailureError, type Json } from '../../src/core/index.ts'
-import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
-import { team, type MailboxOptions, type Subtask, type TeamOptions } from '../../src/team/index.ts'
-import { played, staged, worker, type Doings } from './trace.ts'
+import type { MailboxOptions, Subtask } from '../../src/team/index.ts'
+import { members as analysts, of, outputOf } from './members.ts'
+import { played, staged } from './trace.ts'
 
 const task = (id: string, more: Partial<Subtask> = {}): Subtask => ({ id, description: id, role: id, ...more })
-const members = (
-  doings: Doings,
-  mailbox: MailboxOptions = {},
-  more: Partial<TeamOptions<string>> = {},
-  tasks?: readonly Subtask[],
-): Agent =>
-  team({
-    name: 'crew',
-    roles: { generalist: worker(doings) },
-    planner: { subtasks: tasks ?? Object.keys(doings).map((id) => task(id)) },
-    mailbox,
-    ...more,
-  })
-const of = <T extends JournalEvent['type']>(events: readonly Recorded[], type: T): Extract<JournalEvent, { readonly type: T }>[] =>
-  events.flatMap(({ event }) => (event.type === type ? [event as Extract<JournalEvent, { readonly type: T }>] : []))
-const outputOf = (outcome: object, id: string): Json =>
-  (outcome as { readonly results: { readonly tasks: readonly { readonly task: string; readonly output: Json }[] } }).results.tasks.find(
-    (each) => each.task === id,
-  )!.output
+const members: typeof analysts = (doings, mailbox, more, tasks) => analysts(doings, mailbox, { name: 'crew', ...more }, tasks)
 const json = (value: unknown): Json => value as Json
 const contents = (mail: readonly Mail[]): Json => mail.map(({ content }) => content)
 const deadlock = (thrown: unknown): string => (thrown instanceof FailureError ? thrown.failure.code : String(thrown))

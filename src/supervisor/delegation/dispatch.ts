@@ -3,7 +3,7 @@
  *
  * Owns: these options, their checks, what they mean for one worker. Does not own: carrying them out (attempts.ts, background.ts, several.ts), what crosses to a worker (options.ts).
  */
-import { described, hasNames, stranger, unknownNames, type NamesOf, type Outcome } from '../../core/index.ts'
+import { described, hasNames, present, stranger, unknownNames, type NamesOf, type Outcome } from '../../core/index.ts'
 import { retryProblems } from '../../agent/index.ts'
 import type { RetryPolicy } from '../../engine/index.ts'
 
@@ -148,8 +148,7 @@ function timeProblems({ timeoutMs, retry }: Dispatch, where: string): string[] {
   const unknown = unknownNames(retry, retryNames, `${where}: retry`)
   if (!hasNames(retry)) return [...times, ...unknown]
   const { attempts, backoffMs, maxBackoffMs, jitter, when } = retry
-  const known = { attempts, backoffMs, maxBackoffMs, jitter }
-  const policy = Object.fromEntries(Object.entries(known).filter(([, value]) => value !== undefined)) as RetryPolicy
+  const policy: RetryPolicy = present({ attempts, backoffMs, maxBackoffMs, jitter })
   return [
     ...times,
     ...unknown,

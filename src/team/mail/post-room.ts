@@ -6,7 +6,7 @@
  * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one sender is decided in the order in which it was sent. Nobody waits for a
  * place in a mailbox: it takes, gives up or refuses at once.
  */
-import { isObject, parentOf, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import { isObject, jsonBytes, parentOf, present, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
@@ -212,21 +212,21 @@ export class PostRoom {
     const { directory } = this.#parts
     const addressees = addresseesOf(address, isMember ? from : undefined, directory)
     for (const member of addressees.recipients) this.joined(member)
-    const about = { ...given({ kind, correlationId, role, by }) }
+    const about = { ...present({ kind, correlationId, role, by }) }
     const before = this.#mailbox.dropped
     const posted = this.#mailbox.post({ from, to, content, at: this.#ctx.now().getTime(), ...about }, addressees)
     if (!posted.accepted) return this.#refuse(sender, to, posted.reason, 'there is no room for more mail')
     const { seq, recipients, truncations } = posted
     if (isMember) this.#sent.set(from, sent + 1)
     else this.#parts.rounds?.moved() // a word from elsewhere
-    this.#ctx.emit({ type: 'mail.accepted', seq, from, to, recipients, ...given({ by, kind, correlationId }), ...source })
+    this.#ctx.emit({ type: 'mail.accepted', seq, from, to, recipients, ...present({ by, kind, correlationId }), ...source })
     this.#noteTruncations(truncations)
     for (const member of recipients) this.#hand(member, seq)
     return { accepted: true, seq, recipients, dropped: this.#mailbox.dropped - before }
   }
 
   #refuse({ from, by }: Sender, to: string, reason: MailRefused['reason'], message: string): Sent {
-    this.#ctx.emit({ type: 'mail.refused', from, to: to.slice(0, shownOfTo), reason, message, ...given({ by }) })
+    this.#ctx.emit({ type: 'mail.refused', from, to: to.slice(0, shownOfTo), reason, message, ...present({ by }) })
     return { accepted: false, reason, message }
   }
 
@@ -267,14 +267,14 @@ export class PostRoom {
     const { to, content, kind, correlationId } = mail
     const { place } = this.#ctx
     const ctx = this.#ctx.scope('decision')
-    const letter = { to, content, ...given({ kind, correlationId }) }
+    const letter = { to, content, ...present({ kind, correlationId }) }
     const { verdict, reason = 'the policy does not allow it' } = await decide(ctx, this.#policies, {
       action: 'message',
       actor: by ?? from,
       run: place.run,
       teamSize: this.#parts.directory.size('ever'),
       details: { from, ...letter },
-      ...given({ role, user: place.caller.user }),
+      ...present({ role, user: place.caller.user }),
     })
     if (verdict === 'allow') return this.#take(sender, mail, source)
     if (verdict === 'deny') return this.#refuse(sender, to, 'policy', reason)
@@ -324,7 +324,7 @@ const shownOfTo = 200
 
 /** Whoever is outside is the operator, whatever they call themselves: nobody can write in the name of a member. */
 const senderOf = ({ entry, name }: Speaker, { by }: HeardWord): Sender =>
-  entry === undefined ? { from: 'operator', isMember: false, ...given({ by }) } : { from: name, role: entry.role.role, isMember: true }
+  entry === undefined ? { from: 'operator', isMember: false, ...present({ by }) } : { from: name, role: entry.role.role, isMember: true }
 
 const toText = (mail: unknown): string => (isObject(mail) && typeof mail['to'] === 'string' ? mail['to'] : '')
 
@@ -338,14 +338,8 @@ function mailProblem(mail: unknown, maxBytes: number): { readonly reason: 'inval
     ...(correlationId === undefined || typeof correlationId === 'string' ? [] : ['"correlationId" is a text']),
   ]
   if (content === undefined || wrong.length > 0) return { reason: 'invalid', message: wrong.join('; ') }
-  const bytes = bytesOf(content)
+  const bytes = jsonBytes(content)
   return bytes <= maxBytes
     ? undefined
     : { reason: 'too_large', message: `its content has ${bytes} bytes as JSON, at most ${maxBytes} are taken` }
 }
-
-const bytesOf = (content: Json): number => new TextEncoder().encode(JSON.stringify(content)).length
-
-/** Without what there is not. */
-const given = <T extends object>(parts: T): { readonly [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined)) as { [K in keyof T]?: Exclude<T[K], undefined> }

@@ -1,7 +1,7 @@
 /**
  * Topics: entries that tasks publish for those that consume them (spec team R-5). Append-only; an entry has a number in its topic, and at most 1 MiB.
  */
-import { copy, digestJson, type Json, type JsonObject } from '../../core/index.ts'
+import { copy, digestJson, jsonBytes, type Json, type JsonObject } from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
 import type { Subtask } from '../plan/plan.ts'
 import type { Entry } from './book.ts'
@@ -69,7 +69,7 @@ export class Topics {
   /** Adds an entry of a task that produces this topic. */
   publish(topic: string, { id: task, task: { produces } }: Pick<Entry, 'id' | 'task'>, entry: Json): TopicWord {
     if (produces?.includes(topic) !== true) return { published: false, reason: 'undeclared' }
-    const bytes = new TextEncoder().encode(JSON.stringify(entry)).length
+    const bytes = jsonBytes(entry)
     if (bytes > maxEntryBytes) return { published: false, reason: 'too_large' }
     const list = this.#entries.get(topic) ?? []
     list.push({ task, entry: copy(entry) })
