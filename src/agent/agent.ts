@@ -125,7 +125,7 @@ export function mustHaveBrain(options: object, where: string, known: Readonly<Re
 }
 
 function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
-  const { name, description = '', limits, outputKey } = options
+  const { name, description = '', limits, oversight, outputKey } = options
   const inputSchema = schemaOf(options.input, `agent "${name}": input`)
   const outputSchema = schemaOf(options.output, `agent "${name}": output`)
   const mind = mindOf(name, options, outputSchema, limits)
@@ -136,12 +136,13 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     version: () =>
       versionOf(
         options.version,
-        dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits, outputKey, options }),
+        dataOf({ instructions, model: model.id, tools, input: inputSchema, output: outputSchema, limits, oversight, outputKey, options }),
       ),
     definition: options,
     mind: { ...mind, open: (_desk, system) => ({ system, toolbox }) },
     inputSchema,
     limits,
+    oversight,
     outputKey,
     problems: () => [
       ...unknownNames(options, modelNames, `agent "${name}"`),
@@ -209,8 +210,8 @@ class CodeAgent extends DefinedAgent {
 
   protected madeVersion(): string {
     const workers = this.related().map((worker) => worker.name)
-    const { inputSchema: input, outputSchema: output, limits, outputKey } = this
-    return versionOf(this.#options.version, dataOf({ input, output, limits, outputKey, workers }))
+    const { inputSchema: input, outputSchema: output, limits, oversight, outputKey } = this
+    return versionOf(this.#options.version, dataOf({ input, output, limits, oversight, outputKey, workers }))
   }
 
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {

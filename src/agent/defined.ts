@@ -4,7 +4,7 @@
  * Owns: these members, and that a version is made once, when it is first asked for: workers may be declared later than their leader. Does not own: what a version is made of, the work.
  */
 import type { Outcome } from '../core/index.ts'
-import type { Edge, Limits, Schema } from '../edge/index.ts'
+import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { Agent } from './definition.ts'
 
@@ -15,6 +15,7 @@ export interface Defined {
   readonly inputSchema?: Schema | undefined
   readonly outputSchema?: Schema | undefined
   readonly limits?: Limits | undefined
+  readonly oversight?: Oversight | undefined
   readonly outputKey?: string | undefined
   readonly model?: Agent['model'] | undefined
   readonly team?: (() => readonly string[]) | undefined
@@ -30,12 +31,13 @@ export abstract class DefinedAgent implements Agent {
   readonly outputSchema?: Schema
   readonly limits?: Limits
   readonly defaults?: { readonly limits: Limits }
+  readonly oversight?: Oversight
   readonly outputKey?: string
   readonly model?: NonNullable<Agent['model']>
   readonly team?: () => readonly string[]
   #version: string | undefined
 
-  constructor({ name, description = '', inputSchema, outputSchema, limits, outputKey, model, team, rootTurns }: Defined) {
+  constructor({ name, description = '', inputSchema, outputSchema, limits, oversight, outputKey, model, team, rootTurns }: Defined) {
     this.name = name
     this.description = description
     if (inputSchema !== undefined) this.inputSchema = inputSchema
@@ -43,6 +45,7 @@ export abstract class DefinedAgent implements Agent {
     if (limits !== undefined) this.limits = limits
     if (rootTurns !== undefined) this.defaults = { limits: { turns: rootTurns, ...limits } }
     else if (limits !== undefined) this.defaults = { limits }
+    if (oversight !== undefined) this.oversight = oversight
     if (outputKey !== undefined) this.outputKey = outputKey
     if (model !== undefined) this.model = model
     if (team !== undefined) this.team = team

@@ -5,7 +5,7 @@
  * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (check.ts).
  */
 import { described, digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
-import type { Edge, Limits, Schema } from '../edge/index.ts'
+import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ModelPrice } from '../model/index.ts'
 
@@ -41,6 +41,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   members?(): readonly Agent[]
   /** Limits that its definition states; they hold wherever it works. */
   readonly limits?: Limits
+  /** How closely its definition wants humans to look at its work and everything below. */
+  readonly oversight?: Oversight
   /** What of it counts US dollars besides its limits, by the name of the option: everybody below needs a price then, too. */
   readonly countsUsd?: string
   /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */

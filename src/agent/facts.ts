@@ -4,7 +4,15 @@
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
  */
 import { askTool, described, transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
-import { compileSchema, limitProblems, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
+import {
+  compileSchema,
+  limitProblems,
+  oversightProblems,
+  type Limits,
+  type Oversight,
+  type Schema,
+  type SchemaLike,
+} from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
 import { compactionData, compactionProblems, type Compaction } from './around/compaction.ts'
@@ -27,6 +35,8 @@ export interface AgentFacts<Name extends string, In extends SchemaLike | undefin
   readonly output?: Out
   /** Hard limits of it and everything below it. Default: 20 turns, and nothing else, where it is a root. */
   readonly limits?: Limits
+  /** How closely humans look at its work and everything below it: what they are asked, who is asked, over which channels. Never less than whoever leads it says. Default: only what tools and edges ask for themselves. */
+  readonly oversight?: Oversight
   /**
    * The session value under which its output is kept whenever it completes, whatever made the output: a model's answer, a tool's action, code, whoever ended a flow. Written last, after
    * every hook of a middleware; who does not complete, or hands control on, writes nothing. Names that begin with `$` are Reeve's own.
@@ -109,6 +119,7 @@ export function dataOf(parts: {
   readonly input?: Schema | undefined
   readonly output?: Schema | undefined
   readonly limits?: Limits | undefined
+  readonly oversight?: Oversight | undefined
   readonly outputKey?: string | undefined
   readonly workers?: readonly string[]
   /** What of a mind's options is data. */
@@ -123,6 +134,7 @@ export function dataOf(parts: {
     output: parts.output?.json ?? null,
     limits: (parts.limits ?? null) as Json,
     ...(parts.workers === undefined ? undefined : { workers: parts.workers }),
+    ...(parts.oversight === undefined ? undefined : { oversight: parts.oversight as Json }),
     ...(parts.outputKey === undefined ? undefined : { outputKey: parts.outputKey }),
     ...(middleware.length === 0 ? undefined : { middleware: middleware.map(({ name }) => name) }),
     ...(templating ? { templating } : undefined),
@@ -139,6 +151,7 @@ export const factNames: NamesOf<AgentFacts<string, undefined, undefined>> = {
   input: true,
   output: true,
   limits: true,
+  oversight: true,
   outputKey: true,
   version: true,
 }
@@ -184,16 +197,17 @@ const middlewareNames: NamesOf<Middleware> = {
 
 /** What is wrong with the facts of one agent. `where` begins each sentence: default `agent "name"`. */
 export function factProblems(
-  options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'outputKey'>,
+  options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'oversight' | 'outputKey'>,
   where = `agent "${options.name}"`,
 ): string[] {
-  const { name, description, limits, outputKey } = options
+  const { name, description, limits, oversight, outputKey } = options
   return [
     ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
     ...(description === undefined || typeof description === 'string'
       ? []
       : [`${where}: description is ${described(description)}, expected a text`]),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...oversightProblems(oversight, where),
     ...(outputKey === undefined || (typeof outputKey === 'string' && outputKey !== '' && !outputKey.startsWith('$'))
       ? []
       : [`${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`]),

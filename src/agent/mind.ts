@@ -4,7 +4,7 @@
  * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (loop.ts), the public constructors (agent.ts, ../supervisor).
  */
 import { failed, failure, hasNames, type Failure, type Json, type Outcome } from '../core/index.ts'
-import { briefValue, type Edge, type Limits, type Schema, type SchemaLike } from '../edge/index.ts'
+import { briefValue, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import { DefinedAgent } from './defined.ts'
@@ -52,6 +52,7 @@ export interface MindParts {
   readonly mind: Mind
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
+  readonly oversight?: Oversight | undefined
   readonly outputKey: string | undefined
   /** Its workers as they are now. */
   readonly workers?: () => readonly Agent[]
@@ -69,9 +70,9 @@ export class MindAgent extends DefinedAgent {
   readonly #own: readonly Agent[]
 
   constructor(parts: MindParts) {
-    const { mind, description, inputSchema, limits, outputKey, team } = parts
+    const { mind, description, inputSchema, limits, oversight, outputKey, team } = parts
     const { agent: name, model, outputSchema } = mind
-    super({ name, description, model, inputSchema, outputSchema, limits, outputKey, team, rootTurns: defaultTurns })
+    super({ name, description, model, inputSchema, outputSchema, limits, oversight, outputKey, team, rootTurns: defaultTurns })
     this.#parts = parts
     this.#own = [...toolAgents(name, mind.tools), ...asidesOf(mind)]
   }

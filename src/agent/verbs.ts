@@ -24,6 +24,7 @@ import {
   briefOf,
   depthRefusal,
   limitProblems,
+  oversightProblems,
   permissionProblems,
   readEdge,
   ownLimits,
@@ -69,6 +70,7 @@ export interface DelegateOptions extends Grant {
 export const grantNames: NamesOf<DelegateOptions> = {
   limits: true,
   permissions: true,
+  oversight: true,
   context: true,
   entries: true,
   turns: true,
@@ -83,6 +85,7 @@ export function grantProblems(given: DelegateOptions, where: string): string[] {
   const problems = unknownNames(given, grantNames, where)
   if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
   if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, where))
+  if (problems.length === 0) problems.push(...oversightProblems(given.oversight, where))
   if (problems.length === 0 && given.onQuestion !== undefined && typeof given.onQuestion !== 'function')
     problems.push(`${where}: onQuestion is ${described(given.onQuestion)}, expected a function`)
   return problems

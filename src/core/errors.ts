@@ -58,6 +58,7 @@ export const errorCodes = [
   'model.rate-limited',
   'model.unavailable',
   'model.unknown',
+  'notice.failed',
   'orchestration.address-in-use',
   'orchestration.foreign-await',
   'orchestration.nothing-to-await',

@@ -25,6 +25,8 @@ export interface TaskResult {
   /** Why it was skipped or cancelled. */
   readonly reason?: string
   readonly recruited?: true
+  /** A human did it: under which name, `operator` if nobody said. */
+  readonly by?: string
   /** Of all its attempts and everybody below them. */
   readonly usage: Usage
 }

@@ -21,6 +21,7 @@ import {
 } from '../core/index.ts'
 import type { Assignment } from './assignment.ts'
 import { tighter, type Limits } from './limits.ts'
+import { stricter, type Oversight } from './oversight.ts'
 import { narrow, type Permissions } from './permissions.ts'
 import type { Revisions } from './revision.ts'
 
@@ -47,6 +48,10 @@ export interface Edge {
   readonly permissions?: Permissions
   /** The tightest limits of the worker and everybody above it. The engine enforces them on its accounts; here they are so that a worker can tell. */
   readonly limits?: Limits
+  /** How closely humans look at the work here and below; never less than at its leader's. Absent: only tools and edges that say so themselves are asked for. */
+  readonly oversight?: Oversight
+  /** So many of its leader's workers have failed in a row, and nobody has looked at that: whoever begins here says so first. */
+  readonly failures?: number
   /** 0 for a root, one more for each delegation below it. */
   readonly depth: number
   /** The deepest depth there may be below here. */
@@ -109,6 +114,8 @@ export interface Receiver {
   readonly name: string
   /** What its definition states. */
   readonly limits?: Limits
+  /** How closely its definition wants humans to look. */
+  readonly oversight?: Oversight
   /** What holds where it is a root. */
   readonly defaults?: { readonly limits?: Limits }
   /** The names of its workers as they are now; absent for those that lead nobody. */
@@ -117,6 +124,7 @@ export interface Receiver {
 
 /** What the caller of a run gives besides the brief. */
 export interface RootGrant {
+  readonly oversight?: Oversight
   readonly versions?: Revisions
   readonly limits?: Limits
   readonly permissions?: Permissions
@@ -127,12 +135,14 @@ export interface RootGrant {
 /** The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or its limits and its roster are not in the edge. */
 export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): Edge {
   const limits = tighter(given.limits, root === undefined ? undefined : revised(given.versions, root).defaults?.limits)
+  const oversight = stricter(given.oversight, root?.oversight)
   return {
     brief,
     depth: 0,
     maxDepth: limits?.depth ?? defaultDepth,
     ...(given.permissions === undefined ? undefined : { permissions: given.permissions }),
     ...(limits === undefined ? undefined : { limits }),
+    ...(oversight === undefined ? undefined : { oversight }),
     ...(root?.team === undefined ? undefined : { team: root.team() }),
     ...(given.versions === undefined ? undefined : { versions: given.versions }),
     ...(given.history === undefined || given.history.length === 0 ? undefined : { history: given.history }),
@@ -144,6 +154,8 @@ export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): 
 export interface Grant {
   readonly limits?: Limits
   readonly permissions?: Permissions
+  /** Humans look more closely at this work than they would. */
+  readonly oversight?: Oversight
   readonly context?: readonly EdgeMessage[]
   /** A whole conversation instead of the brief and the context. */
   readonly entries?: readonly HistoryEntry[]
@@ -164,16 +176,18 @@ export interface PermitGrant extends Grant {
   readonly delegation?: string
   readonly asks?: Edge['asks']
   readonly assignment?: Assignment
+  readonly failures?: number
 }
 
 /** Whoever an edge leads to, with the limits of its revision. Pure. */
 export function revised(versions: Revisions | undefined, receiver: Receiver): Receiver {
   const limits = versions?.[receiver.name]?.limits
   if (limits === undefined) return receiver
-  const { name, defaults } = receiver
+  const { name, defaults, oversight } = receiver
   return {
     name,
     limits,
+    ...(oversight === undefined ? undefined : { oversight }),
     defaults: { limits: { ...defaults?.limits, ...limits } },
     ...(receiver.team === undefined ? undefined : { team: () => receiver.team?.() ?? [] }),
   }
@@ -192,6 +206,9 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   const permissions = narrow(above.permissions, grant?.permissions)
   if (limits !== undefined) edge.limits = limits
   if (permissions !== undefined) edge.permissions = permissions
+  const oversight = stricter(stricter(above.oversight, grant?.oversight), worker.oversight)
+  if (oversight !== undefined) edge.oversight = oversight
+  if (grant?.failures !== undefined) edge.failures = grant.failures
   if (grant?.context !== undefined && grant.context.length > 0) edge.context = grant.context
   if (grant?.entries !== undefined) edge.entries = grant.entries
   const permit = grant?.permit ?? above.permit
@@ -223,7 +240,7 @@ export function memberEdge(
   brief: Brief,
   entries: readonly HistoryEntry[],
   flow: FlowEdge,
-  grant?: Pick<Grant, 'limits' | 'permissions'>,
+  grant?: Pick<Grant, 'limits' | 'permissions' | 'oversight'>,
 ): Edge {
   const { depth: _depth, maxDepth: _maxDepth, limits: _limits, ...edge } = workerEdge(above, member, brief, grant)
   const own = tighter(grant?.limits, member.limits)
@@ -256,7 +273,7 @@ export function memberEdge(
 /** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. Pure. */
 export function toolEdge(above: Edge, input: Json): Edge {
   const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...kept } = above
-  const { turns: _turns, added: _added, report: _report, delegation: _delegation, ...edge } = kept
+  const { turns: _turns, added: _added, report: _report, delegation: _delegation, failures: _failures, ...edge } = kept
   const limits = leftOf(above)
   return { ...edge, brief: { input }, ...(limits === undefined ? undefined : { limits }) }
 }

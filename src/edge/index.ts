@@ -19,6 +19,22 @@ export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
 export { crossing, type ContextPolicy, type Conversation } from './context.ts'
 export { answersOnly, entriesOf, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
 export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
+export {
+  defaultMode,
+  escalateDefaults,
+  oversightModes,
+  oversightProblems,
+  riskLevels,
+  stricter,
+  stricterMode,
+  trustsOf,
+  type ApprovalRules,
+  type ApproverTier,
+  type Escalate,
+  type Oversight,
+  type OversightMode,
+  type RiskLevel,
+} from './oversight.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
 export { revisionProblems, type Revision, type Revisions } from './revision.ts'
 export { labelled, toolTold, workerTold, type Told } from './result.ts'

@@ -24,7 +24,7 @@ interface Undoable extends Verbs {
 const clockPath = '!cancel!/'
 
 export class Cancellation {
-  #cause: Pick<CancelReceived, 'reason' | 'limit'> | undefined
+  #cause: Pick<CancelReceived, 'reason' | 'limit' | 'outcome'> | undefined
   #undoing = false
   #compensations: { name: string; undo: (ctx: Context) => Promise<void> }[] = []
 
@@ -55,8 +55,9 @@ export class Cancellation {
     return true
   }
 
-  /** Undoes everything. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
+  /** Undoes everything, unless a human has finished the work: then it stands. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
   async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
+    if (this.#cause?.outcome !== undefined) return
     const base = new Scope(activation, '!cancel/', { expired: undefined }, activation.version)
     const thrown: unknown[] = []
     for (const [index, { name, undo }] of this.#compensations.reverse().entries()) {
@@ -83,9 +84,10 @@ export class Cancellation {
     return failed(failure('orchestration.threw', why, 'internal'))
   }
 
-  /** A cancel by a limit ends as `limited`, any other as `cancelled`. */
+  /** A cancel by a limit ends as `limited`, any other as `cancelled`, or as whoever finished it says. */
   get outcome(): Outcome {
-    const { reason, limit } = this.#cause!
+    const { reason, limit, outcome } = this.#cause!
+    if (outcome !== undefined) return outcome
     return limit === undefined ? cancelled(reason) : { status: 'limited', limit, message: reason }
   }
 }

@@ -4,7 +4,7 @@
  * Owns: the shape of rows and their translation. Does not own: operators' commands, which an engine carries out itself.
  */
 import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
-import type { ArrivalEvent } from '../journal/index.ts'
+import type { ArrivalEvent, ControlIgnored } from '../journal/index.ts'
 import type { Post } from './port.ts'
 import { nobodyAnswered } from './question.ts'
 
@@ -12,7 +12,7 @@ import { nobodyAnswered } from './question.ts'
 export type Mail =
   | Exclude<Post, { readonly type: 'message' | 'cancel' }>
   | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
-  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' }
+  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes'; readonly outcome?: Outcome }
   | { readonly type: 'deadline'; readonly address: string }
   | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
   /** A worker's last word, on engines where it does not share its leader's transaction. */
@@ -45,7 +45,13 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
         ...(mail.usage === undefined ? {} : { usage: mail.usage }),
       }
     case 'cancel':
-      return { type: 'cancel.received', reason: mail.reason, ...by(mail), ...(mail.limit === undefined ? {} : { limit: mail.limit }) }
+      return {
+        type: 'cancel.received',
+        reason: mail.reason,
+        ...by(mail),
+        ...(mail.limit === undefined ? {} : { limit: mail.limit }),
+        ...(mail.outcome === undefined ? {} : { outcome: mail.outcome }),
+      }
     default:
       return undefined
   }
@@ -54,3 +60,28 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
 /** The reason and the author of a command, as its event tells them. */
 export const said = (mail: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } =>
   mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) }
+
+/** Why a command to a run that is paused, taken over or neither changes nothing; undefined: it is carried out (spec team R-13). Pure. */
+export function whyIgnored(
+  mail: Extract<CommandMail, { type: 'pause' | 'resume' }>,
+  held: 'nobody' | 'pause' | 'human',
+): string | undefined {
+  if (mail.type === 'pause') {
+    if (held === 'nobody' || (held === 'pause' && mail.takeover === true)) return undefined
+    return held === 'human' ? 'a human has it already' : 'it is paused already'
+  }
+  if (mail.handBack === true) return held === 'human' ? undefined : 'no human has taken it over'
+  return held === 'pause' ? undefined : held === 'human' ? 'a human has taken it over, and must hand it back' : 'it is not paused'
+}
+
+/** A command that changes nothing, as it is noted. */
+export const ignored = (mail: Extract<CommandMail, { type: 'pause' | 'resume' }>, why: string): ControlIgnored => ({
+  type: 'control.ignored',
+  command: mail.type === 'pause' ? (mail.takeover === true ? 'takeover' : 'pause') : mail.handBack === true ? 'handback' : 'resume',
+  why,
+  ...commandId(mail),
+  ...said(mail),
+})
+
+/** The idempotency key of a command, as its event tells it. */
+export const commandId = (mail: { readonly id?: string }): { id?: string } => (mail.id === undefined ? {} : { id: mail.id })

@@ -33,8 +33,8 @@ export interface RunEnd {
   readonly usage: Usage
 }
 
-/** `waiting`: everything inside waits for somebody outside. `stuck`: it needs an operator (diverged replay, missing agent). */
-export type RunStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'stuck' | Outcome['status']
+/** `waiting`: everything inside waits for somebody outside. `human_control`: a human has taken it over. `stuck`: it needs an operator (diverged replay, missing agent). */
+export type RunStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
 /** One line about a run. */
 export interface RunSummary {
@@ -72,16 +72,29 @@ export type Post =
   /** A message; `id` is its idempotency key. */
   | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
   /** An operator's command to a run. */
-  | { readonly type: 'cancel'; readonly run: RunId; readonly reason: string; readonly by?: string }
+  /** With `outcome` it ends as that says, and nothing is undone: a human has finished it. */
+  | { readonly type: 'cancel'; readonly run: RunId; readonly reason: string; readonly by?: string; readonly outcome?: Outcome }
   | {
       readonly type: 'pause'
       readonly run: RunId
       readonly at: 'next' | 'now' | 'after-model' | 'after-tools'
       readonly withinMs?: number
+      /** A human takes it over, also while it is paused: only a hand back lets it go on. */
+      readonly takeover?: true
       readonly reason?: string
       readonly by?: string
+      /** Its idempotency key. Default: every word counts. */
+      readonly id?: string
     }
-  | { readonly type: 'resume'; readonly run: RunId; readonly by?: string }
+  /** `handBack`: of a run that a human has taken over, and of no other. */
+  | {
+      readonly type: 'resume'
+      readonly run: RunId
+      readonly handBack?: true
+      readonly reason?: string
+      readonly by?: string
+      readonly id?: string
+    }
   /** Says what became of an effect in doubt, or of a diverged address. */
   | {
       readonly type: 'settle-doubt'
@@ -175,7 +188,7 @@ export interface PostAddress {
   readonly kinds?: readonly Question['kind'][]
 }
 
-/** A pause and a resume compete with nobody: each has a key of its own. */
+/** A pause and a resume compete with nobody but themselves: each has a key of its own. */
 export function addressOfPost(post: Post): PostAddress {
   switch (post.type) {
     case 'answer':
@@ -190,6 +203,10 @@ export function addressOfPost(post: Post): PostAddress {
       return { target: 'run', to: rootActivation(post.run), key: '!cancel' }
     case 'pause':
     case 'resume':
-      return { target: 'run', to: rootActivation(post.run), key: newId(`!${post.type}`) }
+      return {
+        target: 'run',
+        to: rootActivation(post.run),
+        key: post.id === undefined ? newId(`!${post.type}`) : `!${post.type}:${post.id}`,
+      }
   }
 }

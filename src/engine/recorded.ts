@@ -20,8 +20,8 @@ import { claimable, type Known } from './operation.ts'
 /** Something that was open when a segment of the log was closed. */
 export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }
 
-/** How and when a pause was asked for. */
-export type Pausing = { readonly event: RunPausing; readonly at: number }
+/** How and when a pause was asked for, whether nothing is out any more, and whether a human has the run. */
+export type Pausing = { readonly event: RunPausing; readonly at: number; reached: boolean; takenOver: boolean }
 
 const newKnown = (event: CommandEvent): Known => ({ event, ended: false, attempts: 0, held: false, doubt: undefined, rounds: 0 })
 
@@ -127,7 +127,13 @@ export class RecordedLog {
         if (known !== undefined) known.held = event.type === 'effect.held'
         break
       case 'run.pausing':
-        this.pausing = { event, at }
+        this.pausing = { event, at, reached: false, takenOver: event.escalated === true && this.pausing?.takenOver === true }
+        break
+      case 'run.paused':
+        if (this.pausing !== undefined) this.pausing.reached = true
+        break
+      case 'run.taken-over':
+        if (this.pausing !== undefined) this.pausing.takenOver = true
         break
       case 'replay.resolved':
         ;(this.#resolutions ??= new Map()).set(event.address, { action: event.action, to: event.to })

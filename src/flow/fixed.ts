@@ -16,7 +16,7 @@ import {
   type Outcome,
 } from '../core/index.ts'
 import { dataOf, factProblems, DefinedAgent, listProblems, refuseTeam, renamable, versionOf, type Agent } from '../agent/index.ts'
-import { leavesTrail, type Edge, type Limits } from '../edge/index.ts'
+import { leavesTrail, type Edge, type Limits, type Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
 import { edgeOf, memberEdgeNames, memberProblems, MemberList, membersOf, work, type EdgeOptions } from './member.ts'
@@ -32,6 +32,8 @@ export interface FlowOptions<Name extends string, Agents extends readonly Agent[
   readonly edge?: EdgeOptions<Agents[number]['name']>
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
+  /** How closely humans look at it and everything below it. Default: only what tools and edges ask for themselves. */
+  readonly oversight?: Oversight
   /** The session value under which its output is kept whenever it completes. */
   readonly outputKey?: string
   /** Declared version. Default `1`. */
@@ -44,6 +46,7 @@ const flowNames: NamesOf<FlowOptions<string, readonly Agent[]>> = {
   agents: true,
   edge: true,
   limits: true,
+  oversight: true,
   outputKey: true,
   version: true,
 }
@@ -216,9 +219,9 @@ class Fixed extends DefinedAgent {
   }
 
   protected madeVersion(): string {
-    const { limits, outputKey } = this
+    const { limits, oversight, outputKey } = this
     return versionOf(this.#given.version, {
-      ...(dataOf({ limits, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
+      ...(dataOf({ limits, oversight, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
       order: this.#word,
       ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
     })

@@ -123,7 +123,7 @@ export interface Turn {
 /** The edge of a member's turn; a failure says why there is none. */
 export function edgeFor(
   above: Edge,
-  member: Pick<Agent, 'name' | 'limits' | 'team' | 'inputSchema'>,
+  member: Pick<Agent, 'name' | 'limits' | 'oversight' | 'team' | 'inputSchema'>,
   turn: Turn,
   lead = false,
 ): Edge | Failure {

@@ -112,9 +112,20 @@ class RouterAgent extends DefinedAgent {
     mustBeOptions(options, 'router', 'team.invalid')
     mustHaveBrain(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
     const lead = agent(leadOptions(options))
-    const { name, description, inputSchema, outputSchema, limits, model, outputKey } = lead
+    const { name, description, inputSchema, outputSchema, limits, oversight, model, outputKey } = lead
     const members = new MemberList(options.workers)
-    super({ name, description, inputSchema, outputSchema, limits, model, outputKey, team: () => members.names, rootTurns: defaultTurns })
+    super({
+      name,
+      description,
+      inputSchema,
+      outputSchema,
+      limits,
+      oversight,
+      model,
+      outputKey,
+      team: () => members.names,
+      rootTurns: defaultTurns,
+    })
     this.#options = options
     this.#lead = lead
     this.#members = members

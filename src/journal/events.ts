@@ -10,6 +10,7 @@
  */
 import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, SessionId, Usage } from '../core/index.ts'
 import type { FactEvent } from './facts.ts'
+import type { EscalationHit } from './oversight-facts.ts'
 
 /** How an effect behaves when it must be run again after a crash (K6). `model` is a model call: repeatable, but paid for. */
 export type EffectClass = 'read' | 'model' | 'idempotent' | 'once'
@@ -111,8 +112,8 @@ export interface WorkerStarted {
   readonly address: string
   readonly agent: string
   readonly callId?: string
-  /** What for, if it measures or summarizes the work of its leader: then it says nothing in the conversation. */
-  readonly purpose?: 'score' | 'summary'
+  /** What for, if it measures or summarizes the work of its leader, or tells somebody of it: then it says nothing in the conversation. */
+  readonly purpose?: 'score' | 'summary' | 'notice'
 }
 interface AskCommand {
   readonly op: 'ask'
@@ -144,9 +145,28 @@ export interface ApprovalRequested extends AskCommand {
   readonly inputHash: string
   readonly reason: string
   readonly risk: 'low' | 'medium' | 'high' | 'critical'
-  readonly onTimeout: 'reject' | 'approve'
+  readonly onTimeout: 'reject' | 'approve' | 'escalate'
   /** Its yes may hold for later calls, too. */
   readonly grantable?: true
+  /** What it is about, if not a call of a tool. */
+  readonly kind?: 'task' | 'plan' | 'recruit' | 'mail' | 'result' | 'work'
+  /** Of a planned team: the task that it is about. */
+  readonly task?: string
+  readonly description?: string
+  /** All that speaks for asking, the weightiest first. */
+  readonly hits?: readonly EscalationHit[]
+  /** What whoever decides may want to see. */
+  readonly context?: Json
+  /** What may be decided. Absent: all of it. */
+  readonly options?: readonly ('approve' | 'reject' | 'edit' | 'retry')[]
+  /** Who may decide. Absent: anybody. */
+  readonly approvers?: readonly string[]
+  /** Who may not: they have approved it already, and somebody else is to look. */
+  readonly excludes?: readonly string[]
+  /** The approval before this one: its deadline has passed (`tier`), or it was given and a second one is needed. */
+  readonly follows?: string
+  /** Which of those who are asked one after the other, from 1. */
+  readonly tier?: number
 }
 /** A message was sent to another activation's inbox. */
 export interface MessageSent {
@@ -199,6 +219,8 @@ export interface CancelReceived {
   readonly reason: string
   readonly by?: string
   readonly limit?: 'usd' | 'tokens' | 'minutes' | 'turns'
+  /** It ends so, and nothing is undone: a human has finished it. */
+  readonly outcome?: Outcome
 }
 
 // ---- notes --------------------------------------------------------------------------------------------------------------------------
@@ -244,6 +266,7 @@ export interface RunPausing {
   readonly escalated?: true
   readonly reason?: string
   readonly by?: string
+  readonly id?: string
 }
 /** Nothing is in flight any more. */
 export interface RunPaused {
@@ -253,11 +276,30 @@ export interface RunPaused {
 export interface RunResumed {
   readonly type: 'run.resumed'
   readonly by?: string
+  readonly reason?: string
+  readonly id?: string
+}
+/** A human has the run: nothing new begins until it is handed back. */
+export interface RunTakenOver {
+  readonly type: 'run.taken-over'
+  readonly reason?: string
+  readonly by?: string
+  /** Of the command. */
+  readonly id?: string
+}
+/** The human has handed the run back: it goes on. */
+export interface RunHandedBack {
+  readonly type: 'run.handed-back'
+  readonly reason?: string
+  readonly by?: string
+  readonly id?: string
 }
 /** An operator's command changed nothing: a pause of a run that was paused already, a resume of one that was not. */
 export interface ControlIgnored {
   readonly type: 'control.ignored'
-  readonly command: 'pause' | 'resume'
+  readonly command: 'pause' | 'resume' | 'takeover' | 'handback'
+  readonly why?: string
+  readonly id?: string
   readonly reason?: string
   readonly by?: string
 }
@@ -298,6 +340,8 @@ export type NoteEvent =
   | RunPausing
   | RunPaused
   | RunResumed
+  | RunTakenOver
+  | RunHandedBack
   | ControlIgnored
   | ReplayDiverged
   | ReplayResolved

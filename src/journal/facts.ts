@@ -4,6 +4,7 @@
  * Owns: these events. Does not own: the other families (events.ts). They are commands for replay: claimed by their addresses, recorded once (K4).
  */
 import type { ActivationId, Failure, Json } from '../core/index.ts'
+import type { OversightFactEvent } from './oversight-facts.ts'
 import type { TeamFactEvent } from './team-facts.ts'
 
 interface Fact {
@@ -94,12 +95,22 @@ export interface ApprovalGranted extends Fact {
 export interface ApprovalResolved extends Fact {
   readonly type: 'approval.resolved'
   readonly id: string
-  readonly resolution: 'approved' | 'rejected' | 'timed-out-rejected' | 'timed-out-approved' | 'edited' | 'cancelled'
+  /** `retry`: to be changed and tried again. `escalated`: its deadline has passed and the next ones are asked. `seconded`: approved, and a second one is needed. `ignored`: whoever decided may not. */
+  readonly resolution:
+    | 'approved'
+    | 'rejected'
+    | 'retry'
+    | 'timed-out-rejected'
+    | 'timed-out-approved'
+    | 'edited'
+    | 'cancelled'
+    | 'escalated'
+    | 'seconded'
+    | 'ignored'
   readonly approver?: string
   readonly comment?: string
   readonly inputHash?: string
 }
-
 /** A hook has thrown, or given back what it may not. What followed from it is the business of whoever called it. */
 export interface HookFailed extends Fact {
   readonly type: 'hook.failed'
@@ -170,6 +181,7 @@ export type FactEvent =
   | ToolRefused
   | ApprovalResolved
   | ApprovalGranted
+  | OversightFactEvent
   | TextSaid
   | AgentTransferred
   | ExitRequested

@@ -71,6 +71,7 @@ export interface RunFold {
   readonly teams: TeamsFold
   readonly failedAttempts: FailedAttempt[]
   pause: (NonNullable<RunView['pause']> & { readonly reached: boolean }) | undefined
+  takeover: RunView['takeover']
   cancel: RunView['cancel']
 }
 
@@ -92,6 +93,7 @@ export function newRunFold(): RunFold {
     teams: newTeamsFold(),
     failedAttempts: [],
     pause: undefined,
+    takeover: undefined,
     cancel: undefined,
   }
 }
@@ -332,10 +334,16 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
       if (fold.pause !== undefined) fold.pause = { ...fold.pause, reached: true }
       return
     case 'run.resumed':
-      fold.pause = undefined
+      fold.pause = fold.takeover = undefined
       return
+    case 'run.taken-over': {
+      const { reason, by } = event
+      fold.takeover = { since: at, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }
+      return
+    }
     case 'activation.started':
     case 'control.ignored':
+    case 'run.handed-back':
     case 'effect.held':
     case 'effect.released':
     case 'value.updated':

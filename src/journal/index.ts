@@ -2,6 +2,8 @@
 export * from './events.ts'
 export * from './facts.ts'
 export type * from './team-facts.ts'
+export type * from './mail-facts.ts'
+export type * from './oversight-facts.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,

@@ -29,7 +29,7 @@ export function viewOf(fold: RunFold): RunView {
   const teams = teamViews(fold.teams, {
     activations: new Map(activations.map((each) => [each.activation, each])),
     awaiting: awaitingTrees(fold),
-    paused: status === 'paused',
+    paused: status === 'paused' || (status === 'human_control' && pause?.reached === true),
     bodyOf: (id) => fold.messages.get(id)?.body,
   })
   return structuredClone({
@@ -61,6 +61,7 @@ export function viewOf(fold: RunFold): RunView {
             ...(pause.by === undefined ? {} : { by: pause.by }),
           },
         }),
+    ...(fold.takeover === undefined ? {} : { takeover: fold.takeover }),
     ...(cancel === undefined ? {} : { cancel }),
     position: fold.position,
   })
@@ -83,6 +84,7 @@ function activationView(fold: RunFold, { view, open }: ActivationFold, busy: boo
 
 function statusOf(fold: RunFold, root: ActivationFold | undefined, busy: ReadonlySet<ActivationId>): ViewStatus {
   if (root?.view.outcome !== undefined) return root.view.outcome.status
+  if (fold.takeover !== undefined) return 'human_control'
   if (fold.pause !== undefined) return fold.pause.reached ? 'paused' : 'pausing'
   if (root === undefined || busy.has(root.view.activation)) return 'running'
   return [...fold.doubts.values()].some((each) => each.kind === 'diverged') ? 'stuck' : 'waiting'

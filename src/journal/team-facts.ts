@@ -3,7 +3,8 @@
  *
  * Owns: these events. Does not own: who emits them (../team), what is made of them (team-fold.ts). Spec team R-21, in our words; docs/teams.md has the table of names.
  */
-import type { ActivationId, Failure, Json, MessageId, Usage } from '../core/index.ts'
+import type { ActivationId, Failure, Usage } from '../core/index.ts'
+import type { MailFactEvent } from './mail-facts.ts'
 
 interface Fact {
   readonly op: 'fact'
@@ -30,6 +31,11 @@ export interface PlannedTask {
   readonly produces?: readonly string[]
   readonly consumes?: readonly string[]
   readonly critical?: true
+  /** What it does with the world, as a gate looks at it. */
+  readonly action?: string
+  readonly risk?: 'low' | 'medium' | 'high' | 'critical'
+  /** Whoever decides may say no to it, and the plan goes on. */
+  readonly optional?: true
 }
 /** A plan was admitted. Nobody has begun. */
 export interface PlanCreated extends Fact {
@@ -61,6 +67,30 @@ export interface PlanRevised extends Fact {
   readonly added: readonly PlannedTask[]
   readonly by?: string
   readonly warnings?: readonly string[]
+}
+/** A human who has the run has changed the plan. */
+export interface PlanEdited extends Fact {
+  readonly type: 'plan.edited'
+  /** The word that asked for it. */
+  readonly request: string
+  readonly by?: string
+  readonly added: readonly PlannedTask[]
+  /** Tasks that had not begun, as they are now. */
+  readonly replaced: readonly PlannedTask[]
+  readonly removed: readonly string[]
+  /** Tasks whose result the human gave. */
+  readonly settled: readonly string[]
+  readonly tolerance?: number
+  readonly maxFailures?: number
+  readonly concurrency?: number
+  readonly warnings: readonly string[]
+}
+/** An edit that makes no sense: nothing of it was done. */
+export interface PlanEditRefused extends Fact {
+  readonly type: 'plan.edit-refused'
+  readonly request: string
+  readonly by?: string
+  readonly problems: readonly string[]
 }
 /** Too much has failed: nothing begins any more, and what is under way is stopped. */
 export interface PlanAborted extends Fact {
@@ -94,6 +124,15 @@ export interface TaskRetried extends Fact {
   readonly failure: Failure
   readonly delayMs: number
 }
+/** A task that had ended is to be done again, because whoever decides on what comes after it wants it changed. No attempt of it, as failures count. */
+export interface TaskReopened extends Fact {
+  readonly type: 'task.reopened'
+  readonly task: string
+  /** From 1. */
+  readonly round: number
+  readonly feedback: string
+  readonly by?: string
+}
 /** A task goes to somebody else, who begins it anew. */
 export interface TaskReassigned extends Fact {
   readonly type: 'task.reassigned'
@@ -111,6 +150,8 @@ export interface TaskSettled extends Fact {
   readonly failure?: Failure
   /** Why it was skipped or cancelled. */
   readonly reason?: string
+  /** A human did it: under which name, `operator` if nobody said. */
+  readonly by?: string
   /** What it had to do without. */
   readonly missing?: readonly string[]
   /** Of all its attempts. Absent: no model was called. */
@@ -176,83 +217,6 @@ export interface RetireRefused extends Fact {
   readonly reason: StaffRefusal
   readonly message: string
   readonly by?: string
-}
-
-/** Mail was taken. */
-export interface MailAccepted extends Fact {
-  readonly type: 'mail.accepted'
-  /** Strictly increasing in the team, from 1. */
-  readonly seq: number
-  /** A member, `lead`, or `operator`. */
-  readonly from: string
-  /** Who it is, as they say: only with `operator`. */
-  readonly by?: string
-  /** A member, `role:<name>` or `*`. */
-  readonly to: string
-  /** Whose inboxes it is in. Empty: nobody of that name is there (yet). */
-  readonly recipients: readonly string[]
-  /** The message that brought it; its body has the content. */
-  readonly message?: MessageId
-  /** Where no message brought it. */
-  readonly content?: Json
-  readonly kind?: string
-  readonly correlationId?: string
-}
-/** Mail was not taken. */
-export interface MailRefused extends Fact {
-  readonly type: 'mail.refused'
-  readonly from: string
-  readonly by?: string
-  readonly to: string
-  readonly reason: 'too_large' | 'quota' | 'closed' | 'full' | 'invalid' | 'policy' | 'loop' | 'livelock'
-  readonly message?: string
-}
-/** There was too much: what is older than `from` was given up there. */
-export interface MailTruncated extends Fact {
-  readonly type: 'mail.truncated'
-  /** In whose inbox; absent: in the whole mailbox, and so in every inbox. */
-  readonly member?: string
-  /** The oldest that is kept; undefined if none is. */
-  readonly from?: number
-  /** How many were given up there. */
-  readonly dropped: number
-  /** How many messages of the team were ever given up, wherever; each counts once. */
-  readonly total: number
-}
-/** Mail that had waited for somebody to come is in their inbox. */
-export interface MailForwarded extends Fact {
-  readonly type: 'mail.forwarded'
-  readonly member: string
-  readonly seqs: readonly number[]
-}
-/** A member has taken mail out of its inbox. */
-export interface MailDelivered extends Fact {
-  readonly type: 'mail.delivered'
-  readonly member: string
-  readonly seqs: readonly number[]
-}
-/** A member has ended, and never read this. */
-export interface MailUnread extends Fact {
-  readonly type: 'mail.unread'
-  readonly member: string
-  readonly seqs: readonly number[]
-}
-
-/** An entry was added to a topic. */
-export interface TopicPublished extends Fact {
-  readonly type: 'topic.published'
-  readonly topic: string
-  /** From 1 in its topic. */
-  readonly seq: number
-  readonly task: string
-  readonly bytes: number
-}
-/** An entry was refused; the task goes on. */
-export interface TopicRefused extends Fact {
-  readonly type: 'topic.refused'
-  readonly topic: string
-  readonly task: string
-  readonly reason: 'too_large' | 'undeclared'
 }
 
 /** What there is to be spent. Again when a human has said that there is more. */
@@ -333,25 +297,21 @@ export type TeamFactEvent =
   | PlanCreated
   | PlanRejected
   | PlanRevised
+  | PlanEdited
+  | PlanEditRefused
   | PlanAborted
   | TaskUnblocked
   | TaskStarted
   | TaskRetried
   | TaskReassigned
+  | TaskReopened
   | TaskSettled
   | TeammateJoined
   | TeammateRetired
   | RecruitRequested
   | RecruitDecided
   | RetireRefused
-  | MailAccepted
-  | MailRefused
-  | MailTruncated
-  | MailForwarded
-  | MailDelivered
-  | MailUnread
-  | TopicPublished
-  | TopicRefused
+  | MailFactEvent
   | BudgetSet
   | BudgetMoved
   | BudgetCrossed

@@ -8,7 +8,8 @@
 import type { ActivationId, MessageId, TaskStatus } from '../core/index.ts'
 import type { Recorded } from './events.ts'
 import type { FactEvent } from './facts.ts'
-import type { MailAccepted, PlanCreated, PlannedTask, TaskSettled, TeamFactEvent, TeammateJoined, TeammateRetired } from './team-facts.ts'
+import type { MailAccepted } from './mail-facts.ts'
+import type { PlanCreated, PlannedTask, TaskSettled, TeamFactEvent, TeammateJoined, TeammateRetired } from './team-facts.ts'
 import {
   shownAtMost,
   type MailboxView,
@@ -116,6 +117,11 @@ const takes: Takes = {
   'plan.revised'(team, { added }) {
     for (const each of added) addTask(team, each)
   },
+  'plan.edited'(team, { added }) {
+    for (const each of added) addTask(team, each)
+  },
+  'plan.edit-refused': () => {},
+  'task.reopened': () => {},
   'plan.aborted': (team, event, at) => void (team.aborted = notedAt(event, at)),
   'task.unblocked': () => {},
   'task.started'(team, { task: id, member, attempt, activation }, at) {

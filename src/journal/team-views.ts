@@ -3,6 +3,7 @@
  *
  * Owns: the types, how much of what has no end is shown. Does not own: how they are made (team-fold.ts, team-picture.ts), how they are drawn (plan-graph.ts, cli).
  */
+import type { MailRefused } from './mail-facts.ts'
 import type { ActivationId, Failure, Json, Outcome, TaskStatus, Usage } from '../core/index.ts'
 import type {
   BudgetCrossed,
@@ -10,7 +11,6 @@ import type {
   BudgetSet,
   BudgetWarned,
   DeadlockFound,
-  MailRefused,
   MemoryUnavailable,
   PlanAborted,
   PlanRejected,

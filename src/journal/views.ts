@@ -124,8 +124,8 @@ export interface DoubtView {
   readonly unclaimed: readonly string[]
 }
 
-/** `waiting`: everything inside waits for somebody outside. `stuck`: it needs an operator. */
-export type ViewStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'stuck' | Outcome['status']
+/** `waiting`: everything inside waits for somebody outside. `human_control`: a human has taken it over. `stuck`: it needs an operator. */
+export type ViewStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
 /** A whole run at one position of its feed. */
 export interface RunView {
@@ -150,6 +150,8 @@ export interface RunView {
   readonly failedAttempts: readonly FailedAttempt[]
   readonly usage: Usage
   readonly pause?: { readonly at: string; readonly since: number; readonly reason?: string; readonly by?: string }
+  /** A human has it. `pause` says since when nothing new begins. */
+  readonly takeover?: { readonly since: number; readonly reason?: string; readonly by?: string }
   readonly cancel?: { readonly reason: string; readonly by?: string }
   /** The last position folded in. */
   readonly position: number

@@ -8,6 +8,7 @@ import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/in
 import { described, nearest, ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
+import { channelOf, channelWork, type Channel } from '../oversight/index.ts'
 import { withMetadata } from './caller.ts'
 import { orchestrateRoot, type SessionParts } from './session.ts'
 
@@ -30,6 +31,7 @@ export function registerAgents(
   earlier: readonly Agent[],
   onMissingVersion: 'move' | 'park',
   sessions: SessionParts = { hasEnded: () => Promise.resolve(false) },
+  channels: readonly Channel[] = [],
 ): Agents {
   const byName = new Map<string, Map<string, Agent>>()
   const register = (agents: readonly Agent[]): void => {
@@ -44,6 +46,7 @@ export function registerAgents(
   for (const agent of earlier) register([agent])
   register(given)
   const made = new WeakMap<Agent, Orchestration>()
+  const telling = new Map(channels.map((channel) => [channel.name, channelWork(channel)]))
   const lookUp = (name: string, version?: string): Agent | undefined => {
     const versions = byName.get(name)
     return version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
@@ -54,6 +57,8 @@ export function registerAgents(
       return [...byName.keys()]
     },
     find(name, version) {
+      const channel = channelOf(name)
+      if (channel !== undefined) return telling.get(channel)
       const agent = lookUp(name, version)
       if (agent === undefined) return undefined
       const known = made.get(agent) ?? orchestrationOf(agent, sessions)

@@ -21,7 +21,7 @@ import {
 import type { Revision } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
-import type { ApprovalGrant } from '../oversight/index.ts'
+import type { ApprovalGrant, Channel } from '../oversight/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
   answer,
@@ -68,6 +68,8 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly drive?: boolean
   /** What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default `move`. */
   readonly onMissingVersion?: 'move' | 'park'
+  /** Where people are told that something waits for them: oversight names them. Default: nowhere. */
+  readonly channels?: readonly Channel[]
   /** What runs of a session are shown of it. Default: its last 100 turns. */
   readonly memory?: SessionMemory
   /** Versions of agents that hold in every run that is started here. A run may choose others. Default: the code as it is. */
@@ -85,6 +87,7 @@ const optionNames: NamesOf<RuntimeOptions> = {
   earlier: true,
   drive: true,
   onMissingVersion: true,
+  channels: true,
   memory: true,
   versions: true,
   defaultStatus: true,
@@ -153,7 +156,7 @@ export interface Runtime extends AsyncDisposable {
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')
   const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...others } = options
-  const { memory, versions, defaultStatus, onUnknownVersion = others.strict === true ? 'refuse' : 'warn', ...embedded } = others
+  const { channels, memory, versions, defaultStatus, onUnknownVersion = others.strict === true ? 'refuse' : 'warn', ...embedded } = others
   // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
   const hasEnded = async (run: RunId): Promise<boolean> => {
     const summary = await engine?.summary(run)
@@ -163,7 +166,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   try {
     mustBeFine(options)
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
-    const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory })
+    const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory }, channels)
     mustBeChoices(versions, registry.names)
     engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
     if (drive) await engine.drive(registry)

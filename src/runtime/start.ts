@@ -25,9 +25,11 @@ import {
   briefOf,
   limitProblems,
   messageProblems,
+  oversightProblems,
   permissionProblems,
   rootEdge,
   type Limits,
+  type Oversight,
   type Permissions,
 } from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
@@ -51,6 +53,8 @@ export interface StartOptions {
   /** Of the whole tree, hard; the tighter of these and the agent's own. */
   readonly limits?: Limits
   readonly permissions?: Permissions
+  /** How closely humans look at the whole run; never less than its agents say. */
+  readonly oversight?: Oversight
   /** Versions of agents that hold in this run, before those of the runtime. Chosen once, now: what is published later changes nothing. */
   readonly versions?: VersionChoices
   /** The revisions that hold for all other agents. Default: that of the runtime, else none: the code as it is. */
@@ -68,6 +72,7 @@ const known: NamesOf<StartOptions> = {
   values: true,
   limits: true,
   permissions: true,
+  oversight: true,
   messages: true,
   versions: true,
   defaultStatus: true,
@@ -84,7 +89,7 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
-  const { limits, permissions, values, busySession, messages } = options
+  const { limits, permissions, oversight, values, busySession, messages } = options
   const extras: RootExtras = {
     ...(values === undefined ? {} : { values }),
     ...(busySession === undefined ? {} : { busySession }),
@@ -96,6 +101,7 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
     {
       ...(limits === undefined ? {} : { limits }),
       ...(permissions === undefined ? {} : { permissions }),
+      ...(oversight === undefined ? {} : { oversight }),
       ...(messages === undefined ? {} : { messages }),
       ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
     },
@@ -162,6 +168,7 @@ function optionProblems(options: StartOptions, agent: Agent): string[] {
   problems.push(...statusProblems(options.defaultStatus, 'start'))
   if (options.versions !== undefined)
     problems.push(...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]))
+  problems.push(...oversightProblems(options.oversight, 'start'))
   if (permissions !== undefined) problems.push(...permissionProblems(permissions, 'start'))
   return problems
 }

@@ -22,7 +22,7 @@ import {
   type ToolMessage,
 } from '../core/index.ts'
 import { DefinedAgent, runCode, type Agent, type InputOf, type NameOf, type OutputOf, type Talk } from '../agent/index.ts'
-import { briefOf, type Edge, type EdgeMessage, type Limits, type Schema } from '../edge/index.ts'
+import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { isDelegating, type VerbNames } from './delegation/options.ts'
@@ -200,6 +200,7 @@ export interface CodeParts {
   readonly policy: TeamPolicy
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
+  readonly oversight?: Oversight | undefined
   readonly outputKey: string | undefined
   readonly problems: () => readonly string[]
 }
@@ -209,9 +210,9 @@ export class CodeSupervisor extends DefinedAgent {
   readonly #parts: CodeParts
 
   constructor(parts: CodeParts) {
-    const { name, description, inputSchema, limits, outputKey, policy } = parts
+    const { name, description, inputSchema, limits, oversight, outputKey, policy } = parts
     const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
-    super({ name, description, inputSchema, outputSchema: policy.output, limits, outputKey, team })
+    super({ name, description, inputSchema, outputSchema: policy.output, limits, oversight, outputKey, team })
     this.#parts = parts
   }
 

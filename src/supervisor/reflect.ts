@@ -49,6 +49,7 @@ import {
   type Edge,
   type PermitGrant,
   type Limits,
+  type Oversight,
 } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import { workerEnd } from '../oversight/index.ts'
@@ -103,6 +104,8 @@ export interface ReflectOptions<Name extends string = string> {
   readonly similarity?: Similarity
   /** Hard limits of all attempts and the judge together. Default: 100 turns where it is a root. */
   readonly limits?: Limits
+  /** How closely humans look at all attempts and the judge. Default: as those of whom it wraps. */
+  readonly oversight?: Oversight
   /** The session value under which the best answer is kept. */
   readonly outputKey?: string
   readonly version?: string
@@ -117,6 +120,7 @@ const reflectNames: NamesOf<ReflectOptions> = {
   memory: true,
   similarity: true,
   limits: true,
+  oversight: true,
   outputKey: true,
   version: true,
 }
@@ -153,10 +157,10 @@ export class Reflection extends DefinedAgent {
   readonly #options: ReflectOptions
 
   constructor(agent: Agent, options: ReflectOptions) {
-    const { name = `${agent.name}_reflected`, description = agent.description, limits, outputKey = agent.outputKey } = options
+    const { name = `${agent.name}_reflected`, description = agent.description, limits, oversight, outputKey = agent.outputKey } = options
     const { inputSchema, outputSchema } = agent
     const team = agent.team === undefined ? undefined : (): readonly string[] => agent.team!()
-    super({ name, description, inputSchema, outputSchema, limits, outputKey, team, rootTurns: defaultTurns })
+    super({ name, description, inputSchema, outputSchema, limits, oversight, outputKey, team, rootTurns: defaultTurns })
     this.#options = options
     this.agent = agent
   }

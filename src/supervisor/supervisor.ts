@@ -200,9 +200,9 @@ function leader(options: AnyOptions): Supervisor {
 
 /** A reflection goes on as it is; whom it wraps has the team. What is said of the whole holds for the whole. */
 function reflecting(base: Reflection, options: AnyOptions): Supervisor {
-  const { name, description, outputKey, limits, version, ...own } = options
+  const { name, description, outputKey, limits, oversight, version, ...own } = options
   const inner = leader({ ...own, name: `${name}_lead`, base: base.agent })
-  const outer = base.around(inner, { name, description, outputKey, limits, version })
+  const outer = base.around(inner, { name, description, outputKey, limits, oversight, version })
   return Object.assign(outer, {
     team: () => inner.team(),
     add: (worker: Agent) => inner.add(worker),
@@ -253,7 +253,7 @@ class SupervisorAgent extends MindAgent {
 
   constructor(given: AnyOptions) {
     const options = given as MindOptions
-    const { name, description = '', limits, outputKey, guidance = defaultGuidance } = options
+    const { name, description = '', limits, oversight, outputKey, guidance = defaultGuidance } = options
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
     const open = policyOf(options)
     const { roster, output } = open
@@ -266,7 +266,7 @@ class SupervisorAgent extends MindAgent {
       description,
       version: () => {
         const said = { instructions: instructions === '' ? guidance : `${instructions}\n\n${guidance}`, model: model.id, tools }
-        const data = dataOf({ ...said, input: inputSchema, output, limits, outputKey, workers: namesNow(), options })
+        const data = dataOf({ ...said, input: inputSchema, output, limits, oversight, outputKey, workers: namesNow(), options })
         return versionOf(options.version, versionData(data, options))
       },
       mind: {
@@ -283,6 +283,7 @@ class SupervisorAgent extends MindAgent {
       },
       inputSchema,
       limits,
+      oversight,
       outputKey,
       workers: () => roster.everybody(),
       team: namesNow,
@@ -319,7 +320,7 @@ class SupervisorAgent extends MindAgent {
 }
 
 function codeSupervisor(options: AnyOptions, run: LeadingCode): CodeSupervisor {
-  const { name, description = '', limits, outputKey } = options
+  const { name, description = '', limits, oversight, outputKey } = options
   const policy = policyOf(options)
   const { roster, output } = policy
   const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
@@ -331,9 +332,10 @@ function codeSupervisor(options: AnyOptions, run: LeadingCode): CodeSupervisor {
     policy,
     inputSchema,
     limits,
+    oversight,
     outputKey,
     definition: () => definitionOf(options, roster),
-    version: () => versionOf(options.version, dataOf({ input: inputSchema, output, limits, outputKey, workers: workers() })),
+    version: () => versionOf(options.version, dataOf({ input: inputSchema, output, limits, oversight, outputKey, workers: workers() })),
     problems: () => problemsOf(options, codeOptions, roster),
   })
 }

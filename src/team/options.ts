@@ -5,7 +5,7 @@
  */
 import type { NamesOf } from '../core/index.ts'
 import type { ToolsLike } from '../agent/index.ts'
-import type { Limits, SchemaLike } from '../edge/index.ts'
+import type { Limits, Oversight, SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import type { ModelRef } from '../model/index.ts'
@@ -84,6 +84,8 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly output?: Out
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
+  /** How closely humans look: which tasks they approve before they begin, whose results they see, who is asked. Default: only what tools, edges and tasks ask for themselves. */
+  readonly oversight?: Oversight
   readonly outputKey?: string
   /** Declared version. Default `1`. */
   readonly version?: string
@@ -133,6 +135,7 @@ export const teamNames: NamesOf<AnyTeamOptions> = {
   advisor: true,
   output: true,
   limits: true,
+  oversight: true,
   outputKey: true,
   version: true,
 }

@@ -38,10 +38,10 @@ class PlannedTeam extends DefinedAgent {
   readonly countsUsd?: string
 
   constructor(options: AnyTeamOptions) {
-    const { name, description, outputKey, budget } = options
+    const { name, description, outputKey, oversight, budget } = options
     const limits = tighter(options.limits, treeLimits(budget))
     const outputSchema = schemaOf(options.output, `team "${name}": output`)
-    super({ name, description, outputSchema, limits, outputKey })
+    super({ name, description, outputSchema, limits, oversight, outputKey })
     this.#options = options
     if (typeof budget?.usd === 'number') this.countsUsd = 'budget.usd'
     this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
@@ -51,9 +51,9 @@ class PlannedTeam extends DefinedAgent {
   protected madeVersion(): string {
     const { version, strategy, concurrency, tolerance, defaultRole, fallback, route, routing, approvePlan } = this.#options
     const { maxFailures, retry, timeoutMs, budget, dependencies } = this.#options
-    const { limits, outputKey, outputSchema: output } = this
+    const { limits, oversight, outputKey, outputSchema: output } = this
     return versionOf(version, {
-      ...(dataOf({ limits, outputKey, output, workers: this.#roles.agents.map(({ name }) => name) }) as object),
+      ...(dataOf({ limits, oversight, outputKey, output, workers: this.#roles.agents.map(({ name }) => name) }) as object),
       order: 'plan',
       roles: this.#roles.data,
       planner: plannerData(this.#options),

@@ -22,8 +22,8 @@ export interface NewRun {
 
 /** A pause of a run, kept on its row while it lasts. */
 export interface Control {
-  /** `cancelled`: the run was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
-  readonly at: 'next' | 'now' | 'after-model' | 'after-tools' | 'cancelled'
+  /** `human`: as `next`, and a human has the run. `cancelled`: the run was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
+  readonly at: 'next' | 'now' | 'after-model' | 'after-tools' | 'human' | 'cancelled'
   /** Nothing of the run is out any more. */
   readonly reached: boolean
 }

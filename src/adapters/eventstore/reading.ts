@@ -25,7 +25,7 @@ const stuckReason = 'SELECT a.stuck FROM activation a WHERE a.run = r.id AND a.s
 const moves = 'SELECT 1 FROM activation a WHERE a.run = r.id AND (a.working = 1 OR a.resting = 0)'
 const asks = "SELECT 1 FROM question q WHERE q.run = r.id AND q.kind <> 'timer'"
 const state = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN (${stuckReason}) IS NOT NULL THEN 'stuck' WHEN r.control <> 'cancelled'
-  THEN CASE WHEN r.reached = 1 THEN 'paused' ELSE 'pausing' END WHEN NOT EXISTS (${moves}) AND EXISTS (${asks}) THEN 'waiting' ELSE 'running' END`
+  THEN CASE WHEN r.control = 'human' THEN 'human_control' WHEN r.reached = 1 THEN 'paused' ELSE 'pausing' END WHEN NOT EXISTS (${moves}) AND EXISTS (${asks}) THEN 'waiting' ELSE 'running' END`
 const summaryRow = `SELECT r.num, r.id, r.agent, r.version, r.caller, r.created, r.ended,
   CASE WHEN r.ended IS NULL THEN (${stuckReason}) END AS stuck, ${state} AS state FROM run r`
 
@@ -41,7 +41,7 @@ function summaryOf(row: RunRow): RunSummary {
   return row.stuck === null ? base : { ...base, reason: row.stuck }
 }
 
-const unended: readonly RunStatus[] = ['running', 'waiting', 'pausing', 'paused', 'stuck']
+const unended: readonly RunStatus[] = ['running', 'waiting', 'pausing', 'paused', 'human_control', 'stuck']
 
 /** The newest first. The conditions on `run` alone come first: how a run stands is worked out only for those that they leave. */
 export function* summaries({ status, agent, limit }: RunFilter): Work<readonly RunSummary[]> {

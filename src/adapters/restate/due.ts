@@ -34,7 +34,7 @@ export function ring(seat: Desk): void {
   const escalate = seat.escalateAt
   if (escalate === undefined || escalate.at > now || seat.control === undefined) return
   seat.escalateAt = undefined
-  if (seat.control.reached || seat.control.at === 'now') return
+  if (seat.control.reached || seat.control.at === 'now' || seat.control.at === 'human') return
   seat.keeping.append(seat.activation, { type: 'run.pausing', at: 'now', escalated: true, ...said(escalate) }, now)
   seat.setControl({ at: 'now', reached: false }, true)
 }

@@ -5,7 +5,7 @@
  * Holds: K8 (a pause is the run's, kept on its row by the root; it delays effects and orchestration does not see it; cancel is an arrival).
  */
 import { completed } from '../../core/index.ts'
-import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
+import { arrivalOfMail, by, commandId, divergedKey, ignored, said, whyIgnored, type Mail } from '../../engine/index.ts'
 import type { Control, InboxRow } from '../eventstore/index.ts'
 import type { Desk } from './desk.ts'
 
@@ -43,24 +43,34 @@ function use(seat: Desk, key: string): void {
   seat.touched()
 }
 
-/** Nothing changes, and whoever looks can see why (team C65). */
-function ignore(seat: Desk, mail: Of<'pause' | 'resume'>): void {
-  const { activation } = seat
-  if (!activation.over) seat.keeping.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, seat.keeping.now())
+/** Nothing changes, and whoever looks can see why (team C65). True: so it is. */
+function ignores(seat: Desk, mail: Of<'pause' | 'resume'>): boolean {
+  const { activation, control } = seat
+  const held =
+    control === undefined || (control.at === 'cancelled' && mail.type === 'resume') ? 'nobody' : control.at === 'human' ? 'human' : 'pause'
+  const why = whyIgnored(mail, held)
+  if (why !== undefined && !activation.over) seat.keeping.append(activation, ignored(mail, why), seat.keeping.now())
+  return why !== undefined
 }
 
 function pause(seat: Desk, mail: Of<'pause'>): void {
-  if (seat.control !== undefined) return ignore(seat, mail)
-  const { at, withinMs } = mail
+  if (ignores(seat, mail) || seat.control?.at === 'cancelled') return
+  const { at, withinMs, takeover = false } = mail
+  const now = seat.keeping.now()
   const within = withinMs === undefined ? {} : { withinMs }
-  seat.keeping.append(seat.activation, { type: 'run.pausing', at, ...within, ...said(mail) }, seat.keeping.now())
-  if (withinMs !== undefined) seat.escalateAt = { at: seat.keeping.now() + withinMs, ...said(mail) }
-  seat.setControl({ at, reached: false }, true)
+  if (seat.control === undefined) {
+    seat.keeping.append(seat.activation, { type: 'run.pausing', at, ...within, ...said(mail), ...commandId(mail) }, now)
+    if (withinMs !== undefined) seat.escalateAt = { at: now + withinMs, ...said(mail) }
+  } else seat.escalateAt = undefined
+  if (takeover) seat.keeping.append(seat.activation, { type: 'run.taken-over', ...said(mail), ...commandId(mail) }, now)
+  seat.setControl({ at: takeover ? 'human' : at, reached: seat.control?.reached === true }, true)
 }
 
 function resume(seat: Desk, mail: Of<'resume'>): void {
-  if (seat.control === undefined || seat.control.at === 'cancelled') return ignore(seat, mail)
-  seat.keeping.append(seat.activation, { type: 'run.resumed', ...by(mail) }, seat.keeping.now())
+  if (ignores(seat, mail)) return
+  const told = { ...said(mail), ...commandId(mail) }
+  if (mail.handBack === true) seat.keeping.append(seat.activation, { type: 'run.handed-back', ...told }, seat.keeping.now())
+  seat.keeping.append(seat.activation, { type: 'run.resumed', ...told }, seat.keeping.now())
   endPause(seat, undefined)
 }
 

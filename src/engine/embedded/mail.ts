@@ -6,7 +6,7 @@
  */
 import { completed } from '../../core/index.ts'
 import type { Activation } from '../activation.ts'
-import { arrivalOfMail, by, said, type Mail } from '../mail.ts'
+import { arrivalOfMail, commandId, ignored, said, whyIgnored, by, type Mail } from '../mail.ts'
 import { divergedKey } from '../question.ts'
 import type { Desk } from './desk.ts'
 import type { InboxRow } from './reader.ts'
@@ -55,23 +55,31 @@ function use(desk: Desk, run: Run, activation: Activation, key: string): void {
   desk.schedule()
 }
 
-/** Nothing changes, and whoever looks can see why (team C65). */
-function ignore(desk: Desk, root: Activation, command: 'pause' | 'resume', mail: { readonly reason?: string; readonly by?: string }): void {
-  if (!root.over) desk.keeper.append(root, { type: 'control.ignored', command, ...said(mail) }, desk.clock.now())
+/** Nothing changes, and whoever looks can see why (team C65). True: so it is. */
+function ignores(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' | 'resume' }>): boolean {
+  const why = whyIgnored(mail, run.pause === undefined ? 'nobody' : run.pause.at === 'human' ? 'human' : 'pause')
+  if (why !== undefined && !root.over) desk.keeper.append(root, ignored(mail, why), desk.clock.now())
+  return why !== undefined
 }
 
 function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
   if (run.pause !== undefined) letGo(desk, run)
   if (run.stuck !== undefined) desk.keeper.unstick(run)
-  activation.arrive({ type: 'cancel.received', reason: mail.reason, ...by(mail) }, undefined, key)
+  activation.arrive(arrivalOfMail(mail)!, undefined, key)
 }
 
 function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>): void {
-  if (run.pause !== undefined) return ignore(desk, root, 'pause', mail)
-  run.pause = { at: mail.at, reached: false }
-  desk.keeper.append(root, { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail) }, desk.clock.now())
-  desk.batch.control.push({ run: run.id, state: 'pausing' })
+  if (ignores(desk, run, root, mail)) return
+  const reached = run.pause?.reached === true
+  if (run.pause === undefined) {
+    const event = { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail), ...commandId(mail) } as const
+    desk.keeper.append(root, event, desk.clock.now())
+  } else run.pause.callOff?.()
+  run.pause = { at: mail.takeover === true ? 'human' : mail.at, reached }
+  if (mail.takeover === true) desk.keeper.append(root, { type: 'run.taken-over', ...said(mail), ...commandId(mail) }, desk.clock.now())
+  desk.batch.control.push({ run: run.id, state: mail.takeover === true ? 'human_control' : 'pausing' })
+  if (reached) return
   if (mail.at === 'now') return callBack(desk, run)
   desk.effects.recall([...run.out].filter((op) => run.holds(op)))
   escalateAt(desk, run, run.pause, desk.clock.now(), mail)
@@ -91,7 +99,7 @@ function escalateAt(
   if (mail.withinMs === undefined) return
   pausing.callOff = desk.clock.timer(since + mail.withinMs, () => {
     if (run.pause !== pausing || pausing.reached || desk.runs.get(run.id) !== run) return
-    pausing.at = 'now'
+    if (pausing.at !== 'human') pausing.at = 'now'
     if (run.root !== undefined)
       desk.keeper.append(run.root, { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) }, desk.clock.now())
     callBack(desk, run)
@@ -102,7 +110,8 @@ function escalateAt(
 export function restorePause(desk: Desk, run: Run): void {
   const asked = run.root?.pausing
   if (run.pause === undefined || asked === undefined) return
-  run.pause.at = asked.event.at
+  run.pause.at = asked.takenOver ? 'human' : asked.event.at
+  run.pause.reached = asked.reached
   if (!run.pause.reached) escalateAt(desk, run, run.pause, asked.at, asked.event)
 }
 
@@ -123,8 +132,9 @@ function letGo(desk: Desk, run: Run): void {
 }
 
 function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>): void {
-  if (run.pause === undefined) return ignore(desk, root, 'resume', mail)
-  desk.keeper.append(root, { type: 'run.resumed', ...by(mail) }, desk.clock.now())
+  if (ignores(desk, run, root, mail)) return
+  if (mail.handBack === true) desk.keeper.append(root, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, desk.clock.now())
+  desk.keeper.append(root, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, desk.clock.now())
   letGo(desk, run)
 }
 

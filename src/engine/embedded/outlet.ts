@@ -136,6 +136,6 @@ export class Outlet implements EffectsHost {
     run.pause.reached = true
     run.pause.callOff?.()
     this.#desk.keeper.append(root, { type: 'run.paused' }, this.#desk.clock.now())
-    this.#desk.batch.control.push({ run: run.id, state: 'paused' })
+    this.#desk.batch.control.push({ run: run.id, state: run.pause.at === 'human' ? 'human_control' : 'paused' })
   }
 }

@@ -156,7 +156,7 @@ export class Reader {
   #status(row: RunRow): RunStatus {
     if (row.ended !== null) return row.status as RunStatus
     if (row.stuck !== null) return 'stuck'
-    if (row.control === 'pausing' || row.control === 'paused') return row.control
+    if (row.control === 'pausing' || row.control === 'paused' || row.control === 'human_control') return row.control
     const root = `act_${row.id}`
     return row.parked === 1 && this.#sql.asks.get(root, `${root}>`, `${root}?`) !== undefined ? 'waiting' : 'running'
   }

@@ -93,7 +93,7 @@ export class Residents {
     if (epoch === undefined) return undefined
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
     for (const [activation, state] of this.#desk.reader.accounts(id)) run.addAccount(clean(new Account(activation, state.limits, state)))
-    if (row.control !== null) run.pause = { at: 'next', reached: row.control === 'paused' }
+    if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
     run.questions = this.#desk.reader.questions({ run: id }).length
     this.#desk.runs.set(id, run)
     try {

@@ -8,8 +8,8 @@ import type { Activation } from '../activation.ts'
 import type { Operation } from '../operation.ts'
 import type { InboxRow } from './reader.ts'
 
-/** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. */
-export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools'
+/** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. `human`: as `next`, and a human has the run. */
+export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'
 
 /** What one process holds of a run that it drives. */
 export class Run {

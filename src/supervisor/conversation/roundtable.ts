@@ -16,7 +16,7 @@ import {
   versionOf,
   type Agent,
 } from '../../agent/index.ts'
-import { leavesTrail, type Edge, type Infer, type Limits, type SchemaLike } from '../../edge/index.ts'
+import { leavesTrail, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { MemberList, memberEdgeNames, memberProblems, membersOf, type EdgeOptions } from '../../flow/index.ts'
 import type { ModelRef } from '../../model/index.ts'
@@ -54,6 +54,8 @@ export interface RoundtableOptions<Name extends string, Agents extends readonly 
   readonly output?: Out
   /** Hard limits of it and everything below it. Default: none of its own. */
   readonly limits?: Limits
+  /** How closely humans look at it and everything below it. Default: only what tools and edges ask for themselves. */
+  readonly oversight?: Oversight
   /** The session value under which its output is kept whenever it completes. */
   readonly outputKey?: string
   /** Declared version. Default `1`. */
@@ -76,6 +78,7 @@ const names: NamesOf<AnyOptions> = {
   edge: true,
   output: true,
   limits: true,
+  oversight: true,
   outputKey: true,
   version: true,
 }
@@ -104,8 +107,8 @@ class Roundtable extends DefinedAgent {
     const members = new MemberList(options.agents)
     const outputSchema = schemaOf(options.output, `roundtable "${options.name}": output`)
     const speaker = speakerOf(options)
-    const { name, description, limits, outputKey } = options
-    super({ name, description, outputSchema, limits, outputKey, model: speaker.model, team: () => members.names })
+    const { name, description, limits, oversight, outputKey } = options
+    super({ name, description, outputSchema, limits, oversight, outputKey, model: speaker.model, team: () => members.names })
     this.#options = options
     this.#members = members
     const { output: _output, ...rules } = options
@@ -120,9 +123,9 @@ class Roundtable extends DefinedAgent {
   protected madeVersion(): string {
     const { version, summary, maxRounds } = this.#options
     const { name, data = null } = this.#rules.speaker
-    const { limits, outputKey, outputSchema: output } = this
+    const { limits, oversight, outputKey, outputSchema: output } = this
     return versionOf(version, {
-      ...(dataOf({ limits, outputKey, output, workers: this.#members.names }) as object),
+      ...(dataOf({ limits, oversight, outputKey, output, workers: this.#members.names }) as object),
       order: 'roundtable',
       speaker: [name, data],
       bound: String(maxRounds ?? null),

@@ -166,7 +166,8 @@ export class AdversarialEngine implements Engine {
     if (run.ended !== undefined) return run.ended.status
     const boxes = this.store.boxesOf(run.id)
     if (boxes.some(({ stuck, settled }) => stuck !== undefined && !settled)) return 'stuck'
-    if (run.pause !== undefined && run.pause.at !== 'cancelled') return run.pause.reached ? 'paused' : 'pausing'
+    if (run.pause !== undefined && run.pause.at !== 'cancelled')
+      return run.pause.at === 'human' ? 'human_control' : run.pause.reached ? 'paused' : 'pausing'
     const moves = this.#mover.works(run.id)
     return !moves && this.store.questions(run.id).some(({ timer }) => !timer) ? 'waiting' : 'running'
   }

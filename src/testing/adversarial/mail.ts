@@ -1,6 +1,6 @@
 /** What a row of an inbox means to an activation of the adversarial engine. */
 import { completed, rootActivation, type OpId } from '../../core/index.ts'
-import { arrivalOfMail, by, divergedKey, said, type Mail } from '../../engine/index.ts'
+import { arrivalOfMail, by, commandId, divergedKey, ignored, said, whyIgnored, type Mail } from '../../engine/index.ts'
 import type { Loaded, Site } from './site.ts'
 import type { StoredRun } from './store.ts'
 
@@ -29,8 +29,9 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
       return pause(site, loaded, mail)
     case 'resume':
       use()
-      if (!isPaused(site, mail)) return ignore(site, loaded, mail)
-      site.append(activation, { type: 'run.resumed', ...by(mail) }, site.now())
+      if (ignores(site, loaded, mail)) return
+      if (mail.handBack === true) site.append(activation, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, site.now())
+      site.append(activation, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, site.now())
       return endPause(site, loaded, undefined)
     case 'settle-doubt':
       return settleDoubt(site, loaded, key, mail)
@@ -52,20 +53,27 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
   }
 }
 
-const isPaused = (site: Site, { run }: Extract<Mail, { type: 'resume' }>): boolean =>
-  (site.store.runs.get(run)?.pause?.at ?? 'cancelled') !== 'cancelled'
-
-function ignore(site: Site, { activation }: Loaded, mail: Extract<Mail, { type: 'pause' | 'resume' }>): void {
-  if (!activation.over) site.append(activation, { type: 'control.ignored', command: mail.type, ...said(mail) }, site.now())
+/** True: nothing changes, and whoever looks can see why. */
+function ignores(site: Site, { activation }: Loaded, mail: Extract<Mail, { type: 'pause' | 'resume' }>): boolean {
+  const at = site.store.runs.get(mail.run)?.pause?.at
+  const held = at === undefined || (at === 'cancelled' && mail.type === 'resume') ? 'nobody' : at === 'human' ? 'human' : 'pause'
+  const why = whyIgnored(mail, held)
+  if (why !== undefined && !activation.over) site.append(activation, ignored(mail, why), site.now())
+  return why !== undefined
 }
 
 function pause(site: Site, root: Loaded, mail: Extract<Mail, { type: 'pause' }>): void {
   const run = site.store.runs.get(mail.run)!
-  if (run.pause !== undefined) return ignore(site, root, mail)
-  const mine = (run.pause = { at: mail.at, reached: false })
-  const { at, withinMs } = mail
-  const event = { type: 'run.pausing', at, ...(withinMs === undefined ? {} : { withinMs }), ...said(mail) } as const
-  site.append(root.activation, event, site.now())
+  if (ignores(site, root, mail) || run.pause?.at === 'cancelled') return
+  const reached = run.pause?.reached === true
+  const { at, withinMs, takeover = false } = mail
+  if (run.pause === undefined) {
+    const event = { type: 'run.pausing', at, ...(withinMs === undefined ? {} : { withinMs }), ...said(mail), ...commandId(mail) } as const
+    site.append(root.activation, event, site.now())
+  }
+  if (takeover) site.append(root.activation, { type: 'run.taken-over', ...said(mail), ...commandId(mail) }, site.now())
+  const mine: NonNullable<StoredRun['pause']> = (run.pause = { at: takeover ? 'human' : at, reached })
+  if (reached) return
   const callBack = (): void => {
     for (const op of site.out)
       if (op.effect !== 'once' && op.owner.id.startsWith(rootActivation(mail.run))) site.effects.abort(op, 'paused', true)
@@ -75,7 +83,7 @@ function pause(site: Site, root: Loaded, mail: Extract<Mail, { type: 'pause' }>)
   if (mail.withinMs === undefined) return
   site.clock.timer(site.now() + mail.withinMs, () => {
     if (run.pause !== mine || mine.reached || site.dead) return
-    mine.at = 'now'
+    if (mine.at !== 'human') mine.at = 'now'
     const now = site.rootOf(mail.run)
     if (now !== undefined) site.append(now.activation, { type: 'run.pausing', at: 'now', escalated: true, ...said(mail) }, site.now())
     callBack()

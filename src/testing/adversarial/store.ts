@@ -73,7 +73,7 @@ export interface StoredRun {
   readonly createdAt: number
   readonly order: number
   /** `cancelled`: it was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
-  pause: { at: 'next' | 'now' | 'after-model' | 'after-tools' | 'cancelled'; reached: boolean } | undefined
+  pause: { at: 'next' | 'now' | 'after-model' | 'after-tools' | 'human' | 'cancelled'; reached: boolean } | undefined
   ended: { readonly status: OutcomeStatus; readonly at: number } | undefined
 }
 

@@ -1,0 +1,41 @@
+/**
+ * Sensitive actions: which ones a human has to see, by their names (spec team R-17).
+ *
+ * Owns: the words, how a name is looked at, that risk is only ever raised. Pure. Does not own: what follows from it (escalation.ts).
+ */
+import { riskLevels, type Escalate, type RiskLevel } from '../edge/index.ts'
+
+/** Both lists that the sources have. */
+export const sensitiveWords: readonly string[] = ['publish', 'send', 'send_email', 'delete', 'pay', 'share']
+
+/** The word for which an action is sensitive; undefined if it is not. A name that says nothing is not. */
+export function sensitiveWord(action: string | undefined, rules: Escalate = {}, description?: string): string | undefined {
+  const { sensitive = [], exceptions = [], match = 'substring', scanDescription = false } = rules
+  if (sensitive === false) return undefined
+  const words = [...sensitiveWords, ...sensitive]
+  const looked = [action, scanDescription ? description : undefined]
+  for (const text of looked) {
+    if (text === undefined || text.trim() === '') continue
+    if (exceptions.some((each) => each.toLowerCase() === text.toLowerCase())) continue
+    const found = words.find((word) => (match === 'word' ? hasWord(text, word) : text.toLowerCase().includes(word.toLowerCase())))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The parts of a name: `sendEmail`, `send_email` and `send-email` have the same. */
+const partsOf = (text: string): readonly string[] =>
+  text
+    .replaceAll(/([a-z0-9])([A-Z])/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z0-9]+/u)
+    .filter((part) => part !== '')
+
+/** Whether a name has a word as a whole; a word of several parts has to stand there in a row. */
+function hasWord(text: string, word: string): boolean {
+  const [parts, wanted] = [partsOf(text), partsOf(word)]
+  return wanted.length > 0 && parts.some((_, i) => wanted.every((part, k) => parts[i + k] === part))
+}
+
+/** The worse of two risks. */
+export const worse = (one: RiskLevel, other: RiskLevel): RiskLevel => (riskLevels.indexOf(one) >= riskLevels.indexOf(other) ? one : other)
