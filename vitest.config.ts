@@ -8,6 +8,7 @@ export default defineConfig({
     alias: {
       'reeve/testing': source('./src/testing/index.ts'),
       'reeve/restate': source('./src/adapters/restate/index.ts'),
+      'reeve/notify': source('./src/adapters/notify/index.ts'),
       reeve: source('./src/index.ts'),
     },
   },

@@ -10,7 +10,12 @@ import { type Comment, type ModuleExportName, type Node, parseSync, type Stateme
 
 const root = dirname(import.meta.dirname)
 const page = join(root, 'api', 'reeve.api.md')
-const doors = { reeve: 'index.d.ts', 'reeve/testing': 'testing/index.d.ts', 'reeve/restate': 'adapters/restate/index.d.ts' }
+const doors = {
+  reeve: 'index.d.ts',
+  'reeve/testing': 'testing/index.d.ts',
+  'reeve/restate': 'adapters/restate/index.d.ts',
+  'reeve/notify': 'adapters/notify/index.d.ts',
+}
 
 /** A module of declarations: what it declares, what it takes from elsewhere, what it gives. */
 interface Declarations {

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 
 const root = dirname(import.meta.dirname)
 /** Pages whose code comes from examples. */
-export const pages = ['guide.md', 'engines.md', 'collaboration.md', 'delegation.md', 'teams.md'] as const
+export const pages = ['guide.md', 'engines.md', 'collaboration.md', 'delegation.md', 'teams.md', 'oversight.md'] as const
 type Page = (typeof pages)[number]
 const pathOf = (page: Page): string => join(root, 'docs', page)
 const block = /<!-- example: ([\w.-]+)#([\w-]+) -->\n+```ts\n[\s\S]*?```/g

@@ -3,32 +3,43 @@ export { createRuntime } from './runtime/index.ts'
 export type {
   Answer,
   Approval,
+  AuditOptions,
   BusySession,
   Decision,
   DivergenceSettlement,
   DoubtSettlement,
+  Incident,
   KeptRevision,
+  MayDecide,
   MessagesOptions,
   PartsOptions,
   PauseOptions,
+  PostFromOutside,
   ReadOptions,
+  RecruitFromOutside,
+  RetireFromOutside,
   RevisionStatus,
   Run,
   RunOutcome,
   RunPart,
   RunStream,
-  RunWaiting,
   Runtime,
   RuntimeOptions,
+  RunWaiting,
   SessionMemory,
   SessionQuery,
   SessionTurn,
   StartOptions,
-  PostFromOutside,
-  RecruitFromOutside,
-  RetireFromOutside,
   StopDelegation,
+  ForkOptions,
+  CompleteByHand,
+  FinishByHand,
+  HandBack,
+  TakenOver,
+  TakeOverOptions,
   StreamItem,
+  TrustSetting,
+  TrustView,
   VersionChoice,
   VersionChoices,
 } from './runtime/index.ts'
@@ -51,13 +62,19 @@ export {
 export type {
   ActionRule,
   Agent,
+  AgentContext,
   AiSdkTool,
   ApprovalRule,
+  Assess,
+  Assessment,
+  ApproveAnswer,
+  ApproveOptions,
   CodeAgentOptions,
   Compaction,
   Completion,
   DelegateOptions,
   EffectToolOptions,
+  HumanOptions,
   InputOf,
   Iteration,
   IterationWord,
@@ -117,7 +134,7 @@ export type {
   Shares,
   TransferEdge,
 } from './flow/index.ts'
-export { delegateToSeveral, ledger, reflect, roundtable, supervisor } from './supervisor/index.ts'
+export { delegateToSeveral, human, ledger, reflect, roundtable, supervisor } from './supervisor/index.ts'
 export type {
   BackgroundPlan,
   BasedSupervisorOptions,
@@ -141,6 +158,7 @@ export type {
   Hedge,
   Judged,
   Keep,
+  LeadingHumanOptions,
   LedgerOptions,
   Lesson,
   LessonMemory,
@@ -196,6 +214,8 @@ export type {
   RouteHints,
   StrategyRecord,
   Subtask,
+  TaskApproval,
+  PlanEdit,
   SynthesisInput,
   SynthesisOptions,
   SynthesisResult,
@@ -205,8 +225,44 @@ export type {
   TeamOptions,
   TeamPolicy,
 } from './team/index.ts'
-export { approve, interrupt } from './oversight/index.ts'
+export { approve, evaluateEscalation, interrupt, sensitiveWords } from './oversight/index.ts'
+export type { Escalation, Subject } from './oversight/index.ts'
+export { auditOf, canUpgrade, modeOfLevel, recordIncident, signAudit, trustPresets, verifyAudit } from './oversight/index.ts'
+export type {
+  AuditActor,
+  AuditCheck,
+  AuditDocument,
+  AuditEntry,
+  AuditHead,
+  AuditProblem,
+  AuditReport,
+  IncidentSeverity,
+  TrustEntry,
+  TrustLevel,
+  TrustPreset,
+  TrustPresets,
+  TrustRecord,
+  TrustRule,
+  TrustRules,
+  TrustState,
+  TrustWord,
+  UpgradeMiss,
+  UpgradeWord,
+} from './oversight/index.ts'
 export type { ApprovalGrant, ApprovalRequest, Granting, InterruptOptions, Risk, SessionGrant, Verdict } from './oversight/index.ts'
+export { ed25519Signer, ed25519Verifier, hmacSigner, newEd25519Key, signCapability, verifyCapability } from './oversight/index.ts'
+export type {
+  Capability,
+  CapabilityExpected,
+  CapabilityVerdict,
+  Ed25519Key,
+  Signer,
+  UsedCapability,
+  Verifier,
+  VerifyOptions,
+} from './oversight/index.ts'
+export type { ControlOp, ControlState, TakeoverContext, TakeoverPlan, TakeoverStep, TakeoverSuggestion } from './oversight/index.ts'
+export type { Channel, Notice } from './oversight/index.ts'
 
 export type {
   Assignment,
@@ -261,7 +317,7 @@ export type {
   StartRun,
   StepIO,
 } from './engine/index.ts'
-export { delegationsOf, planGraph, runView, spokenOf } from './journal/index.ts'
+export { delegationsOf, diffOf, planGraph, runView, spokenOf } from './journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,
@@ -279,6 +335,9 @@ export type {
   PlanView,
   Recorded,
   RecruitWishView,
+  ForkEdit,
+  RunDiff,
+  RunDifference,
   RunView,
   Spoken,
   SpokenAction,
@@ -292,6 +351,7 @@ export { describeOutcome, errorCodes, failure, FailureError, ReeveError, totalUs
 export type {
   ActivationId,
   ApprovalId,
+  CapabilityId,
   Clock,
   ErrorCode,
   Failure,

@@ -22,7 +22,8 @@ export function engineUnderTest(): EngineName {
 export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Runtime> {
   if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
   const { store = ':memory:', clock, strict, undoWithinMs, redact, onWarning, crash, ...others } = options
-  const { agents, earlier, drive, onMissingVersion, memory, versions, defaultStatus } = others
+  const { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus } = others
+  const { mayDecide } = others
   const onUnknownVersion = others.onUnknownVersion ?? (strict === true ? 'refuse' : undefined)
   const place = await (store === ':memory:' ? newPlace(undefined) : placeOf(store))
   const { restate } = await import('../src/adapters/restate/index.ts')
@@ -40,7 +41,8 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
   engine.close = () => (dead ? engine.kill() : close())
   // What is left is the embedded engine's alone, such as its lease.
   return createRuntime({
-    ...given({ agents, earlier, drive, onMissingVersion, clock, memory, versions, defaultStatus, onUnknownVersion }),
+    ...given({ mayDecide }),
+    ...given({ agents, earlier, drive, onMissingVersion, channels, clock, memory, trust, versions, defaultStatus, onUnknownVersion }),
     engine,
   })
 }

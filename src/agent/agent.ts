@@ -40,6 +40,7 @@ import { inputRefusal, MindAgent, mindOf } from './mind.ts'
 import { fitting } from './output.ts'
 import { renamable } from './rename.ts'
 import { End, OwnTalk, type Talk } from './talk.ts'
+import { agentContext, type AgentContext } from './verbs.ts'
 
 /** An agent that thinks with a model. */
 export interface ModelAgentOptions<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined>
@@ -55,10 +56,10 @@ export interface CodeAgentOptions<
   O,
 > extends AgentFacts<Name, In, Out> {
   /**
-   * The work: orchestration, so everything uncertain goes through `ctx` (`step`, `delegate`, `interrupt`, `approve`, `sleep`). Returns the output; what it throws is its failure,
-   * a FailureError exactly that one. In a conversation of several agents `talk` has what was said before, and it may return `transferTo`, `exit` or `breakLoop`.
+   * The work: orchestration, so everything uncertain goes through `ctx` (`ctx.step`, `ctx.delegate`, `ctx.interrupt`, `ctx.approve`, `ctx.sleep`). Returns the output; what it throws is its
+   * failure, a FailureError exactly that one. In a conversation of several agents `talk` has what was said before, and it may return `transferTo`, `exit` or `breakLoop`.
    */
-  readonly run: (ctx: Context, brief: Infer<In>, talk: Talk) => O | Promise<O>
+  readonly run: (ctx: AgentContext, brief: Infer<In>, talk: Talk) => O | Promise<O>
   /** Whom it may delegate to; they are registered along with it. */
   readonly workers?: readonly Agent[] | (() => readonly Agent[])
   readonly model?: never
@@ -125,7 +126,7 @@ export function mustHaveBrain(options: object, where: string, known: Readonly<Re
 }
 
 function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, SchemaLike | undefined>): Agent {
-  const { name, description = '', limits, oversight, outputKey } = options
+  const { name, description = '', limits, oversight, assess, outputKey } = options
   const inputSchema = schemaOf(options.input, `agent "${name}": input`)
   const outputSchema = schemaOf(options.output, `agent "${name}": output`)
   const mind = mindOf(name, options, outputSchema, limits)
@@ -143,12 +144,13 @@ function modelAgent(options: ModelAgentOptions<string, SchemaLike | undefined, S
     inputSchema,
     limits,
     oversight,
+    assess,
     outputKey,
     problems: () => [
       ...unknownNames(options, modelNames, `agent "${name}"`),
       ...factProblems(options),
       ...mindProblems(options, `agent "${name}"`),
-      ...toolProblems(name, tools),
+      ...toolProblems(name, tools, undefined, assess),
     ],
   })
 }
@@ -163,7 +165,7 @@ export async function runCode(
   { name, inputSchema, outputSchema }: Pick<Agent, 'name' | 'inputSchema' | 'outputSchema'>,
   ctx: Context,
   edge: Edge,
-  run: (ctx: Context, brief: unknown, talk: Talk) => unknown,
+  run: (ctx: AgentContext, brief: unknown, talk: Talk) => unknown,
 ): Promise<Outcome> {
   const refused = inputRefusal(name, inputSchema, edge)
   if (refused !== undefined) return failed(refused)
@@ -171,7 +173,7 @@ export async function runCode(
   const talk = new OwnTalk(name, ctx, edge)
   let returned: unknown
   try {
-    returned = await run(ctx, checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+    returned = await run(agentContext(ctx), checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
   } catch (thrown) {
     // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
     if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown
@@ -179,7 +181,8 @@ export async function runCode(
   }
   const end = returned instanceof End ? returned : undefined
   if (edge.flow === undefined && end?.action?.type === 'transfer') return failed(nobodyToHandTo(name, end.action.to))
-  const outcome = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
+  const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
+  const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
   const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
   return leavesTrail(edge) ? withTrail(outcome, trail) : outcome
 }

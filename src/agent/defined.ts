@@ -16,6 +16,7 @@ export interface Defined {
   readonly outputSchema?: Schema | undefined
   readonly limits?: Limits | undefined
   readonly oversight?: Oversight | undefined
+  readonly assess?: Agent['assess'] | undefined
   readonly outputKey?: string | undefined
   readonly model?: Agent['model'] | undefined
   readonly team?: (() => readonly string[]) | undefined
@@ -32,12 +33,14 @@ export abstract class DefinedAgent implements Agent {
   readonly limits?: Limits
   readonly defaults?: { readonly limits: Limits }
   readonly oversight?: Oversight
+  readonly assess?: NonNullable<Agent['assess']>
   readonly outputKey?: string
   readonly model?: NonNullable<Agent['model']>
   readonly team?: () => readonly string[]
   #version: string | undefined
 
-  constructor({ name, description = '', inputSchema, outputSchema, limits, oversight, outputKey, model, team, rootTurns }: Defined) {
+  constructor(given: Defined) {
+    const { name, description = '', inputSchema, outputSchema, limits, oversight, assess, outputKey, model, team, rootTurns } = given
     this.name = name
     this.description = description
     if (inputSchema !== undefined) this.inputSchema = inputSchema
@@ -46,6 +49,7 @@ export abstract class DefinedAgent implements Agent {
     if (rootTurns !== undefined) this.defaults = { limits: { turns: rootTurns, ...limits } }
     else if (limits !== undefined) this.defaults = { limits }
     if (oversight !== undefined) this.oversight = oversight
+    if (assess !== undefined) this.assess = assess
     if (outputKey !== undefined) this.outputKey = outputKey
     if (model !== undefined) this.model = model
     if (team !== undefined) this.team = team

@@ -8,6 +8,7 @@ import { described, digestJson, isObject, type Json, type Outcome } from '../cor
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ModelPrice } from '../model/index.ts'
+import type { Assess } from './assessment.ts'
 
 declare const types: unique symbol
 
@@ -43,6 +44,10 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly limits?: Limits
   /** How closely its definition wants humans to look at its work and everything below. */
   readonly oversight?: Oversight
+  /** Channels by name over which it tells people, besides those of its oversight. */
+  readonly channels?: readonly string[]
+  /** What it says of its own results. */
+  readonly assess?: Assess
   /** What of it counts US dollars besides its limits, by the name of the option: everybody below needs a price then, too. */
   readonly countsUsd?: string
   /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */

@@ -15,6 +15,7 @@ import {
 } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
+import { assessProblems, reportTool, type Assess } from './assessment.ts'
 import { compactionData, compactionProblems, type Compaction } from './around/compaction.ts'
 import { completionData, completionProblems, scorerAgents, type Completion } from './around/completion.ts'
 import { isAgent, isName, type Agent } from './definition.ts'
@@ -37,6 +38,12 @@ export interface AgentFacts<Name extends string, In extends SchemaLike | undefin
   readonly limits?: Limits
   /** How closely humans look at its work and everything below it: what they are asked, who is asked, over which channels. Never less than whoever leads it says. Default: only what tools and edges ask for themselves. */
   readonly oversight?: Oversight
+  /**
+   * What it says of its own results: how sure it is, what one costs, what is to be done with it next, what it cannot do. A function of the output and the brief, run once as a recorded step;
+   * one that throws says nothing, and the journal has `hook.failed`. `report`: its model is offered the tool `report` and says so itself. What is said is recorded (`result.assessed`), and where
+   * there is `oversight` a human may have to look before the result counts. Default: it says nothing.
+   */
+  readonly assess?: Assess
   /**
    * The session value under which its output is kept whenever it completes, whatever made the output: a model's answer, a tool's action, code, whoever ended a flow. Written last, after
    * every hook of a middleware; who does not complete, or hands control on, writes nothing. Names that begin with `$` are Reeve's own.
@@ -123,9 +130,11 @@ export function dataOf(parts: {
   readonly outputKey?: string | undefined
   readonly workers?: readonly string[]
   /** What of a mind's options is data. */
-  readonly options?: Pick<MindFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'>
+  readonly options?: Pick<MindFacts, 'middleware' | 'templating' | 'lastAnswer' | 'isComplete' | 'compaction'> & {
+    readonly assess?: Assess
+  }
 }): Json {
-  const { middleware = [], templating = false, lastAnswer = false, isComplete, compaction } = parts.options ?? {}
+  const { middleware = [], templating = false, lastAnswer = false, isComplete, compaction, assess } = parts.options ?? {}
   return {
     instructions: parts.instructions ?? null,
     model: parts.model ?? null,
@@ -141,6 +150,7 @@ export function dataOf(parts: {
     ...(lastAnswer ? { lastAnswer } : undefined),
     ...(isComplete === undefined ? undefined : { isComplete: completionData(isComplete) }),
     ...(compaction === undefined ? undefined : { compaction: compactionData(compaction) }),
+    ...(assess === 'report' ? { assess } : undefined),
   }
 }
 
@@ -152,6 +162,7 @@ export const factNames: NamesOf<AgentFacts<string, undefined, undefined>> = {
   output: true,
   limits: true,
   oversight: true,
+  assess: true,
   outputKey: true,
   version: true,
 }
@@ -197,10 +208,10 @@ const middlewareNames: NamesOf<Middleware> = {
 
 /** What is wrong with the facts of one agent. `where` begins each sentence: default `agent "name"`. */
 export function factProblems(
-  options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'oversight' | 'outputKey'>,
+  options: Pick<AgentFacts<string, undefined, undefined>, 'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'>,
   where = `agent "${options.name}"`,
 ): string[] {
-  const { name, description, limits, oversight, outputKey } = options
+  const { name, description, limits, oversight, assess, outputKey } = options
   return [
     ...(isName(name) ? [] : [`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
     ...(description === undefined || typeof description === 'string'
@@ -208,11 +219,17 @@ export function factProblems(
       : [`${where}: description is ${described(description)}, expected a text`]),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
     ...oversightProblems(oversight, where),
+    ...assessProblems(assess, where, thinks(options)),
     ...(outputKey === undefined || (typeof outputKey === 'string' && outputKey !== '' && !outputKey.startsWith('$'))
       ? []
       : [`${where}: outputKey is ${JSON.stringify(outputKey)}, expected a name that is not empty and does not begin with "$"`]),
   ]
 }
+
+/** Whether something of these options is a mind: it has a model, or a base that has one. */
+const thinks = (options: object): boolean =>
+  !('run' in options && options.run !== undefined) &&
+  (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
 /** What is wrong with what a mind is told, apart from its tools. */
 export const mindProblems = (
@@ -237,11 +254,11 @@ export const asidesOf = ({
   [...scorerAgents(isComplete), compaction?.summarize].filter(isAgent)
 
 /** What is wrong with the tools of one agent; `taken` are the names of Reeve's own verbs there. */
-export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set()): string[] {
+export function toolProblems(agentName: string, tools: readonly Tool[], taken: ReadonlySet<string> = new Set(), assess?: Assess): string[] {
   const seen = new Set<string>()
   return tools.flatMap(({ name }) => {
     const problem =
-      taken.has(name) || name === transferTool || name === askTool
+      taken.has(name) || name === transferTool || name === askTool || (assess === 'report' && name === reportTool)
         ? [`agent "${agentName}": the tool name "${name}" is taken by Reeve's own`]
         : seen.has(name)
           ? [`agent "${agentName}": two tools are called "${name}"`]

@@ -1,76 +1,66 @@
 /**
  * Gate: between a model's wish and a tool's work. Arguments are checked, a human is asked where the tool or the edge says so, then the work is begun.
  *
- * Owns: how a call of a user's tool runs. Does not own: how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
+ * Owns: how a call of a user's tool runs. Does not own: whether somebody is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { digestJson, failed, failure, type Json } from '../core/index.ts'
-import { labelled, needsApproval, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
+import { digestJson, failed, failure, failureFrom, type Json } from '../core/index.ts'
+import { labelled, toolEdge, toolTold, type Checked, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import {
   approve,
+  capabilityFor,
+  CapabilityHolder,
   grantFor,
   grantsKey,
   keepGrant,
   mayApproveUnseen,
   readGrants,
+  streakOf,
   workerEnd,
+  type Capability,
+  type CapabilityUse,
   type GatedCall,
+  type UsedCapability,
   type Verdict,
 } from '../oversight/index.ts'
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { acted } from './acting.ts'
 import { failureOf, type Hooks } from './around/hooks.ts'
+import { lookedAtCall, noteCall, type Asking, type Gated } from './looking.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
 /** How often a human's edited arguments may fail to fit before the call counts as rejected. */
 const editRounds = 3
 
-/** What is to be approved, apart from the arguments. */
-export interface Gated {
-  readonly name: string
-  readonly version: string
-  readonly sensitive: boolean
-  readonly approval: Tool['approval']
-}
-
-/** Why this call needs an approval; undefined if it needs none. Pure as long as the tool's own rule is. */
-export function approvalReason(gated: Gated, input: unknown, edge: Edge): string | undefined {
-  const { name, sensitive, approval } = gated
-  if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
-  if (approval !== undefined && applies(approval.when, input)) return approval.reason ?? `"${name}" asks for approval`
-  return needsApproval(edge.permissions, name) ? `whoever gave this work wants to approve every call of "${name}"` : undefined
-}
-
-function applies(when: ((input: unknown) => boolean) | undefined, input: unknown): boolean {
-  try {
-    return when === undefined || when(input)
-  } catch {
-    return true // a rule that fails must not open the gate
-  }
-}
-
 /** Asks for approval of one call. `fits` checks arguments that a human edited; what does not fit is asked again. */
 export async function passGate(
   ctx: Context,
   gated: Gated,
   call: ToolCall,
-  reason: string,
+  asking: Asking,
   fits: (input: Json) => string | undefined,
 ): Promise<Verdict> {
-  const { name, version, sensitive, approval } = gated
+  const { name, version, approval } = gated
+  const { reason, always, word, rules } = asking
+  const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
   const asked = {
     tool: name,
     toolVersion: version,
     input: call.input,
     sensitive,
-    ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
+    ...(risk === undefined ? undefined : { risk }),
   }
-  const granted = mayApproveUnseen(asked) ? await grantOf(ctx, asked, call) : undefined
+  // who is in command sees every call
+  const grantable = word?.mode !== 'in-command'
+  // what asks for itself is not approved by a deadline that somebody else has set
+  const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
+  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, asked, call) : undefined
+  if (word !== undefined) noteCall(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   let why = reason
   for (let round = 0; ; round++) {
@@ -78,9 +68,12 @@ export async function passGate(
       ...asked,
       callId: call.id,
       reason: why,
-      grantable: true,
+      grantable,
+      ...(hits.length === 0 ? undefined : { hits }),
+      ...(rules === undefined ? undefined : { rules }),
       ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
-      ...(approval?.onTimeout === undefined ? undefined : { onTimeout: approval.onTimeout }),
+      ...(onTimeout === undefined ? undefined : { onTimeout }),
+      ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
     })
     const problem = verdict.approved && verdict.edited ? fits(verdict.input) : undefined
     if (problem === undefined) {
@@ -102,8 +95,13 @@ async function grantOf(ctx: Context, asked: GatedCall, call: ToolCall): Promise<
   const grant = grantFor(readGrants(grants), asked, ctx.now().getTime())
   if (grant === undefined) return undefined
   const by = grant.approver === undefined ? undefined : { approver: grant.approver }
-  ctx.emit({ type: 'approval.granted', id: grant.id, tool: asked.tool, callId: call.id, inputHash: digestJson(asked.input), ...by })
-  return { approved: true, input: asked.input, edited: false, by: 'grant', ...by }
+  const { tool, toolVersion } = asked
+  const inputHash = digestJson(asked.input)
+  const approvers = grant.approver === undefined ? [] : [grant.approver]
+  const { until } = grant
+  const capability = capabilityFor(ctx, { tool, toolVersion, inputHash, by: 'grant', approvers, approvals: [grant.id], until })
+  ctx.emit({ type: 'approval.granted', id: grant.id, tool, callId: call.id, inputHash, capability: capability.id, ...by })
+  return { approved: true, input: asked.input, edited: false, by: 'grant', capability, ...by }
 }
 
 /** What the model is told about a call that was not approved. */
@@ -165,11 +163,14 @@ export class ToolBinding implements Binding {
     let call = asked.input === null ? { ...asked, input: {} } : asked
     let checked = tool.input.check(call.input)
     if (!checked.ok) return invalidInput(ctx, call, checked.problem)
-    const reason = approvalReason(tool, checked.value, desk.edge)
+    const looked = lookedAtCall(ctx, tool, call, checked.value, desk.edge)
+    const asking = looked instanceof Promise ? await looked : looked
     let edited = false
-    if (reason !== undefined) {
-      const verdict = await passGate(ctx, tool, call, reason, (input) => problemOf(tool, input))
+    let capability: Capability | undefined
+    if (asking !== undefined) {
+      const verdict = await passGate(ctx, tool, call, asking, (input) => problemOf(tool, input))
       if (!verdict.approved) return notApproved(ctx, call, verdict)
+      capability = verdict.capability
       if (verdict.edited) {
         edited = true
         call = { ...call, input: verdict.input }
@@ -177,17 +178,21 @@ export class ToolBinding implements Binding {
         if (!checked.ok) return invalidInput(ctx, call, checked.problem)
       }
     }
-    const told = await this.#work(ctx, call, checked.value, edited, desk)
+    const told = await this.#work(ctx, call, checked.value, desk, { edited, capability })
     if (ran !== undefined) ran.checked = checked
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
       : acted(tool.action, told, checked.value, { ctx, call, desk, answer: this.#answer })
   }
 
-  async #work(ctx: Context, call: ToolCall, input: unknown, edited: boolean, desk: Desk): Promise<CallResult> {
-    const { name, work } = this.#tool
-    if (work.kind === 'effect') return effectOf(ctx, name, work, input, call, edited)
-    return work.kind === 'agent' ? agentOf(ctx, name, work, call, desk) : this.#orchestrate(ctx, call, desk)
+  async #work(ctx: Context, call: ToolCall, input: unknown, desk: Desk, approved: ApprovedCall): Promise<CallResult> {
+    const { name, version, work } = this.#tool
+    if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
+    const refused = refusedWork(ctx, { name, version }, call, approved.capability)
+    if (refused !== undefined) return refused
+    return work.kind === 'agent'
+      ? agentOf(ctx, name, work, call, desk, approved.capability !== undefined)
+      : this.#orchestrate(ctx, call, desk)
   }
 
   async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
@@ -199,11 +204,12 @@ export class ToolBinding implements Binding {
 }
 
 /** An agent as a tool: a worker that answers to a call. What it does with control stays inside. */
-async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCall, desk: Desk): Promise<CallResult> {
+async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCall, desk: Desk, isApproved: boolean): Promise<CallResult> {
   const { brief, ...grant } = work.crossing(call.input, call, desk)
-  const started = startWorker(ctx, desk.edge, work.agent, brief, grant, call.id)
+  const started = startWorker(ctx, desk.edge, work.agent, brief, isApproved ? { ...grant, admitted: true } : grant, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
   const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
+  streakOf(desk.edge).note(outcome)
   if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
   const told = toolTold(name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
@@ -214,19 +220,59 @@ function problemOf(tool: Tool, input: Json): string | undefined {
   return checked.ok ? undefined : checked.problem
 }
 
+/** What an approval has made of a call. */
+interface ApprovedCall {
+  readonly edited: boolean
+  readonly capability: Capability | undefined
+}
+
+/** What is about to be done with a call's capability. */
+const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: string, now: number): CapabilityUse => {
+  const { run, path, activation } = ctx.place
+  return { run, path, activation, key, tool: name, toolVersion: version, input: call.input, now }
+}
+
+type NamedTool = Pick<Tool, 'name' | 'version'>
+
+/**
+ * Work that is begun as a worker: its capability is looked at before, by recorded time. Not at the version of its tool: a worker that has begun goes on in another process with another version, and
+ * what it does is looked at for itself. Undefined: it may begin.
+ */
+function refusedWork(ctx: Context, tool: NamedTool, call: ToolCall, capability: Capability | undefined): CallResult | undefined {
+  if (capability === undefined) return undefined
+  const { activation, scope } = ctx.place
+  try {
+    const as = { name: tool.name, version: capability.toolVersion }
+    new CapabilityHolder(capability).use(useOf(ctx, as, call, `${activation}>${scope}${tool.name}`, ctx.now().getTime()))
+    return undefined
+  } catch (thrown) {
+    const what = failureFrom(thrown, 'capability.refused')
+    return refuse(ctx, call, what, `[${what.message}]`)
+  }
+}
+
+/** One step. Where it needed an approval, each try looks at the capability before it does anything. */
 async function effectOf(
   ctx: Context,
-  name: string,
+  tool: NamedTool,
   work: EffectWork,
   input: unknown,
   call: ToolCall,
-  edited: boolean,
+  { edited, capability }: ApprovedCall,
 ): Promise<CallResult> {
-  const id = ctx.begin(name, (io) => work.execute(input, new CallIO(io, call.id, ctx)), {
+  const { name } = tool
+  const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
+  const effect = (io: StepIO): Json | Promise<Json> =>
+    work.execute(input, new CallIO(io, call.id, ctx, holder?.use(useOf(ctx, tool, call, io.key, io.now))))
+  const id = ctx.begin(name, effect, {
     effect: work.effect,
-    as: edited
-      ? { type: 'tool.called', tool: name, callId: call.id, input: call.input }
-      : { type: 'tool.called', tool: name, callId: call.id },
+    as: {
+      type: 'tool.called',
+      tool: name,
+      callId: call.id,
+      ...(edited ? { input: call.input } : undefined),
+      ...(capability === undefined ? undefined : { capability: capability.id }),
+    },
     ...(work.retry === undefined ? undefined : { retry: work.retry }),
     ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
   })
@@ -243,13 +289,15 @@ export function invalidInput(ctx: Context, call: ToolCall, problem: string): Cal
 /** `StepIO` with the place of the call; the signal stays lazy. */
 class CallIO implements ToolIO {
   readonly callId: string
+  readonly capability: UsedCapability | undefined
   readonly #io: StepIO
   readonly #ctx: Context
 
-  constructor(io: StepIO, callId: string, ctx: Context) {
+  constructor(io: StepIO, callId: string, ctx: Context, capability: UsedCapability | undefined) {
     this.#io = io
     this.#ctx = ctx
     this.callId = callId
+    this.capability = capability
   }
 
   get key(): string {
@@ -262,6 +310,10 @@ class CallIO implements ToolIO {
 
   get attempt(): number {
     return this.#io.attempt
+  }
+
+  get now(): number {
+    return this.#io.now
   }
 
   get signal(): AbortSignal {

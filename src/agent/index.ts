@@ -1,6 +1,7 @@
 /** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
 export { DefinedAgent } from './defined.ts'
 export { agent, mustHaveBrain, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
+export type { Assess, Assessment } from './assessment.ts'
 export { askAside, type Aside, type Brain } from './aside.ts'
 export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
 export type { Compaction, Summarize, SummaryInput } from './around/compaction.ts'
@@ -65,7 +66,19 @@ export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } 
 export { renamable, rename } from './rename.ts'
 export { fitting, jsonIn, outputOf } from './output.ts'
 export { workOf } from './output-key.ts'
-export { breakLoop, exit, transferTo, type End, type Talk } from './talk.ts'
+export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './talk.ts'
+export {
+  askHuman,
+  channelsOf,
+  handingOver,
+  HumanAgent,
+  humanData,
+  humanNames,
+  humanProblems,
+  type AnyHuman,
+  type HumanFacts,
+  type HumanOptions,
+} from './human.ts'
 export { askSupervisor, endOf, questionIn, replyTo, type Heard, type Reply } from './question.ts'
 export {
   isTeammate,
@@ -86,6 +99,7 @@ export {
   teamMessage,
   teamVerbs,
   wordIn,
+  type EditWord,
   type HeardWord,
   type InboxWord,
   type Mail,
@@ -109,4 +123,16 @@ export type {
   ToolsLike,
 } from './tool.ts'
 export { retryProblems } from './retry.ts'
-export { delegate, grantNames, grantProblems, sleep, startWorker, step, takingQuestions, type DelegateOptions } from './verbs.ts'
+export type { ApproveAnswer, ApproveOptions } from './approving.ts'
+export {
+  agentContext,
+  delegate,
+  grantNames,
+  grantProblems,
+  sleep,
+  startWorker,
+  step,
+  takingQuestions,
+  type AgentContext,
+  type DelegateOptions,
+} from './verbs.ts'

@@ -23,6 +23,7 @@ import { briefValue, leavesTrail, type Edge, type Schema } from '../edge/index.t
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
 import { withQuestions } from './asking.ts'
+import { withReport } from './reporting.ts'
 import { fixedToolbox, Lessened, refuse, type CallResult, type Opening, type Toolbox } from './binding.ts'
 import { Compacting, type Compaction } from './around/compaction.ts'
 import type { Completion } from './around/completion.ts'
@@ -72,6 +73,8 @@ export interface Mind {
   readonly isComplete: Completion | undefined
   /** What becomes of a conversation that grows too long. */
   readonly compaction: Compaction | undefined
+  /** It has the tool by which it says how good its result is. */
+  readonly reports?: boolean
   /** Called once per activation, with the instructions that hold in it: the whole system text and what is callable. Pure. */
   open(desk: Desk, instructions: string | undefined): Opening
 }
@@ -143,7 +146,8 @@ async function turns(mind: Mind, desk: Desk, instructions: string | undefined, m
   const { edge } = desk
   const opening = mind.open(desk, instructions)
   const whole = missing.length === 0 ? opening : { ...opening, toolbox: new Lessened(opening.toolbox, new Set(missing)) }
-  const opened = withTransfer(withTeam(withQuestions(whole, edge), desk), edge.flow?.to)
+  const own = withReport(whole, mind.reports === true)
+  const opened = withTransfer(withTeam(withQuestions(own, edge), desk), edge.flow?.to)
   const ended = await turnsWith(opened, mind, desk)
   const left = (await opened.background?.end(ended)) ?? ended
   return left === ended ? ended : unfinished(desk, left)

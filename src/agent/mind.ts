@@ -7,18 +7,26 @@ import { failed, failure, hasNames, type Failure, type Json, type Outcome } from
 import { briefValue, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
+import { deadlineProblems } from '../oversight/index.ts'
+import type { Assess } from './assessment.ts'
 import { DefinedAgent } from './defined.ts'
 import type { Agent } from './definition.ts'
 import { asidesOf, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
 import { think, type Mind } from './loop.ts'
 import { instructed, revisedMind } from './revised.ts'
 import { toolsOf, type Tool } from './tool.ts'
+import { agentContext } from './verbs.ts'
 
 /** Turns of one activation of a mind, if nobody says. */
 export const defaultTurns = 20
 
 /** What the options of every mind make of it, whatever else it can do. */
-export function mindOf(name: string, options: MindFacts, outputSchema: Schema | undefined, limits: Limits | undefined): Omit<Mind, 'open'> {
+export function mindOf(
+  name: string,
+  options: MindFacts & { readonly assess?: Assess },
+  outputSchema: Schema | undefined,
+  limits: Limits | undefined,
+): Omit<Mind, 'open'> {
   const { settings, retry, templating = false, lastAnswer = false } = options
   // what is wrong with it is said with everything else that is wrong
   const middleware = Array.isArray(options.middleware) ? (options.middleware as readonly Middleware[]).filter(hasNames) : []
@@ -37,6 +45,7 @@ export function mindOf(name: string, options: MindFacts, outputSchema: Schema | 
     onIterationComplete: options.onIterationComplete,
     isComplete: options.isComplete,
     compaction: options.compaction,
+    reports: options.assess === 'report',
   }
 }
 
@@ -53,6 +62,7 @@ export interface MindParts {
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
   readonly oversight?: Oversight | undefined
+  readonly assess?: Assess | undefined
   readonly outputKey: string | undefined
   /** Its workers as they are now. */
   readonly workers?: () => readonly Agent[]
@@ -70,9 +80,9 @@ export class MindAgent extends DefinedAgent {
   readonly #own: readonly Agent[]
 
   constructor(parts: MindParts) {
-    const { mind, description, inputSchema, limits, oversight, outputKey, team } = parts
+    const { mind, description, inputSchema, limits, oversight, assess, outputKey, team } = parts
     const { agent: name, model, outputSchema } = mind
-    super({ name, description, model, inputSchema, outputSchema, limits, oversight, outputKey, team, rootTurns: defaultTurns })
+    super({ name, description, model, inputSchema, outputSchema, limits, oversight, assess, outputKey, team, rootTurns: defaultTurns })
     this.#parts = parts
     this.#own = [...toolAgents(name, mind.tools), ...asidesOf(mind)]
   }
@@ -107,7 +117,8 @@ export class MindAgent extends DefinedAgent {
   }
 
   problems(): readonly string[] {
-    return this.#parts.problems()
+    const { definition, mind, problems } = this.#parts
+    return [...problems(), ...deadlineProblems(definition.oversight?.approval, mind.tools, `agent "${this.name}"`)]
   }
 }
 
@@ -140,7 +151,7 @@ function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
         async orchestrate(ctx, edge) {
           const checked = tool.input.check(briefValue(edge.brief))
           if (!checked.ok) return failed(failure('tool.invalid-input', checked.problem, 'validation'))
-          return { status: 'completed', output: ((await work.run(ctx, checked.value)) ?? null) as Json }
+          return { status: 'completed', output: ((await work.run(agentContext(ctx), checked.value)) ?? null) as Json }
         },
         related: () => [],
         problems: () => [],

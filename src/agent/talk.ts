@@ -24,13 +24,16 @@ export class End<out O = unknown> {
   readonly action:
     { readonly type: 'transfer'; readonly to: string; readonly task?: string } | Extract<Action, { type: 'exit' }> | undefined
   readonly breaks: boolean
+  /** A human gave the output: under which name. */
+  readonly by: string | undefined
   /** Only for the compiler: what is the answer of the agent. */
   readonly answers?: O
 
-  constructor(output: Json, action: End['action'], breaks = false) {
+  constructor(output: Json, action: End['action'], breaks = false, by?: string) {
     this.output = output
     this.action = action
     this.breaks = breaks
+    this.by = by
   }
 }
 
@@ -50,6 +53,9 @@ export function transferTo(
   const { task, output = null } = options
   return new End(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
 }
+
+/** Ends with this output, which somebody has given under this name, if they gave one. */
+export const saidBy = (output: Json, by: string | undefined): End => new End(output, undefined, false, by)
 
 /** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or round table. Never leaves an agent that is called as a tool or by delegation. */
 export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> => new End(output as Json, { type: 'exit', scope })

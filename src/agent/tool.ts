@@ -28,13 +28,14 @@ import {
   type SchemaLike,
   type StandardSchema,
 } from '../edge/index.ts'
-import type { Context, RetryPolicy, StepIO } from '../engine/index.ts'
+import type { RetryPolicy, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { approvalProblems, type ApprovalTimeout, type Risk } from '../oversight/index.ts'
+import { approvalProblems, type ApprovalTimeout, type Risk, type UsedCapability } from '../oversight/index.ts'
 import { isName, versionOf, type Agent } from './definition.ts'
 import type { Desk } from './desk.ts'
 import { retryProblems } from './retry.ts'
+import type { AgentContext } from './verbs.ts'
 
 /** What `execute` gets besides the input. */
 export interface ToolIO extends StepIO {
@@ -42,6 +43,8 @@ export interface ToolIO extends StepIO {
   readonly callId: string
   /** Who asked for the run. A copy, read-only. */
   readonly caller: Caller
+  /** What this very call was approved with, where it needed an approval. For a service that is to check it: `signCapability`. */
+  readonly capability?: UsedCapability | undefined
 }
 
 /** When and how a call needs a human's approval. */
@@ -56,6 +59,8 @@ export interface ApprovalRule<I = unknown> {
   readonly onTimeout?: 'reject' | 'approve'
   /** Why it is asked, for the one who decides. */
   readonly reason?: string
+  /** Milliseconds after the decision in which the call must have begun, each of its tries too; then it is not done and has to be approved again. Default: a day. */
+  readonly validForMs?: number
 }
 
 /** A tool, compiled. Immutable; may be given to any number of agents. */
@@ -68,6 +73,8 @@ export interface Tool<Name extends string = string> {
   readonly input: Schema
   readonly sensitive: boolean
   readonly approval: ApprovalRule | undefined
+  /** What a call costs, in US dollars, as far as it is known. */
+  readonly costUsd?: number | ((input: unknown) => number)
   readonly work: EffectWork | OrchestrationWork | AgentWork
   /** What a result makes of the work of whoever called. */
   readonly action: ActionRule | undefined
@@ -96,7 +103,7 @@ export interface EffectWork {
 /** A child activation. */
 interface OrchestrationWork {
   readonly kind: 'orchestration'
-  readonly run: (ctx: Context, input: unknown) => Promise<unknown>
+  readonly run: (ctx: AgentContext, input: unknown) => Promise<unknown>
 }
 
 /** Another agent, called and answering. */
@@ -124,6 +131,8 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   readonly sensitive?: boolean
   /** Whether a call needs an approval. Default: only if the tool is sensitive. `false` does not undo `sensitive`. */
   readonly approval?: boolean | ((input: ToolInput<S>) => boolean) | ApprovalRule<ToolInput<S>>
+  /** What a call costs, in US dollars: an amount, or a pure function of the input. Where humans oversee the work, they see what costs too much. Default: unknown. If it throws, they are asked. */
+  readonly costUsd?: number | ((input: ToolInput<S>) => number)
   /** What a result makes of the work of the agent that called. Default: nothing, its model is asked again. */
   readonly action?: ActionRule<ToolInput<S>>
   readonly version?: string
@@ -146,7 +155,7 @@ export interface EffectToolOptions<Name extends string, S extends SchemaLike | u
 
 /** A tool that is orchestration: it may ask, delegate and wait, and must be deterministic (K3). */
 export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
-  readonly run: (ctx: Context, input: ToolInput<S>) => Promise<unknown>
+  readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
 }
 
 const commonNames: NamesOf<ToolOptions<string, undefined>> = {
@@ -156,6 +165,7 @@ const commonNames: NamesOf<ToolOptions<string, undefined>> = {
   parameters: true,
   sensitive: true,
   approval: true,
+  costUsd: true,
   action: true,
   version: true,
 }
@@ -167,7 +177,7 @@ const effectNames: NamesOf<EffectToolOptions<string, undefined>> = {
   execute: true,
 }
 const orchestrationNames: NamesOf<OrchestrationToolOptions<string, undefined>> = { ...commonNames, run: true }
-const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true }
+const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true, validForMs: true }
 
 /** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
@@ -193,6 +203,9 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
   problems.push(...retryProblems(options.retry, where), ...actionProblems(options.action, where))
   if (options.approval !== undefined && !['boolean', 'function'].includes(typeof options.approval))
     problems.push(...unknownNames(options.approval, approvalNames, `${where}: approval`))
+  const { costUsd } = options
+  if (costUsd !== undefined && typeof costUsd !== 'function' && !(Number.isFinite(costUsd) && costUsd >= 0))
+    problems.push(`${where}: costUsd is ${described(costUsd)}, expected US dollars, or a function`)
   const approval = approvalRule(options.approval, sensitive)
   if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)
@@ -209,12 +222,14 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
     approval,
     input,
     work,
+    ...(costUsd === undefined ? undefined : { costUsd }),
     action: options.action,
     version: versionOf(options.version, {
       parameters: input.json,
       effect,
       sensitive,
       ...(options.action === undefined || typeof options.action === 'function' ? undefined : { action: options.action as Json }),
+      ...(typeof costUsd === 'number' ? { costUsd } : undefined),
     }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }

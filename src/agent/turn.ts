@@ -21,9 +21,11 @@ import {
   type ToolCall,
   type ToolSpec,
 } from '../model/index.ts'
+import { noSuchTool } from './assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
 import type { Desk } from './desk.ts'
-import { approvalReason, notApproved, passGate } from './gate.ts'
+import { notApproved, passGate } from './gate.ts'
+import { approvalReason } from './looking.ts'
 
 /** What asks a mind's model. Made once per definition. */
 export interface Asking {
@@ -175,13 +177,13 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   const reason = approvalReason(gated, call.input, desk.edge)
   if (reason === undefined) return binding.run(ctx, call, desk)
   const placed = binding.placed?.(call) ?? binding
-  const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, call, reason, () => undefined))
+  const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, call, { reason, always: true }, () => undefined))
   return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
 }
 
 function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): CallResult {
   const names = offered(toolbox.specs, desk).map((spec) => spec.name)
-  const what = failure('tool.unknown', `there is no tool "${call.name}"`, 'validation')
+  const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
   return refuse(ctx, call, what, `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`)
 }
 

@@ -1,8 +1,9 @@
 /**
- * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2).
+ * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2), and the same as its methods.
  *
- * Owns: step, sleep, delegate. Does not own: interrupt and approve (oversight).
- * Each of them opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own.
+ * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight, approving.ts).
+ * Each function opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own. The methods `interrupt` and `approve` open one
+ * each time (K4): `interrupt` and `approve` as names of scopes are persistent format.
  */
 import {
   described,
@@ -33,10 +34,14 @@ import {
   type Brief,
   type Edge,
   type Grant,
+  type Infer,
   type PermitGrant,
   type Receiver,
+  type SchemaLike,
 } from '../edge/index.ts'
-import { isLeaving, type Context, type StartOptions, type StepIO, type StepOptions } from '../engine/index.ts'
+import { ContextView, isLeaving, type Context, type StartOptions, type StepIO, type StepOptions } from '../engine/index.ts'
+import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../oversight/index.ts'
+import { askApproval, type ApproveAnswer, type ApproveOptions } from './approving.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
 import { endOf, type Heard, type Reply } from './question.ts'
 
@@ -57,13 +62,84 @@ export async function sleep(ctx: Context, ms: number): Promise<void> {
   await ctx.next(ctx.ask('sleep', { until: new Date(ctx.now().getTime() + Math.max(0, ms)) }))
 }
 
+/** The context as code is given it: what orchestration may do, and the verbs as methods, so that each reads like an ordinary call. */
+export interface AgentContext extends Context {
+  /**
+   * Asks outside for a value and waits, as `interrupt(ctx, …)` does, in a scope of its own: several at once need no thought. Whatever is answered is returned as it is, also `false`, `0`, `''` and
+   * `null`. Rejects with `Cancelled`, and with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`.
+   */
+  interrupt<S extends SchemaLike | undefined = undefined>(
+    question: Json,
+    options?: InterruptOptions<S>,
+  ): Promise<S extends undefined ? Json : Infer<S>>
+  /**
+   * Asks a human for a yes to an action under these arguments, and waits. A no, also by a deadline, is a value with `feedback`, and nothing that is thrown. In a scope of its own: several at once need
+   * no thought. Rejects only with `Cancelled`, and with `input.invalid` for options that make no sense.
+   */
+  approve<S extends SchemaLike | undefined = undefined>(
+    action: string,
+    options?: ApproveOptions<S>,
+  ): Promise<ApproveAnswer<S extends undefined ? Json : Infer<S>>>
+  /** As `step(ctx, …)`. */
+  step<T>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T>
+  /** As `sleep(ctx, …)`. */
+  sleep(ms: number): Promise<void>
+  /** As `delegate(ctx, …)`. */
+  delegate<A extends Agent>(worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>>
+  scope(name: string): AgentContext
+  onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>): void
+}
+
+/** A context with the verbs as methods. The same one if it has them. */
+export const agentContext = (ctx: Context): AgentContext => (ctx instanceof VerbContext ? ctx : new VerbContext(ctx))
+
+class VerbContext extends ContextView implements AgentContext {
+  protected of(ctx: Context): AgentContext {
+    return agentContext(ctx)
+  }
+
+  override scope(name: string): AgentContext {
+    return this.of(this.ctx.scope(name))
+  }
+
+  override onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>): void {
+    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)))
+  }
+
+  interrupt<S extends SchemaLike | undefined = undefined>(
+    question: Json,
+    options?: InterruptOptions<S>,
+  ): Promise<S extends undefined ? Json : Infer<S>> {
+    return interrupt(this.ctx.scope('interrupt'), question, options)
+  }
+
+  approve<S extends SchemaLike | undefined = undefined>(
+    action: string,
+    options: ApproveOptions<S> = {},
+  ): Promise<ApproveAnswer<S extends undefined ? Json : Infer<S>>> {
+    return askApproval(this.ctx, action, options)
+  }
+
+  step<T>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T> {
+    return step(this.ctx, name, effect, options)
+  }
+
+  sleep(ms: number): Promise<void> {
+    return sleep(this.ctx, ms)
+  }
+
+  delegate<A extends Agent>(worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>> {
+    return delegate(this.ctx, worker, brief, options)
+  }
+}
+
 /** What a worker is given besides the brief. It never gets more than the leader has. */
 export interface DelegateOptions extends Grant {
   /**
    * Answers what the worker asks while it works: `ask_supervisor` of a mind, `askSupervisor` of code. Orchestration, in a scope of its own: it may do steps, ask a human, delegate. Nothing:
    * the worker is told that there is no answer. What it throws is told as well. Default: no questions.
    */
-  readonly onQuestion?: (question: string, ctx: Context) => string | undefined | void | Promise<string | undefined | void>
+  readonly onQuestion?: (question: string, ctx: AgentContext) => string | undefined | void | Promise<string | undefined | void>
 }
 
 /** The names of these options. */
@@ -111,12 +187,15 @@ export async function delegate<A extends Agent>(
   if (options !== undefined) mustBeGrant(options)
   const scope = ctx.scope(worker.name)
   const { grant, answer } = takingQuestions(scope, options)
-  const started = startWorker(scope, readEdge(ctx.input), worker, briefOf(brief as Json), grant)
+  const above = readEdge(ctx.input)
+  const started = startWorker(scope, above, worker, briefOf(brief as Json), grant)
   if (typeof started !== 'string') {
     scope.emit({ type: 'delegation.refused', worker: worker.name, failure: started })
     return failed(started)
   }
-  return (await endOf(scope, started, answer)).outcome as Outcome<OutputOf<A>>
+  const { outcome } = await endOf(scope, started, answer)
+  streakOf(above).note(outcome)
+  return outcome as Outcome<OutputOf<A>>
 }
 
 /** What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not taken. */
@@ -133,7 +212,7 @@ export function takingQuestions(
 /** What the leader's code says to a question. */
 async function answered(ctx: Context, question: string, answer: NonNullable<DelegateOptions['onQuestion']>): Promise<Reply> {
   try {
-    const text = await answer(question, ctx)
+    const text = await answer(question, agentContext(ctx))
     return typeof text === 'string' ? { answered: true, text } : { answered: false, text: 'whoever gave this work has no answer to that' }
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
@@ -153,7 +232,8 @@ export function startWorker(
 ): ActivationId | Failure {
   if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
   const receiver = revised(above.versions, worker)
-  const edge = workerEdge(above, receiver, brief, grant)
+  const begun = workerEdge(above, receiver, brief, purpose === undefined ? grant : { ...grant, admitted: true })
+  const edge = begun.admitted === true ? begun : afterFailures(above, begun)
   const account = accountLimits(ownLimits(receiver, grant))
   const version = above.versions?.[worker.name]?.base
   return ctx.start(worker.name, edge as unknown as Json, {

@@ -27,7 +27,9 @@ export function argumentsLine(input: Json): string {
 
 /** How an interrupt ended. */
 export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): string =>
-  outcome.status === 'completed' ? `answered: ${shortly(outcome.output)}` : describeOutcome(outcome)
+  outcome.status === 'completed'
+    ? `answered${outcome.by === undefined ? '' : ` by ${outcome.by}`}: ${shortly(outcome.output)}`
+    : describeOutcome(outcome)
 
 /** The command that answers an interrupt. */
 export const answerCommand = (id: string, where: string): string => `reeve answer ${id} <json or text>${where}`
@@ -35,15 +37,34 @@ export const answerCommand = (id: string, where: string): string => `reeve answe
 const inFull = '; reeve show --json has them all'
 
 /** What is asked, for people: each argument on a line, a text of several lines as its beginning, long ones cut and measured. */
-export function approvalLines({ tool, path, reason, risk, input, id }: Approval): readonly string[] {
+export function approvalLines(approval: Approval): readonly string[] {
+  const { tool, path, reason, risk, input, id } = approval
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
   return [
     `${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`,
     ...fields.flatMap(([name, value]) =>
       typeof value === 'string' && value.includes('\n') ? [`  ${name}:`, ...beginning(value)] : [`  ${name}: ${shortly(value, inFull)}`],
     ),
+    ...whoLines(approval).map((line) => `  ${line}`),
     `  ${id}`,
   ]
+}
+
+type Asked = Pick<Approval, 'kind' | 'task' | 'hits' | 'approvers' | 'excludes' | 'fourEyes' | 'tier' | 'options' | 'until'>
+
+/** Why a human is to look, who may decide and until when, one line each. Nothing where anybody may and nothing is said. */
+export function whoLines({ kind, task, hits = [], approvers, excludes, fourEyes, tier, options, until }: Asked): readonly string[] {
+  const asked = approvers === undefined ? undefined : `to be decided by ${approvers.map(visible).join(' or ')}`
+  const which = tier === undefined ? '' : ` (asked as number ${tier})`
+  return [
+    kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
+    hits.length === 0 ? undefined : `escalated: ${hits.map(({ code, priority }) => `${code} (${priority})`).join(', ')}`,
+    asked === undefined ? undefined : `${asked}${which}`,
+    excludes === undefined ? undefined : `approved by ${excludes.map(visible).join(' and ')} already: somebody else has to look`,
+    fourEyes === true && excludes === undefined ? 'two people have to approve it' : undefined,
+    options === undefined ? undefined : `may be decided: ${options.join(', ')}`,
+    until === undefined || (asked === undefined && fourEyes !== true) ? undefined : `until ${new Date(until).toISOString()}`,
+  ].flatMap((line) => (line === undefined ? [] : [line]))
 }
 
 /** The first lines of a text. */

@@ -174,6 +174,7 @@ function details(task: TaskView, members: TeamView['members']): readonly string[
   const { dependencies, joined, consumes, produces, waitsFor, missing, failure, reason, attempts, status, critical } = task
   const list = (names: readonly string[]): string => names.map(shown).join(', ')
   const before = [...dependencies, ...joined]
+  const gate = [task.action, task.risk === undefined ? undefined : `${task.risk} risk`].filter((each) => each !== undefined)
   const failed = status === 'failed' || (failure !== undefined && status !== 'succeeded')
   const passed = members.map(({ member }) => member).filter((member) => member !== task.member)
   return [
@@ -183,6 +184,8 @@ function details(task: TaskView, members: TeamView['members']): readonly string[
     ...(critical ? ['critical: its failure ends the plan'] : []),
     ...(waitsFor.length === 0 ? [] : [`waits for ${list(waitsFor)}`]),
     ...(status === 'awaiting_approval' ? ['waits for a human'] : []),
+    ...(gate.length === 0 ? [] : [list(gate)]),
+    ...(task.optional === true ? ['optional'] : []),
     ...(missing.length === 0 ? [] : [`without ${list(missing)}`]),
     ...(passed.length === 0 ? [] : [`was ${list(passed)}'s before`]),
     ...(failed ? [`${attempts > 1 ? `${attempts} tries: ` : ''}${shown(failure?.message ?? 'failed')}`] : []),

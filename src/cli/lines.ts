@@ -4,7 +4,7 @@
  * Owns: which events are worth a line and what it says. Does not own: the NDJSON form, which is the event itself.
  */
 import { describeOutcome, trailOf, type Outcome } from '../core/index.ts'
-import type { Recorded } from '../runtime/index.ts'
+import { isNotice, type Recorded } from '../runtime/index.ts'
 import { answeredText, argumentsLine, shortly } from './asking.ts'
 import { teamLine } from './team-lines.ts'
 import { oneLine } from './tree.ts'
@@ -15,6 +15,8 @@ export function eventLines(): (recorded: Recorded) => string | undefined {
   const asked = new Map<string, string>()
   return ({ activation, at, event }) => {
     if (event.type === 'activation.started') agents.set(activation, event.agent)
+    // whoever tells people is nobody; whether they were told is said of whoever asks
+    if (isNotice(agents.get(activation) ?? '') && event.type !== 'step.attempt-failed') return undefined
     if (event.type === 'interrupt.raised') asked.set(`${activation} ${event.address}`, event.id)
     const text =
       event.type === 'ask.settled'
@@ -32,6 +34,10 @@ const clock = (at: number): string => new Date(at).toISOString().slice(11, 19)
 
 function whatHappened(event: Recorded['event'], agent: string): string | undefined {
   switch (event.type) {
+    case 'notice.sent':
+      return `${agent} told ${event.channel} of ${event.id}`
+    case 'notice.failed':
+      return `${agent} could not tell ${event.channel} of ${event.id}: ${oneLine(event.failure.message)}`
     case 'activation.started':
       return isBack(event) ? `${agent} goes on` : `${agent} started`
     case 'activation.settled':
@@ -64,7 +70,11 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'step.attempt-failed':
       return `${agent}: try ${event.attempt} of ${event.address} failed: ${event.failure.message}`
     case 'effect.in-doubt':
-      return `${agent}: nobody knows whether ${event.address} happened (${event.id})`
+      return event.doneIn === undefined
+        ? `${agent}: nobody knows whether ${event.address} happened (${event.id})`
+        : `${agent}: the run ${event.doneIn} has done ${event.address}, or has begun it: is it to be done again? (${event.id})`
+    case 'run.forked':
+      return `forked from ${event.run} at ${event.at}${event.reason === undefined ? '' : `: ${oneLine(event.reason)}`}`
     case 'run.pausing':
     case 'run.paused':
     case 'run.resumed':

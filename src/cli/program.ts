@@ -5,10 +5,13 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf, ReeveError } from '../core/index.ts'
+import { addByHand } from './by-hand.ts'
 import { answer } from './command/answer.ts'
-import { approve, reject } from './command/decide.ts'
+import { approve, edit, reject, retry, type DecidingOptions } from './command/decide.ts'
 import { cancel, pause, stop } from './command/control.ts'
+import { diff } from './command/diff.ts'
 import { events } from './command/events.ts'
+import { fork } from './command/fork.ts'
 import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
 import { resume } from './command/resume.ts'
@@ -19,6 +22,7 @@ import { show } from './command/show.ts'
 import { work } from './command/work.ts'
 import { demo } from './demo/demo.ts'
 import type { CommandContext } from './context.ts'
+import { addOverseeing } from './overseeing.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'
 import type { StoreOptions } from './store.ts'
 import type { Terminal } from './terminal.ts'
@@ -77,7 +81,7 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
     .description('Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.')
     .version(version, '-V, --version')
     .option('--store <file>', 'the store, for the embedded engine (default: .reeve/reeve.db here, else what the config names)')
-    .option('--config <file>', 'a reeve.config.ts that exports `agents`, and `store` or `engine`')
+    .option('--config <file>', 'a reeve.config.ts that exports `agents`, `store` or `engine`, and `channels` if there are any')
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
     .showHelpAfterError('(reeve --help shows commands and examples)')
@@ -85,8 +89,12 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
     .exitOverride()
   addDriving(program, carry)
   addLooking(program, carry)
+  addForking(program, carry)
   addDeciding(program, carry)
+  addSaying(program, carry)
   addStaffing(program, carry)
+  addOverseeing(program, carry)
+  addByHand(program, { carry, seconds: positiveNumber, examples })
   addRestate(program, carry)
   for (const command of program.commands) command.exitOverride().copyInheritedSettings(program)
   return program
@@ -169,29 +177,87 @@ function addLooking(program: Command, carry: Carry): void {
     .action((run: string, options: Parameters<typeof events>[2]) => carry((context) => events(context, run, options)))
 }
 
+function addForking(program: Command, carry: Carry): void {
+  program
+    .command('fork')
+    .description('begin a new run with what another one has recorded up to a position; that one is not touched')
+    .argument('<run>', 'the id of the run')
+    .option('--at <n>', 'a position of `reeve events --json` (default: all that there is)', positiveNumber)
+    .option('--run <id>', 'the id of the fork; the same id again is the same fork')
+    .addOption(new Option('--output <value>', 'what ended at that position gave this instead: JSON, or a text').conflicts('input'))
+    .option('--input <value>', 'the run begins with this: JSON, or a text')
+    .option('--reason <text>', 'recorded with it')
+    .addHelpText(
+      'after',
+      examples(
+        'reeve fork run_5fz2… --at 42',
+        'reeve fork run_5fz2… --at 42 --output \'{"price": 9}\'',
+        'reeve fork run_5fz2… --input "the other folder"',
+      ),
+    )
+    .action((run: string, options: Parameters<typeof fork>[2]) => carry((context) => fork(context, run, options)))
+  program
+    .command('diff')
+    .description('show where two runs part, and what is different')
+    .argument('<run>', 'the id of a run')
+    .argument('<other>', 'the id of another run, such as a fork of it')
+    .option('--limit <n>', 'at most so many differences', positiveNumber, 20)
+    .addOption(new Option('--json', 'all of it as one JSON document'))
+    .addHelpText('after', examples('reeve diff run_5fz2… run_8ab1…'))
+    .action((one: string, other: string, options: Parameters<typeof diff>[3]) => carry((context) => diff(context, one, other, options)))
+}
+
 function addDeciding(program: Command, carry: Carry): void {
+  const approver = ['--approver <name>', 'who decides (default: the user of this process)'] as const
+  const by = ['--by <name>', 'the same'] as const
   program
     .command('approve')
     .description('say yes to an approval; the first decision counts')
     .argument('<approval>', 'the id of the approval')
     .option('--comment <text>', 'recorded with the decision')
-    .option('--approver <name>', 'who decides (default: the user of this process)')
+    .option(...approver)
+    .option(...by)
     .addHelpText('after', examples('reeve approve apr_8k2…', 'reeve approve apr_8k2… --comment "looks right"'))
-    .action((id: string, options: Parameters<typeof approve>[2]) => carry((context) => approve(context, id, options)))
+    .action((id: string, options: DecidingOptions) => carry((context) => approve(context, id, options)))
   program
     .command('reject')
     .description('say no to an approval; the agent is told, with the reason')
     .argument('<approval>', 'the id of the approval')
     .option('--reason <text>', 'told to the agent')
-    .option('--approver <name>', 'who decides (default: the user of this process)')
+    .option(...approver)
+    .option(...by)
     .addHelpText('after', examples('reeve reject apr_8k2… --reason "not on a Friday"'))
-    .action((id: string, options: Parameters<typeof reject>[2]) => carry((context) => reject(context, id, options)))
+    .action((id: string, options: DecidingOptions) => carry((context) => reject(context, id, options)))
+  program
+    .command('edit')
+    .description('say yes to other arguments than those that are asked for; they are checked again')
+    .argument('<approval>', 'the id of the approval')
+    .argument('<json>', 'all the arguments, as JSON')
+    .option('--comment <text>', 'recorded with the decision')
+    .option(...approver)
+    .option(...by)
+    .addHelpText('after', examples(`reeve edit apr_8k2… '{"amount": 5}'`))
+    .action((id: string, given: string, options: DecidingOptions) => carry((context) => edit(context, id, given, options)))
+  program
+    .command('retry')
+    .description('send it back: not like this; the agent is told to change it and try again')
+    .argument('<approval>', 'the id of the approval')
+    .option('--comment <text>', 'told to the agent')
+    .option(...approver)
+    .option(...by)
+    .addHelpText('after', examples('reeve retry apr_8k2… --comment "less, and in two steps"'))
+    .action((id: string, options: DecidingOptions) => carry((context) => retry(context, id, options)))
+}
+
+/** Answers and an operator's words. */
+function addSaying(program: Command, carry: Carry): void {
   program
     .command('answer')
     .description('give an interrupt the value it waits for; the first answer counts')
     .argument('<interrupt>', 'the id of the interrupt')
     .argument('<value>', 'JSON; what does not read as JSON is taken as a text')
     .option('--text', 'take it as a text even if it reads as JSON')
+    .option('--by <name>', 'who answers (default: the user of this process)')
     .addHelpText(
       'after',
       examples('reeve answer int_3vn… 120', 'reeve answer int_3vn… "as soon as you can"', 'reeve answer int_3vn… --text 120'),

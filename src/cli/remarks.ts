@@ -37,7 +37,12 @@ export function remarks(team: TeamView): readonly string[] {
   ]
 }
 
-const why = { failures: '', critical: ', one of them critical', budget: ', and the budget is used up' } as const
+const why = {
+  failures: '',
+  critical: ', one of them critical',
+  budget: ', and the budget is used up',
+  rejected: ', and a human did not approve of one of them',
+} as const
 
 function budgetRemarks({ budget: { limits, spent, reserved, unknown, warned } }: TeamView): readonly string[] {
   const dimensions = (['tokens', 'usd'] as const).flatMap((of) => {

@@ -22,10 +22,12 @@ type Engine = NonNullable<RuntimeOptions['engine']>
 /** Where runs are: in a file for the embedded engine, or with an engine that a config makes whenever one is needed. */
 export type Place = { readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }
 
-/** What a `reeve.config.ts` exports, by name or as its default: `agents`, and `store` (a file, relative to the config) or `engine` (a function). */
+/** What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config) or `engine` (a function), and, where agents name some, `channels`. */
 export interface ReeveConfig {
   readonly place: Place
   readonly agents: NonNullable<RuntimeOptions['agents']>
+  /** Where people are told that something waits for them. */
+  readonly channels?: NonNullable<RuntimeOptions['channels']>
 }
 
 /** Where the demo and commands without options keep their store, below a folder. */
@@ -65,10 +67,16 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
   const loaded = await importConfig(file)
   const given = isConfigLike(loaded['default']) ? loaded['default'] : loaded
   const place = placeOf(given, file)
-  const { agents } = given
+  const { agents, channels } = given
   if (!Array.isArray(agents) || agents.length === 0)
     throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [yourSupervisor]')
-  return { place, agents: agents as ReeveConfig['agents'] }
+  if (channels !== undefined && !Array.isArray(channels))
+    throw usage(`the \`channels\` that ${file} exports are no list`, 'Write: export const channels = [terminal()]')
+  return {
+    place,
+    agents: agents as ReeveConfig['agents'],
+    ...(channels === undefined ? undefined : { channels: channels as NonNullable<ReeveConfig['channels']> }),
+  }
 }
 
 function placeOf({ store, engine }: Exports, file: string): Place {
@@ -130,8 +138,17 @@ async function importConfig(file: string): Promise<Exports> {
   }
 }
 
+/** What a process that drives runs takes of a config. */
+export const drivenBy = ({ agents, channels }: Pick<ReeveConfig, 'agents' | 'channels'>): Pick<RuntimeOptions, 'agents' | 'channels'> => ({
+  agents,
+  ...(channels === undefined ? undefined : { channels }),
+})
+
 /** Opens a runtime on a place. What cannot be opened or registered is closed again. */
-export async function openRuntime(place: Place, options: Pick<RuntimeOptions, 'agents' | 'drive' | 'onMissingVersion'>): Promise<Runtime> {
+export async function openRuntime(
+  place: Place,
+  options: Pick<RuntimeOptions, 'agents' | 'channels' | 'drive' | 'onMissingVersion'>,
+): Promise<Runtime> {
   if ('store' in place) return createRuntime({ store: place.store, ...options })
   const engine = await place.engine()
   try {

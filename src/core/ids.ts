@@ -17,6 +17,8 @@ export type ActivationId = Id<'activation'>
 export type OpId = Id<'operation'>
 /** A yes/no question to the outside: `apr_…`. */
 export type ApprovalId = Id<'approval'>
+/** What somebody has approved, for one use: `cap_…`. */
+export type CapabilityId = Id<'capability'>
 /** A request for a value from the outside: `int_…`. */
 export type InterruptId = Id<'interrupt'>
 /** A message from one activation to another: `msg_…`. */

@@ -1,7 +1,7 @@
 /** The words everybody uses: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
 export { asText, canonical, copy, deepFreeze, isObject, jsonBytes, jsonProblem, present, type Json, type JsonObject } from './json.ts'
 export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
-export type { ActivationId, ApprovalId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
+export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { digest, digestJson, RollingHash } from './hash.ts'
 export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'

@@ -48,7 +48,12 @@ interface Planned {
 
 /** The end of an operation, an activation or a run. `output` exists only on `completed`. */
 export type Outcome<O = Json> =
-  | ({ readonly status: 'completed'; readonly output: O } & Planned)
+  | ({
+      readonly status: 'completed'
+      readonly output: O
+      /** A human gave it: under which name. Absent where nobody said. */
+      readonly by?: string
+    } & Planned)
   | ({ readonly status: 'failed'; readonly failure: Failure } & Planned)
   | ({ readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string } & Planned)
   | ({ readonly status: 'timed-out'; readonly message: string } & Planned)

@@ -33,6 +33,8 @@ export interface Assignment {
   readonly inputs: Readonly<Record<string, TaskInput>>
   /** What its model is offered. Code may do all of it. */
   readonly verbs: readonly TeamVerb[]
+  /** What is to be different this time, where a human has seen what came of it before. */
+  readonly feedback?: string
   /** How many messages were in its inbox when it began. Absent: none. */
   readonly unread?: number
   /** The topics to which its task adds entries. */

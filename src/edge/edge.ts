@@ -52,6 +52,8 @@ export interface Edge {
   readonly oversight?: Oversight
   /** So many of its leader's workers have failed in a row, and nobody has looked at that: whoever begins here says so first. */
   readonly failures?: number
+  /** Its beginning has been approved already, or is nothing that a human has to see: nobody is asked about it. */
+  readonly admitted?: true
   /** 0 for a root, one more for each delegation below it. */
   readonly depth: number
   /** The deepest depth there may be below here. */
@@ -177,6 +179,7 @@ export interface PermitGrant extends Grant {
   readonly asks?: Edge['asks']
   readonly assignment?: Assignment
   readonly failures?: number
+  readonly admitted?: true
 }
 
 /** Whoever an edge leads to, with the limits of its revision. Pure. */
@@ -209,6 +212,7 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   const oversight = stricter(stricter(above.oversight, grant?.oversight), worker.oversight)
   if (oversight !== undefined) edge.oversight = oversight
   if (grant?.failures !== undefined) edge.failures = grant.failures
+  if (grant?.admitted === true && oversight !== undefined) edge.admitted = true
   if (grant?.context !== undefined && grant.context.length > 0) edge.context = grant.context
   if (grant?.entries !== undefined) edge.entries = grant.entries
   const permit = grant?.permit ?? above.permit
@@ -275,7 +279,13 @@ export function toolEdge(above: Edge, input: Json): Edge {
   const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...kept } = above
   const { turns: _turns, added: _added, report: _report, delegation: _delegation, failures: _failures, ...edge } = kept
   const limits = leftOf(above)
-  return { ...edge, brief: { input }, ...(limits === undefined ? undefined : { limits }) }
+  return {
+    ...edge,
+    brief: { input },
+    ...(limits === undefined ? undefined : { limits }),
+    // whoever called has asked for it
+    ...(above.oversight === undefined ? undefined : { admitted: true as const }),
+  }
 }
 
 /** Whether whoever works under this edge leaves a trail: control may be handed on, or its leader wants to see how it got there. */

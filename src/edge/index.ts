@@ -22,6 +22,7 @@ export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
 export {
   defaultMode,
   escalateDefaults,
+  isTrustName,
   oversightModes,
   oversightProblems,
   riskLevels,

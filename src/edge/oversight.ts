@@ -63,7 +63,7 @@ export interface ApprovalRules {
 
 /** How closely humans look. */
 export interface Oversight {
-  /** Default `in-the-loop`, and what the level of `trust` says where that is stricter. */
+  /** Default `in-the-loop`; where `trust` is named, what its level says, and the stricter of both where both are given. */
   readonly mode?: OversightMode
   /** The name under which trust is kept: its level sets the mode of later runs, and an incident that of this one. More than one: the strictest counts. */
   readonly trust?: string | readonly string[]
@@ -99,6 +99,8 @@ export const oversightModes: readonly OversightMode[] = ['on-the-loop', 'in-the-
 export const riskLevels: readonly RiskLevel[] = ['low', 'medium', 'high', 'critical']
 
 const isTexts = (given: unknown): boolean => Array.isArray(given) && given.every((each) => typeof each === 'string' && each !== '')
+/** Under which trust may be kept: it becomes the name of a stream. */
+export const isTrustName = (given: unknown): boolean => typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
 
 /** What is wrong with given oversight, one sentence each; empty if nothing. */
@@ -109,8 +111,8 @@ export function oversightProblems(given: unknown, where: string): string[] {
   const { mode, trust, escalate, approval } = given as { readonly [name: string]: unknown }
   if (mode !== undefined && !oversightModes.includes(mode as OversightMode))
     problems.push(`${where}: oversight.mode is ${described(mode)}, expected "in-command", "in-the-loop" or "on-the-loop"`)
-  if (trust !== undefined && !(typeof trust === 'string' && trust !== '') && !isTexts(trust))
-    problems.push(`${where}: oversight.trust is ${described(trust)}, expected a name`)
+  if (trust !== undefined && !isTrustName(trust) && !(Array.isArray(trust) && trust.every(isTrustName)))
+    problems.push(`${where}: oversight.trust is ${described(trust)}, expected a name: 1 to 120 letters, digits, ".", "_", ":", "@" or "-"`)
   if (escalate !== undefined) problems.push(...escalateProblems(escalate, `${where}: oversight.escalate`))
   if (approval !== undefined) problems.push(...approvalRuleProblems(approval, `${where}: oversight.approval`))
   return problems
@@ -169,9 +171,12 @@ function approvalRuleProblems(given: unknown, where: string): string[] {
   return problems
 }
 
+/** How strict a mode is. One that nobody knows is the strictest. */
+const strictness = (mode: OversightMode): number => (oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length)
+
 /** The stricter of two modes. Pure. */
 export const stricterMode = (one: OversightMode, other: OversightMode): OversightMode =>
-  oversightModes.indexOf(one) >= oversightModes.indexOf(other) ? one : other
+  strictness(one) >= strictness(other) ? one : other
 
 /** The trust records of an oversight. Pure. */
 export const trustsOf = ({ trust }: Oversight): readonly string[] =>
@@ -181,10 +186,13 @@ export const trustsOf = ({ trust }: Oversight): readonly string[] =>
 export function stricter(above: Oversight | undefined, own: Oversight | undefined): Oversight | undefined {
   if (above === undefined || own === undefined) return above ?? own
   const trust = [...new Set([...trustsOf(above), ...trustsOf(own)])]
+  const modes = [above, own].flatMap((each) => each.mode ?? (trustsOf(each).length === 0 ? [defaultMode] : []))
+  // where both name trust and no mode, what its level says decides alone
+  const mode = modes.length === 0 ? undefined : modes.reduce(stricterMode)
   const escalate = stricterEscalate(above.escalate ?? {}, own.escalate ?? {})
   const approval = stricterApproval(above.approval ?? {}, own.approval ?? {})
   return {
-    mode: stricterMode(above.mode ?? defaultMode, own.mode ?? defaultMode),
+    ...(mode === undefined ? undefined : { mode }),
     ...(trust.length === 0 ? undefined : { trust }),
     ...(Object.keys(escalate).length === 0 ? undefined : { escalate }),
     ...(Object.keys(approval).length === 0 ? undefined : { approval }),

@@ -1,6 +1,5 @@
 /**
- * An activation in memory: an async function fed by one ordered queue. Recorded arrivals come first, live ones after (recorded as they are
- * delivered). There is one loop, and it does not know whether it is replaying: run and resume are the same code.
+ * An activation in memory: an async function fed by one queue: recorded arrivals first, then live ones, recorded as they are delivered. There is one loop: run and resume are the same code.
  *
  * Owns: delivery, what the code asks for, cancel and compensation, the end.
  * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects (host.ts).
@@ -14,6 +13,7 @@ import { cutSegment, dropSteps, Ending, writeSegment } from './ending.ts'
 import { admitted, type Command, type Host } from './host.ts'
 import { LiveQueue, type Live } from './live.ts'
 import { addressOf, openOperation, reserveOf, type Birth, type Known, type Operation, type Owner } from './operation.ts'
+import { isInDoubt, raiseDoubt, seedsOf, type Seeds } from './origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import { arrivalOf, unreadEvent, Waits } from './waits.ts'
@@ -23,6 +23,7 @@ export class Activation implements Owner, Verbs {
   readonly host: Host
   readonly birth: Birth
   readonly since: number
+  readonly seeds: Seeds | undefined
   version: string
   clock: number
   stuck: string | undefined
@@ -52,6 +53,7 @@ export class Activation implements Owner, Verbs {
     this.version = birth.version
     this.clock = birth.at
     this.since = host.now()
+    this.seeds = this.#log.seeds = seedsOf(birth)
   }
 
   // ---- what the host sees ------------------------------------------------------------------------------------------------------------
@@ -153,8 +155,8 @@ export class Activation implements Owner, Verbs {
     return this.#main === undefined && this.outcome === undefined && this.#waits.pending === 0
   }
 
-  /** Ends an activation that broke the rules. */
-  fail(outcome: Outcome): void {
+  /** Ends an activation that broke the rules; without an outcome, one whose end was held back. */
+  fail(outcome?: Outcome): void {
     this.#main ??= outcome
     this.#settleIfDone()
   }
@@ -251,11 +253,8 @@ export class Activation implements Owner, Verbs {
     if (operation.endRecorded) return
     if (operation.refused !== undefined)
       this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
-    else if (operation.effect === 'once' && !operation.fresh && !operation.held && !this.host.inFlight(operation)) {
-      const isNew = operation.doubt === undefined
-      if (isNew) operation.doubt = ++operation.rounds
-      this.host.openDoubt(operation, isNew)
-    } else this.host.letOut(operation)
+    else if (isInDoubt(this.host, operation)) raiseDoubt(this.host, operation)
+    else this.host.letOut(operation)
   }
 
   once(address: string, command: Command): boolean {
@@ -269,13 +268,13 @@ export class Activation implements Owner, Verbs {
     if (operation.fresh) this.host.openQuestion(operation, event)
   }
 
-  stop(id: string, reason: string): void {
+  stop(id: string, reason: string, keeps = false): void {
     const operation = this.operations.get(addressOf(this, id))
     if (operation === undefined || operation.ended || operation.stopped !== undefined) return
     operation.stopped = reason
     if (operation.kind === 'step') this.host.abort(operation)
     else if (operation.kind === 'worker') {
-      if (!operation.endRecorded) this.host.stopWorker(operation, reason)
+      if (!operation.endRecorded) this.host.stopWorker(operation, reason, keeps)
     } else if (!operation.endRecorded) {
       if (operation.type === 'timer.set') {
         this.host.closeQuestion(operation)
@@ -345,7 +344,7 @@ export class Activation implements Owner, Verbs {
   #cancel(event: CancelReceived): boolean {
     if (!this.#cancellation.begin(event)) return false
     const reason = event.reason
-    for (const operation of this.operations.values()) this.stop(operation.id, reason)
+    for (const operation of this.operations.values()) this.stop(operation.id, reason, event.outcome !== undefined)
     const ended = this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)
     if (ended === 0) this.#settleIfDone()
@@ -356,6 +355,7 @@ export class Activation implements Owner, Verbs {
   #settleIfDone(): boolean {
     if (this.#main === undefined || this.outcome !== undefined || this.stuck !== undefined) return false
     if (this.#cancellation.reason === undefined) {
+      if (this.host.holdsEnd(this)) return false
       this.#finish(this.#main)
       return true
     }

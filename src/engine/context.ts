@@ -28,6 +28,8 @@ export interface StepIO {
   readonly epoch: number
   /** 1 for the first try. */
   readonly attempt: number
+  /** When this try began, in milliseconds since 1970, by the engine's clock. Orchestration has `ctx.now()`, which is recorded; this is not. */
+  readonly now: number
   /** Aborted when the step is stopped, times out, or the process closes. */
   readonly signal: AbortSignal
   /** Shows a piece of work in progress to whoever watches. Never journaled, never needed (K9). */
@@ -125,6 +127,8 @@ export interface Place {
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
   readonly caller: Caller
+  /** What the addresses of everything in this scope begin with; empty at the top of the activation. */
+  readonly scope: string
 }
 
 /**

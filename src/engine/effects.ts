@@ -276,6 +276,7 @@ export class Effects {
       key: flight.key,
       epoch: host.epochOf(op),
       attempt,
+      now: host.clock.now(),
       get signal() {
         return (flight.abort ??= new AbortController()).signal
       },

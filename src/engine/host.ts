@@ -2,7 +2,7 @@
  * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage (embedded/, testing/).
  */
 import type { ActivationId, Failure, Json, MessageId, Outcome, Usage } from '../core/index.ts'
-import type { AskOpened, Caller, Charge, CommandEvent, JournalEvent } from '../journal/index.ts'
+import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
 import type { Orchestration, StartOptions } from './context.ts'
 import type { Operation, Owner } from './operation.ts'
 
@@ -28,11 +28,14 @@ export interface Host {
   /** Stops an effect that is out, or takes it back. Its end arrives in any case. */
   abort(op: Operation): void
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void
-  stopWorker(op: Operation, reason: string): void
+  /** `keeps`: a human has finished the work above it, so nothing is undone. */
+  stopWorker(op: Operation, reason: string, keeps: boolean): void
   openQuestion(op: Operation, event: AskOpened): void
   /** The question needs no answer any more. */
   closeQuestion(op: Operation): void
-  /** Asks the outside whether a `once` effect has happened. */
+  /** Whether the run that this one was forked from has made this effect. Absent: this engine forks nothing. */
+  doneElsewhere?(op: Operation): DoneElsewhere | undefined
+  /** Asks the outside whether an effect has happened: a `once` one of this run, or any that the origin of this run has made. */
   openDoubt(op: Operation, isNew: boolean): void
   openDivergence(activation: Owner, address: string, unclaimed: readonly string[]): void
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void
@@ -48,6 +51,8 @@ export interface Host {
     change: (value: Json) => Json,
     idempotencyKey: string,
   ): Promise<Json>
+  /** A human has the run whose root this is: it does not end before they hand it back (spec team R-13); or they have cancelled or finished it, and that end is still to come. */
+  holdsEnd(activation: Owner): boolean
   settled(activation: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void
 }
 

@@ -3,10 +3,13 @@
  *
  * Owns: the shape of rows and their translation. Does not own: operators' commands, which an engine carries out itself.
  */
-import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
+import { cancelled, type ActivationId, type Json, type MessageId, type Outcome, type Usage } from '../core/index.ts'
 import type { ArrivalEvent, ControlIgnored } from '../journal/index.ts'
 import type { Post } from './port.ts'
 import { nobodyAnswered } from './question.ts'
+
+/** How those below end whose leader a human has finished: called off, and nothing of what they did is undone. */
+export const kept = (reason: string, keeps: boolean): { outcome?: Outcome } => (keeps ? { outcome: cancelled(reason) } : {})
 
 /** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
 export type Mail =

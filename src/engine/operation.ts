@@ -15,7 +15,7 @@ import {
   type Outcome,
   type Usage,
 } from '../core/index.ts'
-import type { ArrivalEvent, Charge, CommandEvent, EffectClass, StepOpened } from '../journal/index.ts'
+import type { ArrivalEvent, Charge, CommandEvent, Copied, DoneElsewhere, EffectClass, StepOpened } from '../journal/index.ts'
 import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from './context.ts'
 
@@ -29,10 +29,14 @@ export interface Birth {
   readonly path: readonly string[]
   readonly accounts: readonly Account[]
   readonly at: number
+  /** Of a forked run: whose log the beginning of its own was copied from. */
+  readonly copied?: readonly Copied[] | undefined
 }
 
 /** An activation, as its operations and its host see it. */
 export interface Owner {
+  /** A cancel has come in, or is recorded. */
+  readonly cancelKnown: boolean
   readonly id: ActivationId
   readonly birth: Birth
   /** The version of the code that goes on with it. */
@@ -85,6 +89,8 @@ export interface Operation {
   doubt: number | undefined
   /** How often it has been in doubt so far. */
   rounds: number
+  /** Of a forked run: its origin has made this effect. */
+  done?: DoneElsewhere
 }
 
 /** A command found in the log that the code has not asked for yet. */

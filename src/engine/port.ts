@@ -14,7 +14,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import type { ApprovalRequested, Caller, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
+import type { ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 
 /** A request to begin a run. The same `run` id twice begins it once. */
@@ -25,6 +25,20 @@ export interface StartRun {
   readonly input: Json
   readonly caller?: Caller
   readonly limits?: AccountLimits
+}
+
+/** A request to fork a run. The same `to` twice forks it once. */
+export interface ForkRun {
+  /** The origin. It may be running or have ended; it is not touched. */
+  readonly run: RunId
+  /** A position of its feed: what is recorded up to it is copied. */
+  readonly at: number
+  readonly to: RunId
+  readonly edit?: ForkEdit
+  /** Keys of values that do not go over, whoever wrote them. */
+  readonly forget?: readonly string[]
+  readonly reason?: string
+  readonly by?: string
 }
 
 /** How a run ended. */
@@ -71,9 +85,18 @@ export type Post =
   | { readonly type: 'answer'; readonly activation: ActivationId; readonly address: string; readonly outcome: Outcome }
   /** A message; `id` is its idempotency key. */
   | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
-  /** An operator's command to a run. */
-  /** With `outcome` it ends as that says, and nothing is undone: a human has finished it. */
-  | { readonly type: 'cancel'; readonly run: RunId; readonly reason: string; readonly by?: string; readonly outcome?: Outcome }
+  /**
+   * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it: a human has finished it. `activation`: not the whole run, but this one
+   * in it; whoever waits for it hears that end as its own. A pause of the run goes on then.
+   */
+  | {
+      readonly type: 'cancel'
+      readonly run: RunId
+      readonly activation?: ActivationId
+      readonly reason: string
+      readonly by?: string
+      readonly outcome?: Outcome
+    }
   | {
       readonly type: 'pause'
       readonly run: RunId
@@ -155,6 +178,11 @@ export interface Engine {
   listen(run: RunId, hear: (part: LivePart) => void): () => void
   /** The values of a stream: one that outlives runs (`reg_…`, `mem_…`, `trust_…`), or that of a session (`streamOf`). Throws `input.invalid` for another name. */
   stream(name: string): StreamValues
+  /**
+   * Begins a run with what another one has recorded up to a position; that one is not touched. Resolves when it is durable. `created` is false if this id was forked before (from the same
+   * position with the same edit; else `run.conflict`). Rejects with `run.unknown` and `fork.invalid`; with `fork.unsupported` where the engine cannot.
+   */
+  fork(request: ForkRun): Promise<{ readonly created: boolean }>
   /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */
   remove(run: RunId): Promise<void>
   /** Begins to drive runs whose agents are in the registry, and goes on with those that were left. Resolves when it does; rejects if it cannot. */
@@ -200,7 +228,7 @@ export function addressOfPost(post: Post): PostAddress {
     case 'message':
       return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
     case 'cancel':
-      return { target: 'run', to: rootActivation(post.run), key: '!cancel' }
+      return { target: 'run', to: post.activation ?? rootActivation(post.run), key: '!cancel' }
     case 'pause':
     case 'resume':
       return {

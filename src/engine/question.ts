@@ -3,9 +3,10 @@
  *
  * Owns: the record of each kind and the inbox key that its answers compete for (K2). Does not own: where records are kept (the engines).
  */
-import { derivedId, type Json, type Outcome } from '../core/index.ts'
+import { derivedId, type ActivationId, type Json, type Outcome } from '../core/index.ts'
 import type { AskOpened } from '../journal/index.ts'
 import type { Operation, Owner } from './operation.ts'
+import { alreadyDone } from './origin.ts'
 
 /** One open question. */
 export interface QuestionRecord {
@@ -26,17 +27,24 @@ export const divergedKey = '!diverged:'
 /** How a question ends that nobody answered in time. */
 export const nobodyAnswered: Outcome = { status: 'timed-out', message: 'nobody answered in time' }
 
+/** Who asks, and where. */
+interface AskedBy {
+  readonly owner: { readonly id: ActivationId }
+  readonly address: string
+}
+
 /** What `ask` opens: a timer, an approval or an interrupt. */
-export function askedQuestion({ owner, address }: Operation, event: AskOpened): QuestionRecord {
+export function askedQuestion({ owner, address }: AskedBy, event: AskOpened): QuestionRecord {
   const kind = event.type === 'timer.set' ? 'timer' : event.type === 'approval.requested' ? 'approval' : 'interrupt'
   const id = event.type === 'timer.set' ? `${owner.id}:${address}` : event.id
   return { id, address, key: askKey + address, kind, until: event.until ?? null, body: event as unknown as Json }
 }
 
 /** Whether a `once` effect has happened. Every round of doubt is a question of its own. */
-export function doubtQuestion({ owner, address, rounds: round }: Operation, effectKey: string): QuestionRecord {
+export function doubtQuestion({ owner, address, rounds: round, done }: Operation, effectKey: string): QuestionRecord {
   const id = derivedId('int', owner.id, address, String(round))
-  const body = { address, path: owner.birth.path, round, key: effectKey }
+  const elsewhere = done === undefined ? {} : { reason: alreadyDone(done), done: done as unknown as Json }
+  const body = { address, path: owner.birth.path, round, key: effectKey, ...elsewhere }
   return { id, address, key: `${doubtKey}${address}#${round}`, kind: 'in-doubt', until: null, body }
 }
 

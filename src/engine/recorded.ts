@@ -16,6 +16,7 @@ import {
 } from '../journal/index.ts'
 import type { Command } from './host.ts'
 import { claimable, type Known } from './operation.ts'
+import type { Seeds } from './origin.ts'
 
 /** Something that was open when a segment of the log was closed. */
 export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }
@@ -34,6 +35,8 @@ export const divergence = (address: string, obstacles: readonly string[]): strin
 export class RecordedLog {
   /** Next position in the log. */
   seq = 0
+  /** Of a forked run: what it draws. */
+  seeds: Seeds | undefined
   segment = 0
   carried: Json | undefined
   /** Workers and questions of an earlier segment whose ends may still come. */
@@ -55,7 +58,7 @@ export class RecordedLog {
   /** What an operator said nobody will ask for again. */
   #dropped: Known[] = []
   #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
-  #past: ({ event: ArrivalEvent; at: number } | undefined)[] = []
+  #past: ({ event: ArrivalEvent; at: number; seq: number } | undefined)[] = []
   #cursor = 0
 
   /** Folds one entry. Entries come in order; a gap throws `journal.hole`. */
@@ -66,6 +69,7 @@ export class RecordedLog {
       })
     }
     this.seq++
+    this.seeds?.note(event)
     if (isArrival(event)) this.#arrival(event, at)
     else if (isCommand(event)) {
       const isPlain = event.op === 'fact' || event.op === 'send'
@@ -77,7 +81,7 @@ export class RecordedLog {
   }
 
   #arrival(event: ArrivalEvent, at: number): void {
-    this.#past.push({ event, at })
+    this.#past.push({ event, at, seq: this.seq - 1 })
     if (event.type === 'cancel.received') this.cancelled = true
     if (!('address' in event)) return
     this.endUnclaimed(event.address)
@@ -151,8 +155,9 @@ export class RecordedLog {
     this.#known = undefined
     this.#dropped = []
     this.#unclaimed = 0
-    this.#past = unread.map((event) => ({ event, at }))
+    this.#past = unread.map((event) => ({ event, at, seq: this.seq - 1 }))
     this.#cursor = 0
+    this.seeds?.move(this.seq - 1)
   }
 
   get replaying(): boolean {
@@ -162,6 +167,7 @@ export class RecordedLog {
   /** The next recorded arrival, in recorded order. It is let go of. */
   nextArrival(): { event: ArrivalEvent; at: number } | undefined {
     const next = this.#past[this.#cursor]
+    this.seeds?.move(next?.seq)
     if (next === undefined) return undefined
     this.#past[this.#cursor++] = undefined
     if (!this.replaying) {

@@ -30,6 +30,7 @@ import type {
   StepOptions,
 } from './context.ts'
 import type { Command, Host } from './host.ts'
+import type { Seeds } from './origin.ts'
 import { lastingStream } from './stream.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
 
@@ -46,6 +47,8 @@ export interface Verbs extends Owner {
   readonly host: Host
   readonly clock: number
   readonly carried: Json | undefined
+  /** Of a forked run: what ids and random numbers derive from. Undefined: from the activation's own id. */
+  readonly seeds: Seeds | undefined
   readonly operations: ReadonlyMap<string, Operation>
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
   blocked(undoing: Undoing | undefined): Error | undefined
@@ -115,12 +118,17 @@ export class Scope implements Context {
       version: this.#version,
       path: Object.freeze([...birth.path]),
       caller: host.callerOf(id),
+      scope: this.#path,
     })
     return this.#place
   }
 
   get input(): Json {
     return this.#activation.birth.input
+  }
+
+  get #seed(): string {
+    return this.#activation.seeds?.current ?? this.#activation.id
   }
 
   get carried(): Json | undefined {
@@ -194,7 +202,7 @@ export class Scope implements Context {
   }
 
   ask(name: string, options: AskOptions = {}): OpId {
-    const until = options.until === undefined ? {} : { until: deadline(name, options.until) }
+    const until = options.until === undefined ? {} : { until: deadline(name, options.until) + (this.#activation.seeds?.shiftMs ?? 0) }
     const command = { type: 'timer.set', ...options.as, op: 'ask', ...until } as Command
     const operation = this.#open(name, command)
     if (typeof operation === 'string') return operation
@@ -206,7 +214,7 @@ export class Scope implements Context {
     this.#guard()
     mustBeJson(body, `the message to ${to}`)
     const address = this.#address('!send', this.#counter('!send'))
-    const id = derivedId('msg', this.#activation.id, address) as MessageId
+    const id = derivedId('msg', this.#seed, address) as MessageId
     if (this.#activation.once(address, { type: 'message.sent', op: 'send', to, id }))
       this.#activation.host.send(this.#activation, to, id, body)
     return id
@@ -290,10 +298,11 @@ export class Scope implements Context {
 
   random(): number {
     const counter = this.#counter('!random')
-    return seededRandom(this.#activation.id + this.#path, counter.next++)
+    return seededRandom(this.#seed + this.#path, counter.next++)
   }
 
   id(prefix: string): string {
-    return derivedId(prefix, this.#activation.id, this.#address(`!id.${prefix}`, this.#counter(`!id.${prefix}`)))
+    const address = this.#address(`!id.${prefix}`, this.#counter(`!id.${prefix}`))
+    return this.#activation.seeds?.id(prefix, address) ?? derivedId(prefix, this.#activation.id, address)
   }
 }

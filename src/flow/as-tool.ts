@@ -19,10 +19,12 @@ import { isAgent, isBlank, tool, versionOf, type ActionRule, type Agent, type Ap
 import {
   answersOnly,
   limitProblems,
+  oversightProblems,
   permissionProblems,
   transferPair,
   withoutTransfers,
   type Limits,
+  type Oversight,
   type Permissions,
   type SchemaLike,
 } from '../edge/index.ts'
@@ -45,6 +47,8 @@ export interface AsToolOptions<Name extends string = string> {
   readonly permissions?: Permissions
   /** Hard limits of each call. */
   readonly limits?: Limits
+  /** Humans look more closely at its work for each call than they would. */
+  readonly oversight?: Oversight
   /** When it does not complete: the model is told and goes on (default), or the caller ends in the same way. */
   readonly onFailure?: 'tell' | 'fail'
   /** Whether a call needs an approval. Default: no. */
@@ -79,6 +83,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
   const grant = {
     ...(options.permissions === undefined ? undefined : { permissions: options.permissions }),
     ...(options.limits === undefined ? undefined : { limits: options.limits }),
+    ...(options.oversight === undefined ? undefined : { oversight: options.oversight }),
   }
   return {
     ...(made as Tool<Name>),
@@ -102,7 +107,7 @@ function problemsOf(given: Agent, options: AsToolOptions): string[] {
   const where = `agent "${given.name}" as a tool`
   const unknown = unknownNames(options, optionNames, where)
   if (!hasNames(options)) return unknown
-  const { description = given.description, permissions, limits } = options
+  const { description = given.description, permissions, limits, oversight } = options
   return [
     ...unknown,
     ...(isBlank(description) ? [`${where}: it has no description, so no model can choose it`] : []),
@@ -114,6 +119,7 @@ function problemsOf(given: Agent, options: AsToolOptions): string[] {
     }),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...oversightProblems(oversight, where),
   ]
 }
 
@@ -125,6 +131,7 @@ const optionNames: NamesOf<AsToolOptions> = {
   transfers: true,
   permissions: true,
   limits: true,
+  oversight: true,
   onFailure: true,
   approval: true,
   action: true,

@@ -15,7 +15,17 @@ import {
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { dataOf, factProblems, DefinedAgent, listProblems, refuseTeam, renamable, versionOf, type Agent } from '../agent/index.ts'
+import {
+  dataOf,
+  factProblems,
+  DefinedAgent,
+  listProblems,
+  refuseTeam,
+  renamable,
+  versionOf,
+  type Agent,
+  type Assess,
+} from '../agent/index.ts'
 import { leavesTrail, type Edge, type Limits, type Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
@@ -34,6 +44,8 @@ export interface FlowOptions<Name extends string, Agents extends readonly Agent[
   readonly limits?: Limits
   /** How closely humans look at it and everything below it. Default: only what tools and edges ask for themselves. */
   readonly oversight?: Oversight
+  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  readonly assess?: Exclude<Assess, 'report'>
   /** The session value under which its output is kept whenever it completes. */
   readonly outputKey?: string
   /** Declared version. Default `1`. */
@@ -47,6 +59,7 @@ const flowNames: NamesOf<FlowOptions<string, readonly Agent[]>> = {
   edge: true,
   limits: true,
   oversight: true,
+  assess: true,
   outputKey: true,
   version: true,
 }

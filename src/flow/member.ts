@@ -26,15 +26,17 @@ import {
   memberEdge,
   revised,
   permissionProblems,
+  oversightProblems,
   tighter,
   type Brief,
   type Candidate,
   type Edge,
   type Limits,
+  type Oversight,
   type Permissions,
 } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { workerEnd } from '../oversight/index.ts'
+import { afterFailures, streakOf, workerEnd } from '../oversight/index.ts'
 import type { Conversation, HistoryPolicy, Shares } from './conversation.ts'
 
 /** What crosses between a flow and one of its members. */
@@ -49,6 +51,8 @@ export interface MemberEdge {
   readonly permissions?: Permissions
   /** Hard limits of each time it works here. */
   readonly limits?: Limits
+  /** Humans look more closely at its work here than they would. */
+  readonly oversight?: Oversight
 }
 
 /**
@@ -132,7 +136,7 @@ export function edgeFor(
   const brief: Brief = task === undefined || member.inputSchema !== undefined ? above.brief : { instructions: task }
   try {
     const entries = conversation.for(member.name, { policy: context, transfers, task })
-    return memberEdge(
+    const edge = memberEdge(
       above,
       revised(above.versions, member),
       brief,
@@ -145,6 +149,7 @@ export function edgeFor(
       },
       policy,
     )
+    return lead ? edge : afterFailures(above, edge)
   } catch (thrown) {
     return failure('transfer.refused', `what "${member.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal', {
       details: { agent: member.name, path: [...path] },
@@ -174,6 +179,7 @@ export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn)
   const edge = edgeFor(above, member, turn)
   if ('code' in edge) return failed(edge)
   const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
+  streakOf(above).note(outcome)
   const { action, ...trail } = trailOf(outcome)
   return action?.type === 'transfer' ? withTrail(failed(nobody(member.name, action.to, turn.path)), trail) : outcome
 }
@@ -185,7 +191,14 @@ const nobody = (agent: string, to: string, path: readonly string[]): Failure =>
   })
 
 /** The options of what crosses to any member. */
-export const memberEdgeNames: NamesOf<MemberEdge> = { context: true, shares: true, transfers: true, permissions: true, limits: true }
+export const memberEdgeNames: NamesOf<MemberEdge> = {
+  context: true,
+  shares: true,
+  transfers: true,
+  permissions: true,
+  limits: true,
+  oversight: true,
+}
 
 /** What is wrong with what crosses to members, one sentence each; `option` is where it stands, with the `known` names of its options. */
 export function memberProblems(
@@ -228,7 +241,7 @@ const policies: ReadonlySet<unknown> = new Set([undefined, 'brief', 'input', 'an
 const sharings: ReadonlySet<unknown> = new Set([undefined, 'conversation', 'answer'])
 const noise: ReadonlySet<unknown> = new Set([undefined, 'shown', 'hidden'])
 
-function edgeProblems({ context, shares, transfers, permissions, limits }: MemberEdge, where: string): string[] {
+function edgeProblems({ context, shares, transfers, permissions, limits, oversight }: MemberEdge, where: string): string[] {
   const expected = (name: string, given: unknown, words: string): string =>
     `${where}: ${name} is ${JSON.stringify(given)}, expected ${words}`
   return [
@@ -239,5 +252,6 @@ function edgeProblems({ context, shares, transfers, permissions, limits }: Membe
     ...(noise.has(transfers) ? [] : [expected('transfers', transfers, '"shown" or "hidden"')]),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...oversightProblems(oversight, where),
   ]
 }

@@ -19,6 +19,7 @@ import {
   renamable,
   versionOf,
   type Agent,
+  type AgentContext,
   type AgentFacts,
   type MindFacts,
   type Talk,
@@ -66,7 +67,7 @@ export interface CodeRouterOptions<
   In extends SchemaLike | undefined,
   Out extends SchemaLike | undefined,
 > extends RouterFacts<Name, Workers, In, Out> {
-  readonly run: (ctx: Context, brief: Infer<In>, talk: Talk) => unknown
+  readonly run: (ctx: AgentContext, brief: Infer<In>, talk: Talk) => unknown
   readonly model?: never
 }
 
@@ -112,7 +113,7 @@ class RouterAgent extends DefinedAgent {
     mustBeOptions(options, 'router', 'team.invalid')
     mustHaveBrain(options, `router "${options.name}"`, { ...modelNames, ...codeNames })
     const lead = agent(leadOptions(options))
-    const { name, description, inputSchema, outputSchema, limits, oversight, model, outputKey } = lead
+    const { name, description, inputSchema, outputSchema, limits, oversight, assess, model, outputKey } = lead
     const members = new MemberList(options.workers)
     super({
       name,
@@ -121,6 +122,7 @@ class RouterAgent extends DefinedAgent {
       outputSchema,
       limits,
       oversight,
+      assess,
       model,
       outputKey,
       team: () => members.names,

@@ -19,7 +19,7 @@ import {
 import { fitting, outputOf, type Agent } from '../agent/index.ts'
 import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema, labelled } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { workerEnd } from '../oversight/index.ts'
+import { streakOf, workerEnd } from '../oversight/index.ts'
 import { Conversation } from './conversation.ts'
 import { edgeFor, edgeOf, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
 import { roundsOf, type Hop } from './rounds.ts'
@@ -123,7 +123,9 @@ export class Route {
     if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), edge), name, path)
     const ctx = this.#ctx.scope('hop')
     const version = isLead ? ctx.place.version : undefined
-    return labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn, version))).outcome, name, path)
+    const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn, version))).outcome, name, path)
+    if (!isLead) streakOf(this.#edge).note(outcome)
+    return outcome
   }
 
   /** Who has control after this turn; an outcome if the router ends. */
@@ -294,7 +296,7 @@ export class Route {
  * what they answer could not lead.
  */
 function leadEdge(transfer: Routing['transfer'], name: string): TransferEdge {
-  const { agents, permissions: _permissions, limits: _limits, context, ...all } = transfer
+  const { agents, permissions: _permissions, limits: _limits, oversight: _oversight, context, ...all } = transfer
   const blind = context === undefined || context === 'brief' || context === 'input'
   return { ...all, ...(blind ? undefined : { context }), ...agents?.[name] }
 }

@@ -94,6 +94,7 @@ export const versions: Readonly<Record<JournalEvent['type'], number>> = {
   'run.taken-over': 1,
   'run.handed-back': 1,
   'control.ignored': 1,
+  'run.forked': 1,
   'replay.diverged': 1,
   'replay.resolved': 1,
   'value.updated': 1,

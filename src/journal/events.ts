@@ -10,6 +10,7 @@
  */
 import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, SessionId, Usage } from '../core/index.ts'
 import type { FactEvent } from './facts.ts'
+import type { Copied, RunForked } from './fork-events.ts'
 import type { EscalationHit } from './oversight-facts.ts'
 
 /** How an effect behaves when it must be run again after a crash (K6). `model` is a model call: repeatable, but paid for. */
@@ -33,6 +34,8 @@ export interface ActivationStarted {
   readonly caller?: Caller
   /** Agents' names from the root to this one; absent: its leader's and its own. */
   readonly path?: readonly string[]
+  /** Of a forked run: whose log the beginning of this one was copied from, part by part. */
+  readonly copied?: readonly Copied[]
 }
 /** The log begins a new segment with carried state; everything before it is history only. */
 export interface ActivationRestarted {
@@ -95,6 +98,8 @@ export interface ToolCalled extends StepCommand {
   readonly tool: string
   readonly callId?: string
   readonly input?: Json
+  /** The id of the capability that it is done with, where it needed an approval. */
+  readonly capability?: string
 }
 /** A charge on the account of a tree: model calls, tokens, US dollars. */
 export interface Charge {
@@ -163,6 +168,8 @@ export interface ApprovalRequested extends AskCommand {
   readonly approvers?: readonly string[]
   /** Who may not: they have approved it already, and somebody else is to look. */
   readonly excludes?: readonly string[]
+  /** Two different people have to approve it: whoever does has to say who they are. */
+  readonly fourEyes?: true
   /** The approval before this one: its deadline has passed (`tier`), or it was given and a second one is needed. */
   readonly follows?: string
   /** Which of those who are asked one after the other, from 1. */
@@ -239,6 +246,8 @@ export interface EffectInDoubt {
   readonly address: string
   readonly id: string
   readonly round: number
+  /** The run in which it happened, or may have: the one that this run was forked from. */
+  readonly doneIn?: RunId
 }
 /** Somebody said that an effect in doubt did not happen: it runs (again). */
 export interface EffectCleared {
@@ -343,6 +352,7 @@ export type NoteEvent =
   | RunTakenOver
   | RunHandedBack
   | ControlIgnored
+  | RunForked
   | ReplayDiverged
   | ReplayResolved
   | ValueUpdated
@@ -374,6 +384,11 @@ const arrivals: ReadonlySet<string> = new Set<ArrivalEvent['type']>([
 export const isCommand = (event: JournalEvent): event is CommandEvent => 'op' in event
 /** True for what came in. */
 export const isArrival = (event: JournalEvent): event is ArrivalEvent => arrivals.has(event.type)
+
+/** What the names of those begin with who tell people that somebody asks: never an agent's name, and never that of an agent's tool. Persistent. */
+export const noticePrefix = 'notice:'
+/** Whether this is the name of one of them: part of how a question is put, and no member of any team. */
+export const isNotice = (agent: string): boolean => agent.startsWith(noticePrefix)
 
 /** Agents' names from the root to one that has begun: its own path if it was given one, else that of its leader and its name. */
 export const pathOf = (

@@ -90,12 +90,14 @@ export interface ApprovalGranted extends Fact {
   readonly inputHash: string
   /** Who granted it. */
   readonly approver?: string
+  /** The id of what it is good for here, one use. */
+  readonly capability?: string
 }
 /** How an approval came out, with the arguments that hold from now on if a human edited them. */
 export interface ApprovalResolved extends Fact {
   readonly type: 'approval.resolved'
   readonly id: string
-  /** `retry`: to be changed and tried again. `escalated`: its deadline has passed and the next ones are asked. `seconded`: approved, and a second one is needed. `ignored`: whoever decided may not. */
+  /** `retry`: to be changed and tried again. `escalated`: its deadline has passed and the next ones are asked. `seconded`: approved, and a second one is needed. `ignored`: whoever decided may not, or it was not offered: it is asked again. Only a decision that reached the run is here; one that `decide` refuses changes nothing and leaves nothing. */
   readonly resolution:
     | 'approved'
     | 'rejected'
@@ -110,6 +112,8 @@ export interface ApprovalResolved extends Fact {
   readonly approver?: string
   readonly comment?: string
   readonly inputHash?: string
+  /** Of a yes: the id of what it is good for, one use. */
+  readonly capability?: string
 }
 /** A hook has thrown, or given back what it may not. What followed from it is the business of whoever called it. */
 export interface HookFailed extends Fact {

@@ -18,6 +18,7 @@ import {
   type Usage,
 } from '../core/index.ts'
 import {
+  isNotice,
   pathOf,
   type ApprovalRequested,
   type AskOpened,
@@ -73,6 +74,7 @@ export interface RunFold {
   pause: (NonNullable<RunView['pause']> & { readonly reached: boolean }) | undefined
   takeover: RunView['takeover']
   cancel: RunView['cancel']
+  origin: RunView['origin']
 }
 
 /** The fold of nothing. */
@@ -95,6 +97,7 @@ export function newRunFold(): RunFold {
     pause: undefined,
     takeover: undefined,
     cancel: undefined,
+    origin: undefined,
   }
 }
 
@@ -105,7 +108,8 @@ export function foldRun(fold: RunFold, recorded: Recorded): RunFold {
   fold.run ??= recorded.run
   const { event } = recorded
   if (event.type === 'activation.started') {
-    begin(fold, recorded, event)
+    // whoever tells people is nobody's worker: its facts are in the journal of whoever asks
+    if (!isNotice(event.agent)) begin(fold, recorded, event)
     return fold
   }
   const at = fold.activations.get(recorded.activation)
@@ -148,6 +152,7 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
       here.open.set(event.address, operation(stepKind(event), stepName(event), event.address, recorded.at))
       return
     case 'worker':
+      if (event.purpose === 'notice') return
       here.open.set(event.address, operation('worker', event.agent, event.address, recorded.at))
       return
     case 'ask':
@@ -205,11 +210,9 @@ function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: R
 
 const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({ id, path, question })
 
-function pickApproval(
-  event: ApprovalRequested,
-): Pick<ApprovalView, 'id' | 'path' | 'tool' | 'toolVersion' | 'input' | 'inputHash' | 'reason' | 'risk' | 'onTimeout'> {
-  const { id, path, tool, toolVersion, input, inputHash, reason, risk, onTimeout } = event
-  return { id, path, tool, toolVersion, input, inputHash, reason, risk, onTimeout }
+function pickApproval(event: ApprovalRequested): Omit<ApprovalView, 'activation' | 'address' | 'agent' | 'askedAt' | 'open'> {
+  const { type: _type, op: _op, address: _address, until: _until, grantable: _grantable, ...asked } = event
+  return asked
 }
 
 function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {
@@ -220,6 +223,7 @@ function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {
   approval.resolvedAt ??= at
   if (event.approver !== undefined) approval.approver = event.approver
   if (event.comment !== undefined) approval.comment = event.comment
+  if (event.capability !== undefined) approval.capability = event.capability
 }
 
 function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event: Exclude<JournalEvent, CommandEvent>): void {
@@ -311,6 +315,7 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
         address: event.address,
         since: at,
         unclaimed,
+        ...('doneIn' in event ? { doneIn: event.doneIn } : {}),
       })
       return
     }
@@ -336,6 +341,11 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
     case 'run.resumed':
       fold.pause = fold.takeover = undefined
       return
+    case 'run.forked': {
+      const { run, at, reason, by } = event
+      fold.origin = { run, at, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }
+      return
+    }
     case 'run.taken-over': {
       const { reason, by } = event
       fold.takeover = { since: at, ...(reason === undefined ? {} : { reason }), ...(by === undefined ? {} : { by }) }

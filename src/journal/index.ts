@@ -4,6 +4,7 @@ export * from './facts.ts'
 export type * from './team-facts.ts'
 export type * from './mail-facts.ts'
 export type * from './oversight-facts.ts'
+export type * from './fork-events.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,
@@ -16,6 +17,7 @@ export {
 } from './delegated.ts'
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
+export { diffOf, type RunDiff, type RunDifference } from './diff.ts'
 export { planGraph } from './plan-graph.ts'
 export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './spoken.ts'
 export type {

@@ -29,6 +29,7 @@ export function viewOf(fold: RunFold): RunView {
   const teams = teamViews(fold.teams, {
     activations: new Map(activations.map((each) => [each.activation, each])),
     awaiting: awaitingTrees(fold),
+    asked: askedTasks(fold),
     paused: status === 'paused' || (status === 'human_control' && pause?.reached === true),
     bodyOf: (id) => fold.messages.get(id)?.body,
   })
@@ -63,6 +64,7 @@ export function viewOf(fold: RunFold): RunView {
         }),
     ...(fold.takeover === undefined ? {} : { takeover: fold.takeover }),
     ...(cancel === undefined ? {} : { cancel }),
+    ...(fold.origin === undefined ? {} : { origin: fold.origin }),
     position: fold.position,
   })
 }
@@ -115,6 +117,14 @@ function awaitingTrees({ approvals, interrupts }: RunFold): ReadonlySet<Activati
     for (; at !== undefined && !awaiting.has(at); at = parentOf(at)?.parent) awaiting.add(at)
   }
   return awaiting
+}
+
+/** The tasks of plans about which a human is asked now, by their leaders. */
+function askedTasks({ approvals }: RunFold): ReadonlyMap<ActivationId, ReadonlySet<string>> {
+  const asked = new Map<ActivationId, Set<string>>()
+  for (const { open, activation, task } of approvals.values())
+    if (open && task !== undefined) asked.set(activation, (asked.get(activation) ?? new Set()).add(task))
+  return asked
 }
 
 /** Usage of each activation and everything below it. */

@@ -50,10 +50,16 @@ export function planGraph({ plan: { tasks }, members, topics }: Pick<TeamView, '
   ].join('\n')
 }
 
-const labelOf = ({ task, role, status, recruit }: TaskView): string =>
-  [safe(task), `${safe(role)} · ${status.replace('_', ' ')}`, ...(recruit === undefined ? [] : [`recruited by ${safe(recruit.by)}`])].join(
-    '<br/>',
-  )
+const labelOf = ({ task, role, status, recruit, action, risk, optional }: TaskView): string => {
+  const gate = [action, risk === undefined ? undefined : `${risk} risk`].filter((each) => each !== undefined)
+  return [
+    safe(task),
+    `${safe(role)} · ${status.replace('_', ' ')}`,
+    ...(recruit === undefined ? [] : [`recruited by ${safe(recruit.by)}`]),
+    ...(gate.length === 0 ? [] : [safe(gate.join(', '))]),
+    ...(optional === true ? ['optional'] : []),
+  ].join('<br/>')
+}
 
 /** A text that is nothing but a text: whatever the language, or the Markdown in its labels, could read as its own is written as the number of its character. */
 const safe = (text: string): string =>

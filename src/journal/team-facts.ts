@@ -3,7 +3,7 @@
  *
  * Owns: these events. Does not own: who emits them (../team), what is made of them (team-fold.ts). Spec team R-21, in our words; docs/teams.md has the table of names.
  */
-import type { ActivationId, Failure, Usage } from '../core/index.ts'
+import type { ActivationId, Failure, Json, Usage } from '../core/index.ts'
 import type { MailFactEvent } from './mail-facts.ts'
 
 interface Fact {
@@ -74,6 +74,7 @@ export interface PlanEdited extends Fact {
   /** The word that asked for it. */
   readonly request: string
   readonly by?: string
+  readonly reason?: string
   readonly added: readonly PlannedTask[]
   /** Tasks that had not begun, as they are now. */
   readonly replaced: readonly PlannedTask[]
@@ -90,12 +91,14 @@ export interface PlanEditRefused extends Fact {
   readonly type: 'plan.edit-refused'
   readonly request: string
   readonly by?: string
+  readonly reason?: string
   readonly problems: readonly string[]
 }
 /** Too much has failed: nothing begins any more, and what is under way is stopped. */
 export interface PlanAborted extends Fact {
   readonly type: 'plan.aborted'
-  readonly reason: 'failures' | 'critical' | 'budget'
+  /** `rejected`: a human said no to a task without which it is worth nothing, or nobody said yes in time. */
+  readonly reason: 'failures' | 'critical' | 'budget' | 'rejected'
   readonly failed: number
   readonly total: number
   readonly maxFailures: number
@@ -152,6 +155,8 @@ export interface TaskSettled extends Fact {
   readonly reason?: string
   /** A human did it: under which name, `operator` if nobody said. */
   readonly by?: string
+  /** What the human gave, of a task that nobody had begun: what whoever works on it gives is that one's own end. */
+  readonly output?: Json
   /** What it had to do without. */
   readonly missing?: readonly string[]
   /** Of all its attempts. Absent: no model was called. */

@@ -5,11 +5,11 @@
  * Holds: K1: the same facts give the same fold. A task and a member end once; nothing leads out of an end. What has no end of its own, mail above all, is kept up to a bound, so a fold
  * grows with its plan and not with its mail.
  */
-import type { ActivationId, MessageId, TaskStatus } from '../core/index.ts'
+import { present, type ActivationId, type MessageId, type TaskStatus } from '../core/index.ts'
 import type { Recorded } from './events.ts'
 import type { FactEvent } from './facts.ts'
 import type { MailAccepted } from './mail-facts.ts'
-import type { PlanCreated, PlannedTask, TaskSettled, TeamFactEvent, TeammateJoined, TeammateRetired } from './team-facts.ts'
+import type { PlanCreated, PlanEdited, PlannedTask, TaskSettled, TeamFactEvent, TeammateJoined, TeammateRetired } from './team-facts.ts'
 import {
   shownAtMost,
   type MailboxView,
@@ -117,11 +117,18 @@ const takes: Takes = {
   'plan.revised'(team, { added }) {
     for (const each of added) addTask(team, each)
   },
-  'plan.edited'(team, { added }) {
-    for (const each of added) addTask(team, each)
-  },
+  'plan.edited': editPlan,
   'plan.edit-refused': () => {},
-  'task.reopened': () => {},
+  'task.reopened'(team, { task: id }) {
+    const task = team.tasks.get(id)
+    if (task === undefined) return
+    task.status = 'pending'
+    delete task.endedAt
+    const who = team.members.get(task.member)
+    if (who === undefined || who.status === 'retired') return
+    who.status = 'pending'
+    delete who.endedAt
+  },
   'plan.aborted': (team, event, at) => void (team.aborted = notedAt(event, at)),
   'task.unblocked': () => {},
   'task.started'(team, { task: id, member, attempt, activation }, at) {
@@ -225,6 +232,19 @@ function dropBelow(seqs: Iterable<number>, from: number, drop: (seq: number) => 
   }
 }
 
+/** What was removed is in the plan no more; what was replaced is what the edit says, and nobody has begun it. */
+function editPlan(team: TeamFold, { added, replaced, removed, maxFailures, concurrency }: PlanEdited, at: number): void {
+  for (const id of removed) team.tasks.delete(id)
+  for (const { produces = [], consumes = [], critical, ...task } of replaced) {
+    const known = team.tasks.get(task.task)
+    if (known === undefined) continue
+    if (known.member !== task.member) endMember(team, known.member, 'cancelled', at)
+    Object.assign(known, { ...task, produces, consumes, critical: critical === true })
+  }
+  for (const each of added) addTask(team, each)
+  if (team.plan !== undefined) team.plan = { ...team.plan, ...present({ maxFailures, concurrency }) }
+}
+
 function addTask(team: TeamFold, { produces = [], consumes = [], critical, ...task }: PlannedTask, recruit?: TaskView['recruit']): void {
   if (team.tasks.has(task.task)) return
   const fresh = { joined: [], missing: [], usage: [], attempts: 0, status: 'pending' as const }
@@ -252,12 +272,14 @@ function endMember(team: TeamFold, name: string, status: MemberFold['status'], a
 const memberEnds = { succeeded: 'completed', failed: 'failed', skipped: 'skipped', cancelled: 'cancelled' } as const
 
 function settle(team: TeamFold, event: TaskSettled, at: number): void {
-  const { task: id, member, status, attempts, failure, reason, missing = [], usage = [] } = event
+  const { task: id, member, status, attempts, failure, reason, missing = [], usage = [], by, output } = event
   const task = openTask(team, id)
   if (task !== undefined) {
     Object.assign(task, { member, status, attempts, missing, usage, endedAt: at })
     if (failure !== undefined) task.failure = failure
     if (reason !== undefined) task.reason = reason
+    if (by !== undefined) task.by = by
+    if (output !== undefined) task.output = output
   }
   const who = openMember(team, member)
   if (who === undefined) return

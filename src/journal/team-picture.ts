@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly activations: ReadonlyMap<ActivationId, ActivationView>
   /** Those who wait for a human, or have somebody below them who does. */
   readonly awaiting: ReadonlySet<ActivationId>
+  /** By leader: the tasks about which a human is asked. */
+  readonly asked: ReadonlyMap<ActivationId, ReadonlySet<string>>
   readonly paused: boolean
   readonly bodyOf: (message: MessageId) => Json | undefined
 }
@@ -81,6 +83,7 @@ const inOrder = ({ tasks }: TeamFold): readonly TaskFold[] => {
 function taskView(team: TeamFold, task: TaskFold, open: ReadonlySet<string>, leader: ActivationView, around: Surroundings): TaskView {
   if (task.endedAt !== undefined) return { ...task, waitsFor: [] }
   if (leader.endedAt !== undefined) return { ...task, waitsFor: [], status: 'cancelled', endedAt: leader.endedAt }
+  if (around.asked.get(leader.activation)?.has(task.task) === true) return { ...task, waitsFor: [], status: 'awaiting_approval' }
   if (task.status === 'running') {
     const waits = task.activation !== undefined && around.awaiting.has(task.activation)
     return { ...task, waitsFor: [], status: waits ? 'awaiting_approval' : 'running' }

@@ -35,7 +35,7 @@ export interface TaskView {
   /** Who has it, or had it last. */
   readonly member: string
   readonly role: string
-  /** `waiting`: for what `waitsFor` names. `awaiting_approval`: whoever does it waits for a human. */
+  /** `waiting`: for what `waitsFor` names. `awaiting_approval`: a human is asked about it, or whoever does it waits for one. */
   readonly status: TaskStatus
   /** Tasks of the plan that come before it. */
   readonly dependencies: readonly string[]
@@ -44,6 +44,11 @@ export interface TaskView {
   readonly produces: readonly string[]
   readonly consumes: readonly string[]
   readonly critical: boolean
+  /** What it does with the world, and how bad it is if it should not have been done; as gates look at it. */
+  readonly action?: string
+  readonly risk?: 'low' | 'medium' | 'high' | 'critical'
+  /** Whoever decides may say no to it, and the plan goes on. */
+  readonly optional?: true
   /** The tasks and topics that are to come before it may begin. */
   readonly waitsFor: readonly string[]
   /** What it had to do without. */
@@ -54,6 +59,9 @@ export interface TaskView {
   readonly failure?: Failure
   /** Why it was skipped or cancelled. */
   readonly reason?: string
+  /** A human did it: under which name, `operator` if nobody said; and what they gave, if nobody had begun it. */
+  readonly by?: string
+  readonly output?: Json
   /** Of all its attempts, once it has ended. */
   readonly usage: Usage
   /** Of its first attempt. */

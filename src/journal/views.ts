@@ -63,12 +63,32 @@ export interface ApprovalView {
   readonly reason: string
   readonly risk: ApprovalRequested['risk']
   readonly onTimeout: ApprovalRequested['onTimeout']
+  /** The model's id of the call, if it is about one. */
+  readonly callId?: string
+  /** What it is about, if not a call of a tool. */
+  readonly kind?: NonNullable<ApprovalRequested['kind']>
+  readonly task?: string
+  readonly description?: string
+  readonly hits?: NonNullable<ApprovalRequested['hits']>
+  readonly context?: Json
+  readonly options?: NonNullable<ApprovalRequested['options']>
+  /** Who may decide; absent: anybody. */
+  readonly approvers?: readonly string[]
+  /** Who may not approve it: they have already. */
+  readonly excludes?: readonly string[]
+  /** Two different people have to approve it. */
+  readonly fourEyes?: true
+  /** The approval before this one. */
+  readonly follows?: string
+  readonly tier?: number
   readonly askedAt: number
   readonly until?: number
   readonly open: boolean
   readonly resolution?: ApprovalResolved['resolution']
   readonly approver?: string
   readonly comment?: string
+  /** Of a yes: the id of what it is good for. `tool.called` names it. */
+  readonly capability?: string
   readonly resolvedAt?: number
 }
 
@@ -122,6 +142,8 @@ export interface DoubtView {
   readonly address: string
   readonly since: number
   readonly unclaimed: readonly string[]
+  /** The run in which it happened, or may have: the one that this run was forked from. */
+  readonly doneIn?: RunId
 }
 
 /** `waiting`: everything inside waits for somebody outside. `human_control`: a human has taken it over. `stuck`: it needs an operator. */
@@ -153,6 +175,8 @@ export interface RunView {
   /** A human has it. `pause` says since when nothing new begins. */
   readonly takeover?: { readonly since: number; readonly reason?: string; readonly by?: string }
   readonly cancel?: { readonly reason: string; readonly by?: string }
+  /** It was forked from another run, at this position of that one's feed. */
+  readonly origin?: { readonly run: RunId; readonly at: number; readonly reason?: string; readonly by?: string }
   /** The last position folded in. */
   readonly position: number
 }

@@ -7,13 +7,15 @@
  * An approval holds for one run, path, tool, tool version and one digest of arguments, and for one use: whoever wants something else asks again.
  * Nothing that a model wrote can grant one: decisions come from outside only, as the end of this question.
  */
-import { digestJson, isObject, present, type Json, type Outcome } from '../core/index.ts'
+import { described, digestJson, present, type Json } from '../core/index.ts'
 import { riskLevels, type ApprovalRules, type ApproverTier, type RiskLevel } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ApprovalRequested, ApprovalResolved, EscalationHit } from '../journal/index.ts'
-import { readGranting, type SessionGrant } from './grants.ts'
+import { capabilityFor } from './capability.ts'
+import { decisionIn, readDecision, resolutionOf, verdictOf, type DecidedOn, type DecisionOption, type Verdict } from './decided.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
 import { withoutPermit } from './permit.ts'
+import { notPermitted, type AskedOf } from './permitted.ts'
 
 /** How bad it is if this should not have been done. */
 export type Risk = RiskLevel
@@ -23,9 +25,6 @@ export type ApprovalTimeout = number | 'never'
 
 /** Half an hour, as R-16 says. For a wait of days say so: `timeoutMs: 3 * 24 * 3_600_000`. */
 export const defaultApprovalTimeoutMs = 30 * 60_000
-
-/** What may be decided. */
-export type DecisionOption = 'approve' | 'reject' | 'edit' | 'retry'
 
 /** What is to be approved. */
 export interface ApprovalRequest {
@@ -45,6 +44,8 @@ export interface ApprovalRequest {
   readonly sensitive?: boolean
   /** A yes may hold for later calls, too, if whoever asks looks at grants first. Never obeyed for a sensitive action or for high and critical risk. */
   readonly grantable?: boolean
+  /** Milliseconds after the decision in which a yes is good for what it approves. Default: a day. */
+  readonly validForMs?: number
   /** What it is about. Default: a call of a tool. */
   readonly kind?: NonNullable<ApprovalRequested['kind']>
   /** The task of a plan that it is about. */
@@ -59,51 +60,13 @@ export interface ApprovalRequest {
   readonly rules?: ApprovalRules
 }
 
-/** How an approval came out. `approved` with the arguments that hold now: a human may have edited them. */
-export type Verdict =
-  | {
-      readonly approved: true
-      readonly input: Json
-      readonly edited: boolean
-      readonly by: 'human' | 'deadline' | 'grant'
-      readonly approver?: string
-      readonly comment?: string
-      /** It holds for later calls, too. */
-      readonly grant?: SessionGrant
-    }
-  | {
-      readonly approved: false
-      readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'
-      readonly approver?: string
-      readonly comment?: string
-    }
-
-/** A decision, as it arrives. */
-export type Decided =
-  | { readonly decision: 'approve'; readonly approver?: string; readonly comment?: string; readonly grant?: SessionGrant }
-  | { readonly decision: 'reject' | 'retry'; readonly approver?: string; readonly comment?: string }
-  | { readonly decision: 'edit'; readonly input: Json; readonly approver?: string; readonly comment?: string }
-
-/** Reads a decision; undefined if it is none. Pure. Fields that a decision does not have are ignored. */
-export function readDecision(given: Json): Decided | undefined {
-  if (!isObject(given)) return undefined
-  const { decision, input, approver, comment, grant: granting } = given
-  const by = { ...(typeof approver === 'string' ? { approver } : undefined), ...(typeof comment === 'string' ? { comment } : undefined) }
-  if (decision === 'edit') return input === undefined ? undefined : { decision, input, ...by }
-  if (decision === 'approve') {
-    const grant = readGranting(granting)
-    return { decision, ...by, ...(grant === undefined ? undefined : { grant }) }
-  }
-  return decision === 'reject' || decision === 'retry' ? { decision, ...by } : undefined
-}
-
 /** Whether anything but a human who sees this very call may approve it: a deadline, an earlier grant. Pure. */
 export const mayApproveUnseen = (request: { readonly risk?: Risk; readonly sensitive?: boolean }): boolean =>
   request.sensitive !== true && request.risk !== 'high' && request.risk !== 'critical'
 
 /** What is wrong with how an approval is configured, one sentence each; empty if nothing. */
 export function approvalProblems(
-  request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive'>,
+  request: Pick<ApprovalRequest, 'risk' | 'timeoutMs' | 'onTimeout' | 'sensitive' | 'validForMs'>,
   where: string,
 ): string[] {
   const problems: string[] = []
@@ -113,81 +76,136 @@ export function approvalProblems(
     problems.push(`${where}: only an approval of critical risk may wait without a deadline (timeoutMs: 'never')`)
   if (typeof request.timeoutMs === 'number' && !Number.isFinite(request.timeoutMs))
     problems.push(`${where}: timeoutMs is ${String(request.timeoutMs)}, expected milliseconds`)
+  if (request.validForMs !== undefined && !(Number.isFinite(request.validForMs) && request.validForMs > 0))
+    problems.push(`${where}: validForMs is ${described(request.validForMs)}, expected milliseconds above 0`)
   return problems
 }
 
-/** One question of an approval: who is asked now, until when. */
+/** What has an approval of its own. */
+interface Approvable {
+  readonly name: string
+  readonly sensitive: boolean
+  readonly approval?: Pick<ApprovalRequest, 'onTimeout'> | undefined
+}
+
+/** Where a deadline is to approve (`oversight.approval.onTimeout`), and there is what a deadline may not approve: said where both are defined, one sentence each. Pure. */
+export function deadlineProblems(rules: ApprovalRules | undefined, all: readonly Approvable[], where: string): string[] {
+  if (rules?.onTimeout !== 'approve') return []
+  return all.flatMap(({ name, sensitive, approval }) =>
+    approval !== undefined && approval.onTimeout === undefined
+      ? [
+          `${where}: oversight.approval.onTimeout is "approve", and "${name}" ${sensitive ? 'is sensitive' : 'always asks for approval'}: say approval: { onTimeout: 'reject' } of it`,
+        ]
+      : [],
+  )
+}
+
+/** One question of an approval: who is asked now, about what, until when. */
 interface Round {
   readonly tier: number
   readonly approvers: readonly string[]
   readonly until: number | undefined
+  /** The arguments as they are now: whoever has approved it already may have edited them. */
+  readonly input: Json
   /** The approval before this one. */
   readonly follows?: string
-  /** Whoever has approved it already. */
-  readonly first?: string
+  /** Whoever has approved it already, as it is now, and with which approval. */
+  readonly first?: { readonly approver: string; readonly id: string }
 }
 
 /**
  * Asks and waits. Records `approval.requested` and `approval.resolved`, each once for each question, also over restarts; ids and deadlines stay the same. A deadline that escalates, a second pair
- * of eyes and a decision by somebody who may not make it are questions of their own, each with its own id.
- * Resolves to the verdict; rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
+ * of eyes and a decision by somebody who may not make it are questions of their own, each with its own id. Both pairs of eyes see the same arguments: if the second one edits them, somebody else
+ * has to look again. Resolves to the verdict, with the capability that a yes gives; rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
  */
 export async function approve(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const tiers: readonly ApproverTier[] = request.rules?.approvers ?? []
-  let round: Round = { tier: 1, approvers: tiers[0]?.who ?? [], until: deadlineOf(ctx, request, tiers[0]) }
+  let round: Round = { tier: 1, approvers: tiers[0]?.who ?? [], until: deadlineOf(ctx, request, tiers[0]), input: request.input }
   for (;;) {
-    const { id, verdict } = await ask(ctx, request, round)
+    const { id, verdict, on } = await ask(ctx, request, round)
     const next = tiers[round.tier]
-    const follows = id
+    const decision = decisionIn(verdict)
     if (!verdict.approved && verdict.how === 'timed-out' && onTimeoutOf(request) === 'escalate' && next !== undefined) {
       resolved(ctx, id, verdict, 'escalated')
-      round = { ...round, follows, tier: round.tier + 1, approvers: next.who, until: deadlineOf(ctx, request, next) }
-    } else if (!mayDecide(verdict, round)) {
+      round = { ...round, follows: id, tier: round.tier + 1, approvers: next.who, until: deadlineOf(ctx, request, next) }
+    } else if (decision !== undefined && notPermitted(askedOf(request, round), decision, verdict.approver) !== undefined) {
       resolved(ctx, id, verdict, 'ignored')
-      round = { ...round, follows }
-    } else if (round.first === undefined && needsSecond(request, verdict)) {
+      round = { ...round, follows: id }
+    } else if (verdict.approved && needsFourEyes(request) && (round.first === undefined || verdict.edited)) {
       resolved(ctx, id, verdict, 'seconded')
-      round = { ...round, follows, first: approverOf(verdict)! }
-    } else {
-      resolved(ctx, id, verdict, resolutionOf(verdict))
-      return verdict
-    }
+      round = { ...round, follows: id, input: verdict.input, first: { approver: verdict.approver!, id } }
+    } else return concluded(ctx, request, round, { id, verdict, on })
   }
 }
 
-/** When a question is over. */
-function deadlineOf(ctx: Context, { timeoutMs, rules }: ApprovalRequest, tier: ApproverTier | undefined): number | undefined {
-  const ms = tier?.timeoutMs ?? timeoutMs ?? rules?.timeoutMs ?? defaultApprovalTimeoutMs
-  return ms === 'never' ? undefined : ctx.now().getTime() + (ms > 0 ? ms : -1)
+/** The last word. A yes is good for one use. */
+function concluded(ctx: Context, request: ApprovalRequest, { first, input }: Round, { id, verdict, on }: Asked): Verdict {
+  if (!verdict.approved) {
+    resolved(ctx, id, verdict, resolutionOf(verdict))
+    return verdict
+  }
+  const { tool, toolVersion } = on ?? request
+  const capability = capabilityFor(ctx, {
+    tool,
+    toolVersion,
+    inputHash: verdict.edited || on === undefined ? digestJson(verdict.input) : on.inputHash,
+    by: verdict.by,
+    approvers: [first?.approver, verdict.approver].filter((name) => name !== undefined),
+    approvals: first === undefined ? [id] : [first.id, id],
+    validForMs: request.validForMs,
+  })
+  resolved(ctx, id, verdict, resolutionOf(verdict), capability.id)
+  const { grant, ...yes } = verdict
+  // the arguments may have been edited by whoever looked first
+  const edited = yes.edited || input !== request.input
+  return { ...yes, edited, capability, ...(grant === undefined || !isGrantable(request) ? undefined : { grant }) }
 }
 
-/** What a deadline does; the stricter of what is asked for and what may be. */
+/** When a question is over: the shorter of what the request says and what the rules say. */
+function deadlineOf(ctx: Context, { timeoutMs, rules, risk }: ApprovalRequest, tier: ApproverTier | undefined): number | undefined {
+  const ofRules = tier?.timeoutMs ?? rules?.timeoutMs
+  if (timeoutMs === 'never' && risk === 'critical' && ofRules === undefined) return undefined
+  const said = [timeoutMs, ofRules].filter((each) => typeof each === 'number')
+  const ms = said.length === 0 ? defaultApprovalTimeoutMs : Math.min(...said)
+  return ctx.now().getTime() + (ms > 0 ? ms : -1)
+}
+
+/** What a deadline does; the stricter of what is asked for and what may be. It is nobody's pair of eyes. */
 function onTimeoutOf(request: ApprovalRequest): NonNullable<ApprovalRules['onTimeout']> {
-  const wanted = request.onTimeout ?? request.rules?.onTimeout ?? 'reject'
-  return wanted === 'approve' && !mayApproveUnseen(request) ? 'reject' : wanted
+  const [own, rules] = [request.onTimeout, request.rules?.onTimeout]
+  const wanted = own !== undefined && rules !== undefined && own !== rules ? 'reject' : (own ?? rules ?? 'reject')
+  return wanted === 'approve' && (!mayApproveUnseen(request) || needsFourEyes(request)) ? 'reject' : wanted
 }
 
-const approverOf = (verdict: Verdict): string | undefined => (verdict.approved && verdict.by !== 'human' ? undefined : verdict.approver)
-
-/** Whether whoever decided may: they are asked, and have not approved it themselves. What no human decided is nobody's. Pure. */
-function mayDecide(verdict: Verdict, { approvers, first }: Round): boolean {
-  const isHuman = verdict.approved ? verdict.by === 'human' : verdict.how === 'rejected' || verdict.how === 'retry'
-  if (!isHuman) return true
-  const who = verdict.approver
-  if (approvers.length > 0 && (who === undefined || !approvers.includes(who))) return false
-  return first === undefined || !verdict.approved || (who !== undefined && who !== first)
-}
-
-/** Whether a yes needs a second one, by somebody else. */
-function needsSecond({ rules, risk = 'medium' }: ApprovalRequest, verdict: Verdict): boolean {
+/** Whether two different people have to approve it. Only where rules speak of it; then critical risk does by itself. */
+function needsFourEyes({ rules, risk = 'medium' }: ApprovalRequest): boolean {
   const from = rules === undefined ? false : (rules.fourEyes ?? 'critical')
-  if (from === false || !verdict.approved || verdict.by !== 'human') return false
-  return riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
+  return from !== false && riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
 }
 
-async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promise<{ readonly id: string; readonly verdict: Verdict }> {
-  const { tool, toolVersion, input, reason, risk = 'medium' } = request
-  const { tier, approvers, until, follows, first } = round
+/** Whether a yes may hold for later calls. */
+const isGrantable = (request: ApprovalRequest): boolean =>
+  request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
+
+/** What the question says of who may decide it. */
+const askedOf = (request: ApprovalRequest, { approvers, first }: Round): AskedOf =>
+  present({
+    options: request.options,
+    approvers: approvers.length === 0 ? undefined : approvers,
+    excludes: first === undefined ? undefined : [first.approver],
+    fourEyes: needsFourEyes(request) ? (true as const) : undefined,
+  })
+
+/** A question that has ended: what was decided about what. */
+interface Asked {
+  readonly id: string
+  readonly verdict: Verdict
+  readonly on: DecidedOn | undefined
+}
+
+async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promise<Asked> {
+  const { tool, toolVersion, reason, risk = 'medium' } = request
+  const { tier, until, follows, input } = round
   const onTimeout = onTimeoutOf(request)
   const id = ctx.id('apr')
   const question = ctx.ask('approval', {
@@ -203,7 +221,7 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
       reason,
       risk,
       onTimeout,
-      ...(request.grantable === true && mayApproveUnseen(request) ? { grantable: true } : undefined),
+      ...(isGrantable(request) ? { grantable: true } : undefined),
       ...present({
         callId: request.callId,
         kind: request.kind,
@@ -211,24 +229,26 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
         description: request.description,
         hits: request.hits,
         context: request.context,
-        options: request.options,
-        approvers: approvers.length === 0 ? undefined : approvers,
-        excludes: first === undefined ? undefined : [first],
         follows,
         tier: tier > 1 ? tier : undefined,
+        ...askedOf(request, round),
       }),
     },
   })
   const telling = announce(ctx, request.rules?.notify ?? [], noticeOf(ctx, request, id, round))
   const outcome = await withoutPermit(ctx, () => whileTelling(ctx, question, id, telling))
-  return { id, verdict: verdictOf(outcome, input, onTimeout === 'escalate' ? 'reject' : onTimeout) }
+  return {
+    id,
+    verdict: verdictOf(outcome, input, onTimeout === 'escalate' ? 'reject' : onTimeout),
+    on: outcome.status === 'completed' ? readDecision(outcome.output)?.on : undefined,
+  }
 }
 
 function noticeOf(
   ctx: Context,
-  { tool, input, reason, risk = 'medium', hits }: ApprovalRequest,
+  { tool, reason, risk = 'medium', hits }: ApprovalRequest,
   id: string,
-  { until, approvers }: Round,
+  { until, approvers, input }: Round,
 ): Notice {
   const { run, path } = ctx.place
   return {
@@ -245,50 +265,8 @@ function noticeOf(
   }
 }
 
-function resolved(ctx: Context, id: string, verdict: Verdict, resolution: ApprovalResolved['resolution']): void {
-  ctx.emit({
-    type: 'approval.resolved',
-    id,
-    resolution,
-    ...(verdict.approver === undefined ? undefined : { approver: verdict.approver }),
-    ...(verdict.comment === undefined ? undefined : { comment: verdict.comment }),
-    ...(verdict.approved && verdict.edited ? { inputHash: digestJson(verdict.input) } : undefined),
-  })
-}
-
-/** What the end of the question means. Pure. */
-export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | 'approve'): Verdict {
-  if (outcome.status === 'timed-out')
-    return onTimeout === 'approve' ? { approved: true, input, edited: false, by: 'deadline' } : { approved: false, how: 'timed-out' }
-  if (outcome.status !== 'completed') return { approved: false, how: 'cancelled' }
-  const decided = readDecision(outcome.output)
-  if (decided === undefined) return { approved: false, how: 'unreadable' }
-  const { decision, ...rest } = decided
-  const by = {
-    ...(rest.approver === undefined ? undefined : { approver: rest.approver }),
-    ...(rest.comment === undefined ? undefined : { comment: rest.comment }),
-  }
-  if (decided.decision === 'edit') return { approved: true, input: decided.input, edited: true, by: 'human', ...by }
-  if (decided.decision === 'approve')
-    return {
-      approved: true,
-      input,
-      edited: false,
-      by: 'human',
-      ...by,
-      ...(decided.grant === undefined ? undefined : { grant: decided.grant }),
-    }
-  return { approved: false, how: decision === 'retry' ? 'retry' : 'rejected', ...by }
-}
-
-function resolutionOf(verdict: Verdict): ApprovalResolved['resolution'] {
-  if (verdict.approved) return verdict.by === 'deadline' ? 'timed-out-approved' : verdict.edited ? 'edited' : 'approved'
-  const ends = {
-    'timed-out': 'timed-out-rejected',
-    cancelled: 'cancelled',
-    retry: 'retry',
-    rejected: 'rejected',
-    unreadable: 'rejected',
-  } as const
-  return ends[verdict.how]
+function resolved(ctx: Context, id: string, verdict: Verdict, resolution: ApprovalResolved['resolution'], capability?: string): void {
+  const { approver, comment } = verdict
+  const inputHash = verdict.approved && verdict.edited ? digestJson(verdict.input) : undefined
+  ctx.emit({ type: 'approval.resolved', id, resolution, ...present({ approver, comment, inputHash, capability }) })
 }

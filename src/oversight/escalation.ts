@@ -86,11 +86,11 @@ export interface GateWord {
   readonly sensitive: boolean
 }
 
-/** The gate (spec team R-15): in command everything, in the loop whatever is escalated, on the loop only what always requires an approval. Without oversight only that, too. */
+/** The gate (spec team R-15): in command everything, in the loop whatever is escalated, on the loop only what always requires an approval. Without oversight only that, too. A mode that nobody knows is in command. */
 export function gateOf(oversight: Oversight | undefined, subject: Subject, mode: OversightMode = oversight?.mode ?? defaultMode): GateWord {
   const { all: hits } = oversight === undefined ? { all: [] } : evaluateEscalation(subject, oversight.escalate)
   const sensitive = subject.sensitive === true || hits.some(({ code }) => code === 'sensitive_action')
-  const asked = oversight !== undefined && (mode === 'in-command' || (mode === 'in-the-loop' && hits.length > 0))
+  const asked = oversight !== undefined && mode !== 'on-the-loop' && (mode !== 'in-the-loop' || hits.length > 0)
   return {
     asks: asked || subject.always === true,
     mode,

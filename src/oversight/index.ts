@@ -1,5 +1,36 @@
 /** Humans at the top: asking for a value, asking for a yes or no. */
-export { approvalProblems, approve, defaultApprovalTimeoutMs, mayApproveUnseen, readDecision, verdictOf } from './approval.ts'
+export { approvalProblems, approve, deadlineProblems, defaultApprovalTimeoutMs, mayApproveUnseen } from './approval.ts'
+export {
+  capabilityFor,
+  CapabilityHolder,
+  capabilityProblem,
+  defaultValidForMs,
+  signCapability,
+  verifyCapability,
+  type Approved,
+  type Capability,
+  type CapabilityExpected,
+  type CapabilityUse,
+  type CapabilityVerdict,
+  type UsedCapability,
+  type VerifyOptions,
+} from './capability.ts'
+export { readDecision, verdictOf, type Decided, type DecidedOn, type DecisionOption, type Verdict } from './decided.ts'
+export { notPermitted, type AskedOf, type NotPermitted } from './permitted.ts'
+export {
+  ed25519Signer,
+  ed25519Verifier,
+  fromBase64url,
+  hmacSigner,
+  newEd25519Key,
+  readSigned,
+  signDocument,
+  toBase64url,
+  type Ed25519Key,
+  type SignedDocument,
+  type Signer,
+  type Verifier,
+} from './signer.ts'
 export {
   grantFor,
   grantProblem,
@@ -11,12 +42,61 @@ export {
   type Granting,
   type SessionGrant,
 } from './grants.ts'
-export type { ApprovalRequest, ApprovalTimeout, Decided, DecisionOption, Risk, Verdict } from './approval.ts'
+export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval.ts'
 export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation.ts'
-export { channelOf, channelWork, type Channel, type Notice } from './notice.ts'
+export { channelOf, channelProblems, channelWork, missingChannel, unregistered, type Channel, type Notice } from './notice.ts'
 export { noteHits, reasonOf, review, type Reviewed, type ReviewRequest } from './review.ts'
+export { controlState, type ControlOp, type ControlState } from './control.ts'
+export {
+  takeoverContext,
+  type TakeoverContext,
+  type TakeoverPlan,
+  type TakeoverSources,
+  type TakeoverStep,
+  type TakeoverSuggestion,
+} from './takeover.ts'
 export { sensitiveWord, sensitiveWords } from './sensitive.ts'
-export { currentMode } from './trust.ts'
+export { afterFailures, Streak, streakOf } from './streak.ts'
+export {
+  currentMode,
+  namesTrust,
+  readableTrust,
+  successOf,
+  trustedWork,
+  trustKey,
+  trustNames,
+  trustStream,
+  withName,
+  type TrustPresets,
+} from './trust.ts'
+export {
+  canUpgrade,
+  modeOfLevel,
+  newTrust,
+  opened,
+  readTrust,
+  recordIncident,
+  recordRun,
+  setLevel,
+  trustLevels,
+  trustPresets,
+  trustRuleProblems,
+  trustRules,
+  type CountedRun,
+  type IncidentSeverity,
+  type TrustEntry,
+  type TrustLevel,
+  type TrustPreset,
+  type TrustRecord,
+  type TrustRule,
+  type TrustRules,
+  type TrustState,
+  type TrustWord,
+  type UpgradeMiss,
+  type UpgradeWord,
+} from './trust-record.ts'
 export { passOnWaiting, waitsNow } from './permit.ts'
 export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd } from './stop.ts'
-export { interrupt, type InterruptOptions } from './interrupt.ts'
+export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
+export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit.ts'
+export { verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit-check.ts'

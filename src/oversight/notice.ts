@@ -1,15 +1,28 @@
 /**
  * Notices: telling people over channels that something waits for them.
  *
- * Owns: what a notice says, the port that a channel keeps, how telling is recorded. Does not own: any channel (adapters), who registers them (runtime), what is waited for (approval.ts, interrupt.ts).
- * A channel is registered under a name and works as an activation of its own with one step: so it is told once over crashes, retried like every step, and holds up nobody (spec team R-16, C84).
- * A notice shows; it never decides. K4: `notice.` and `tell` are persistent format.
+ * Owns: what a notice says, the port that a channel keeps, how telling is recorded, what is wrong with channels. Does not own: any channel (adapters), who registers them (runtime), what is
+ * waited for (approval.ts, interrupt.ts).
+ * A channel is registered under a name and works as an activation of its own with one step: so it is told once over crashes, tried again like every step, and holds up nobody (spec team R-16,
+ * C84). It is nobody's worker: views, delegations and limits do not know it. A pause holds it back like every effect.
+ * A notice shows; it never decides. K4: the prefix of the name (journal) and `tell` are persistent format.
  */
-import { failure, type ActivationId, type Json, type Outcome, type RunId } from '../core/index.ts'
+import {
+  described,
+  failure,
+  FailureError,
+  failureFrom,
+  nearest,
+  type ActivationId,
+  type Json,
+  type Outcome,
+  type RunId,
+} from '../core/index.ts'
+import type { Oversight } from '../edge/index.ts'
 import type { Context, Orchestration, StepIO } from '../engine/index.ts'
-import type { ApprovalRequested, EscalationHit } from '../journal/index.ts'
+import { isNotice, noticePrefix, type ApprovalRequested, type EscalationHit } from '../journal/index.ts'
 
-/** What somebody is told. JSON. */
+/** What somebody is told. JSON. What it holds of a model's words is shown as it is: whoever shows it sees to it that it does nothing. */
 export interface Notice {
   readonly type: 'approval' | 'interrupt'
   /** Of the approval or the interrupt: decisions and answers name it. */
@@ -36,51 +49,75 @@ export interface Notice {
 export interface Channel {
   /** Under which oversight names it. A letter or `_`, then up to 63 letters, digits, `_` or `-`. */
   readonly name: string
-  /** Tells. `io.key` is the same for every try: hand it on, so that a repeated try is told once. Throws if it could not: a failure that may pass is tried again. */
+  /** Milliseconds for one try. Default 30 seconds. */
+  readonly timeoutMs?: number
+  /** How often it is tried. Default 3. */
+  readonly attempts?: number
+  /**
+   * Tells. `io.key` is the same for every try, also after a crash: hand it on, so that a repeated try is told once. `io.signal` is aborted when nobody has to be told any more, or the try
+   * takes too long. Throws if it could not: what a `FailureError` calls retryable, and whatever else is thrown, is tried again.
+   */
   notify(notice: Notice, io: StepIO): void | Promise<void>
 }
 
-const prefix = 'notice.'
+const attemptMs = 30_000
+const attemptsMost = 3
 
-/** The channel that this agent stands for; undefined if it is none. */
-export const channelOf = (agent: string): string | undefined => (agent.startsWith(prefix) ? agent.slice(prefix.length) : undefined)
+/** The channel that this name of an activation stands for; undefined if it is none. */
+export const channelOf = (agent: string): string | undefined => (isNotice(agent) ? agent.slice(noticePrefix.length) : undefined)
 
 /** A channel as what an engine runs. */
-export function channelWork(channel: Channel): Orchestration {
+export const channelWork = (channel: Channel): Orchestration => telling(channel.name, channel)
+
+/** One that nobody has registered here, as what an engine runs: it tells nobody, and says so; whoever waits goes on waiting. */
+export const missingChannel = (name: string): Orchestration => telling(name, undefined)
+
+function telling(name: string, channel: Channel | undefined): Orchestration {
+  const { timeoutMs = attemptMs, attempts = attemptsMost } = channel ?? {}
   return {
-    name: `${prefix}${channel.name}`,
+    name: noticePrefix + name,
     version: '1',
     run: async (ctx, notice): Promise<Outcome> => {
-      const told = ctx.begin('tell', async (io) => {
-        await channel.notify(notice as unknown as Notice, io)
-        return null
-      })
+      const told = ctx.begin('tell', (io) => tell(name, channel, notice as unknown as Notice, io), { timeoutMs, retry: { attempts } })
       return (await ctx.next(told)).outcome
     },
   }
 }
 
+async function tell(name: string, channel: Channel | undefined, notice: Notice, io: StepIO): Promise<null> {
+  if (channel === undefined)
+    throw new FailureError(failure('notice.failed', `there is no channel "${name}" here`, 'validation', { hint: registerIt }))
+  try {
+    await channel.notify(notice, io)
+  } catch (thrown) {
+    throw new FailureError(failureFrom(thrown, 'notice.failed'), thrown)
+  }
+  return null
+}
+
+const registerIt = 'Register it: createRuntime({ channels: [...] }).'
+
 /** Tells these channels, and returns at once: who is being told, by the activation that tells them. */
 export function announce(ctx: Context, channels: readonly string[], notice: Notice): Map<ActivationId, string> {
   const open = new Map<ActivationId, string>()
   for (const channel of new Set(channels)) {
-    const id = ctx.start(`${prefix}${channel}`, notice as unknown as Json, { purpose: 'notice' })
+    const id = ctx.start(noticePrefix + channel, notice as unknown as Json, { purpose: 'notice' })
     open.set(id, channel)
   }
   return open
 }
 
 /** Waits for the end of a question, and notes meanwhile who was told. Whoever is still being told then is not told any more. */
-export async function whileTelling(ctx: Context, question: string, id: string, telling: Map<ActivationId, string>): Promise<Outcome> {
+export async function whileTelling(ctx: Context, question: string, id: string, open: Map<ActivationId, string>): Promise<Outcome> {
   for (;;) {
-    const arrival = await ctx.next((each) => each.id === question || telling.has(each.id as ActivationId))
+    const arrival = await ctx.next((each) => each.id === question || open.has(each.id as ActivationId))
     if (arrival.type === 'ask.settled') {
-      for (const open of telling.keys()) ctx.stop(open, 'no longer needed')
+      for (const still of open.keys()) ctx.stop(still, 'no longer needed')
       return arrival.outcome
     }
     if (arrival.type !== 'worker.settled') continue
-    const channel = telling.get(arrival.id)!
-    telling.delete(arrival.id)
+    const channel = open.get(arrival.id)!
+    open.delete(arrival.id)
     const { outcome } = arrival
     if (outcome.status === 'completed') ctx.emit({ type: 'notice.sent', channel, id })
     else ctx.emit({ type: 'notice.failed', channel, id, failure: whyNot(channel, outcome) })
@@ -91,3 +128,46 @@ const whyNot = (channel: string, outcome: Exclude<Outcome, { status: 'completed'
   outcome.status === 'failed'
     ? outcome.failure
     : failure('notice.failed', `the channel "${channel}" told nobody: ${outcome.status}`, 'transport')
+
+const identifier = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+
+/** What is wrong with given channels, one sentence each; empty if nothing. */
+export function channelProblems(given: unknown, where: string): string[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) return [`${where}: channels is ${described(given)}, expected a list of channels`]
+  const names = new Set<unknown>()
+  return (given as readonly unknown[]).flatMap((each, i) => {
+    const { name, notify, timeoutMs, attempts } = (typeof each === 'object' && each !== null ? each : {}) as Partial<
+      Record<string, unknown>
+    >
+    const at = `${where}: channels[${i}]`
+    if (typeof notify !== 'function') return [`${at} is ${described(each)}, expected a channel: { name, notify }`]
+    const problems: string[] = []
+    if (typeof name !== 'string' || !identifier.test(name))
+      problems.push(`${at}: the name is ${described(name)}, expected a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+    else if (names.has(name)) problems.push(`${at}: two channels are called "${name}"`)
+    names.add(name)
+    if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && (timeoutMs as number) > 0))
+      problems.push(`${at}: timeoutMs is ${described(timeoutMs)}, expected milliseconds above 0`)
+    if (attempts !== undefined && !(Number.isInteger(attempts) && (attempts as number) >= 1))
+      problems.push(`${at}: attempts is ${described(attempts)}, expected a whole number of at least 1`)
+    return problems
+  })
+}
+
+/** Which channels are named that nobody has registered, one sentence each; empty if none. */
+export function unregistered(
+  oversight: Oversight | undefined,
+  channels: readonly string[],
+  where: string,
+  option = 'oversight.approval.notify',
+): string[] {
+  const notify = oversight?.approval?.notify
+  if (!Array.isArray(notify)) return []
+  return [...new Set(notify as readonly string[])]
+    .filter((name) => !channels.includes(name))
+    .map((name) => {
+      const meant = nearest(name, channels)
+      return `${where}: ${option} names the channel "${name}", which is not registered${meant === undefined ? '' : `: did you mean "${meant}"?`}`
+    })
+}

@@ -4,10 +4,12 @@
  * Owns: from a subject to a verdict: the mode that holds now, the hits, the question. Does not own: the triggers (escalation.ts), the question itself (approval.ts), what is reviewed when
  * (agent, supervisor, team).
  */
+import type { Json } from '../core/index.ts'
 import type { Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { EscalationHit } from '../journal/index.ts'
-import { approve, type ApprovalRequest, type Verdict } from './approval.ts'
+import { approve, type ApprovalRequest } from './approval.ts'
+import type { Verdict } from './decided.ts'
 import { gateOf, type GateWord, type Subject } from './escalation.ts'
 import { currentMode } from './trust.ts'
 
@@ -15,7 +17,14 @@ import { currentMode } from './trust.ts'
 export interface ReviewRequest extends Omit<ApprovalRequest, 'reason' | 'risk' | 'sensitive' | 'rules' | 'hits'> {
   /** Why it needs an approval whatever the mode; where nothing else speaks for it. */
   readonly reason?: string
+  /** Hears that somebody is asked, and why, just before. */
+  readonly asking?: (reason: string) => void
+  /** What is wrong with what a human has put in its place; then it is asked again, three times in all. Pure. Default: everything fits. */
+  readonly fits?: (input: Json) => string | undefined
 }
+
+/** How often a human's words may fail to fit before the answer counts as no. */
+const editRounds = 3
 
 /** What is reviewed, for the journal. */
 export interface Reviewed {
@@ -38,14 +47,23 @@ export async function review(
   const word = gateOf(oversight, subject, oversight === undefined ? undefined : await currentMode(ctx, oversight))
   noteHits(ctx, what, word)
   if (!word.asks) return undefined
-  return approve(ctx, {
-    ...request,
-    reason: reasonOf(word, request.reason),
+  const { asking, fits, ...asked } = request
+  const reason = reasonOf(word, request.reason)
+  asking?.(reason)
+  const question = {
+    ...asked,
     risk: word.risk,
     sensitive: word.sensitive || subject.always === true,
     ...(word.hits.length === 0 ? undefined : { hits: word.hits }),
     ...(oversight?.approval === undefined ? undefined : { rules: oversight.approval }),
-  })
+  }
+  for (let round = 1, why = reason; ; round++) {
+    const verdict = await approve(ctx, { ...question, reason: why })
+    const problem = verdict.approved && verdict.edited ? fits?.(verdict.input) : undefined
+    if (problem === undefined) return verdict
+    if (round >= editRounds) return { approved: false, how: 'rejected', comment: `what was put in its place does not fit: ${problem}` }
+    why = `${reason} (what was put in its place does not fit: ${problem})`
+  }
 }
 
 /** What was found is in the journal, whether somebody is asked or not. */

@@ -26,9 +26,10 @@ export function sensitiveWord(action: string | undefined, rules: Escalate = {}, 
 /** The parts of a name: `sendEmail`, `send_email` and `send-email` have the same. */
 const partsOf = (text: string): readonly string[] =>
   text
-    .replaceAll(/([a-z0-9])([A-Z])/gu, '$1 $2')
+    .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
+    .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()
-    .split(/[^a-z0-9]+/u)
+    .split(/[^\p{L}\p{N}]+/u)
     .filter((part) => part !== '')
 
 /** Whether a name has a word as a whole; a word of several parts has to stand there in a row. */

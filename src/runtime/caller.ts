@@ -12,15 +12,17 @@ import { ContextView, type Context, type Place } from '../engine/index.ts'
 export function withMetadata(ctx: Context, metadata: JsonObject): Context {
   const { caller } = ctx.place
   const merged = copy({ ...caller, metadata: { ...caller.metadata, ...metadata } })
-  return new CallerView(ctx, Object.freeze({ ...ctx.place, caller: deepFreeze(merged) }))
+  return new CallerView(ctx, deepFreeze(merged))
 }
 
 class CallerView extends ContextView {
+  readonly #caller: Place['caller']
   readonly #place: Place
 
-  constructor(ctx: Context, place: Place) {
+  constructor(ctx: Context, caller: Place['caller']) {
     super(ctx)
-    this.#place = place
+    this.#caller = caller
+    this.#place = Object.freeze({ ...ctx.place, caller })
   }
 
   override get place(): Place {
@@ -28,6 +30,6 @@ class CallerView extends ContextView {
   }
 
   protected of(ctx: Context): Context {
-    return new CallerView(ctx, this.#place)
+    return new CallerView(ctx, this.#caller)
   }
 }

@@ -18,7 +18,8 @@ import {
 } from '../core/index.ts'
 import type { Engine, PostResult, Question } from '../engine/index.ts'
 import { runView, type ApprovalRequested } from '../journal/index.ts'
-import { grantProblem, type Granting } from '../oversight/index.ts'
+import { grantProblem, notPermitted, type Granting } from '../oversight/index.ts'
+import { approvalsAmong, type Approval } from './approval.ts'
 
 /**
  * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`. `retry` rejects this attempt and asks the
@@ -45,6 +46,8 @@ export type Decision =
 export interface Answer {
   readonly interruptId: string
   readonly value: Json
+  /** Under which name it is answered. Recorded with it. */
+  readonly by?: string
 }
 
 /** What became of an effect in doubt: it happened (and this was its result), or it did not (and is to be run). `id` is the question's. */
@@ -68,7 +71,14 @@ export interface DecisionDesk {
   readonly engine: Engine
   readonly clock: Clock
   readonly run?: RunId
+  readonly mayDecide?: MayDecide | undefined
 }
+
+/**
+ * Whether this decision on this approval may be made: true, or false or the reason why not. Who somebody is (a session, a token, a group) is the application's to know: it is asked in the process in
+ * which `decide` is called, before anything is posted, and after the approval's own rules. What it throws goes to whoever called; nothing is decided.
+ */
+export type MayDecide = (approval: Approval, decision: Decision) => boolean | string | Promise<boolean | string>
 
 const decisionFields: ReadonlySet<string> = new Set(['approvalId', 'decision', 'input', 'comment', 'approver', 'grant'])
 const decisions: ReadonlySet<unknown> = new Set(['approve', 'reject', 'edit', 'retry'])
@@ -91,7 +101,10 @@ function decisionProblem(given: unknown): string | undefined {
   return problem
 }
 
-/** Decides an approval. Resolves when the decision is durable and is the one that counts. */
+/**
+ * Decides an approval. Resolves when the decision is durable and is the one that counts. One that may not be made (`approval.forbidden`, `approval.invalid`), comes too late (`approval.expired`), second
+ * (`approval.already-decided`) or for nothing (`approval.unknown`) rejects, and nothing of it is recorded: whoever called is told (spec team R-16).
+ */
 export async function decide(desk: DecisionDesk, decision: Decision): Promise<void> {
   const problem = decisionProblem(decision)
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem)
@@ -99,16 +112,38 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
   const question = await find(desk, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(desk, approvalId)
   if (question.until !== undefined && question.until < desk.clock.now()) throw expired(approvalId, question.until)
-  if ('grant' in decision) mustBeGrantable(question.body as ApprovalRequested, decision.grant)
+  const asked = question.body as ApprovalRequested
+  if ('grant' in decision) mustBeGrantable(asked, decision.grant)
+  await mustBePermitted(desk, question, decision)
+  // what was decided about is what whoever decided has seen, whatever the code has become meanwhile
+  const { tool, toolVersion, inputHash } = asked
   const result = await desk.engine.post({
     type: 'answer',
     activation: question.activation,
     address: question.address,
-    outcome: completed(said as Json),
+    outcome: completed({ ...said, on: { tool, toolVersion, inputHash } } as Json),
   })
   if (result === 'accepted') return
   throw await closedApproval({ ...desk, run: question.run }, approvalId, result)
 }
+
+/** What the approval says of who may decide it and what, then what the application says. */
+async function mustBePermitted({ mayDecide }: DecisionDesk, question: Question, decision: Decision): Promise<void> {
+  const refused = notPermitted(question.body as ApprovalRequested, decision.decision, decision.approver)
+  if (refused?.kind === 'invalid')
+    throw new ReeveError('approval.invalid', `approval "${question.id}": ${refused.problem}`, { hint: 'Nothing was decided.' })
+  if (refused !== undefined) throw forbidden(question.id, refused.problem)
+  const [approval] = approvalsAmong([question])
+  const word = mayDecide === undefined || approval === undefined ? true : await mayDecide(approval, decision)
+  if (word === true) return
+  const who = decision.approver === undefined ? 'whoever decides' : `"${decision.approver}"`
+  throw forbidden(question.id, typeof word === 'string' && word !== '' ? word : `${who} may not decide it`)
+}
+
+const forbidden = (id: string, problem: string): ReeveError =>
+  new ReeveError('approval.forbidden', `approval "${id}": ${problem}`, {
+    hint: 'Nothing was decided, and the approval is still open. Who may is in its approvers and excludes: runtime.approvals(), reeve show <run>.',
+  })
 
 /** More than this one yes: the approval must allow it, and a narrowed grant must be about arguments that there are. */
 function mustBeGrantable({ id, grantable, input: asked }: ApprovalRequested, grant: Granting | undefined): void {
@@ -176,14 +211,15 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
   }
   const problem = jsonProblem(given.value)
   if (problem !== undefined) throw new ReeveError('interrupt.invalid', problem)
-  const { interruptId: id, value } = given
+  const { interruptId: id, value, by } = given
+  if (by !== undefined && (typeof by !== 'string' || by === '')) throw new ReeveError('interrupt.invalid', 'by must be a name')
   const question = await find(desk, id, 'interrupt')
   if (question !== undefined) {
     const result = await desk.engine.post({
       type: 'answer',
       activation: question.activation,
       address: question.address,
-      outcome: completed(value),
+      outcome: by === undefined ? completed(value) : { status: 'completed', output: value, by },
     })
     if (result === 'accepted') return
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, { hint: 'The first answer counts.' })

@@ -29,7 +29,7 @@ import {
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
-import { isStopWord } from '../oversight/index.ts'
+import { isStopWord, type ControlState, type TakeoverContext } from '../oversight/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
   answer,
@@ -38,6 +38,7 @@ import {
   settleDoubt,
   type Answer,
   type Decision,
+  type DecisionDesk,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
@@ -46,6 +47,21 @@ import type { RunPart } from './placing.ts'
 import { postToTeam, type PostFromOutside } from './posting.ts'
 import { recruit, retire, type RecruitFromOutside, type RetireFromOutside } from './staffing.ts'
 import { stopDelegation, type StopDelegation } from './stopping.ts'
+import {
+  complete,
+  contextOf,
+  controlOf,
+  finish,
+  handBack,
+  mayResume,
+  takeOver,
+  type CompleteByHand,
+  type FinishByHand,
+  type HandBack,
+  type TakenOver,
+  type TakeOverOptions,
+} from './takeover.ts'
+import { Telling } from './telling.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -95,8 +111,31 @@ export interface Run<O = Json> {
   settleDoubt(settlement: DoubtSettlement): Promise<void>
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
   pause(options?: PauseOptions): Promise<void>
+  /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back. */
   resume(by?: string): Promise<void>
+  /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done. Again on a run that was cancelled: nothing. */
   cancel(reason?: string, by?: string): Promise<void>
+  /**
+   * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it is handed back, finished or cancelled. Resolves when that is in the
+   * journal, to what there is to know for going on by hand. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects with `run.ended`.
+   */
+  takeOver(options?: TakeOverOptions): Promise<TakenOver>
+  /** What `takeOver` would resolve to, now, without taking anything over. */
+  takeoverContext(): Promise<TakeoverContext>
+  /**
+   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on. Rejects with `run.not-taken-over`, with `run.ended`, and with `plan.invalid` for an edit that
+   * makes no sense: then nothing of it is done, and the human still has the run.
+   */
+  handBack(how?: HandBack): Promise<void>
+  /**
+   * Finishes one step by hand: a worker at any depth, whoever leads it, or a task of a planned team that nobody has begun. Whoever waits for it goes on with this output; nothing that was done for
+   * it is undone. Rejects with `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so.
+   */
+  complete(step: CompleteByHand): Promise<void>
+  /** Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over` and `run.ended`. */
+  finish(end: FinishByHand): Promise<void>
+  /** Whether it is paused or taken over, by whom, and every command so far with what became of it. Always answers. */
+  control(): Promise<ControlState>
   /**
    * Stops one delegation, wherever it stands: pending, at work, between two attempts, in the background or not; the run goes on, and its leader is told. Resolves when the stop is durable,
    * from any process. Rejects with `delegation.unknown` and `delegation.ended`. A second stop changes nothing.
@@ -126,11 +165,12 @@ export interface Run<O = Json> {
 export interface HandleParts {
   readonly engine: Engine
   readonly clock: Clock
+  readonly mayDecide?: DecisionDesk['mayDecide']
 }
 
 /** A handle. Cheap: nothing is read until it is asked. */
-export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> {
-  const desk = { engine, clock, run: id }
+export function runHandle<O>(id: RunId, { engine, clock, mayDecide }: HandleParts): Run<O> {
+  const desk = { engine, clock, mayDecide, run: id }
   const current = reader(engine, id, newRunFold(), foldRun, ({ position }) => position)
   const delegated = reader(engine, id, newDelegated(), foldDelegated, ({ run }) => run.position)
   const outcome = async (): Promise<RunOutcome<O>> => {
@@ -161,8 +201,20 @@ export function runHandle<O>(id: RunId, { engine, clock }: HandleParts): Run<O> 
         ...said('reason', reason),
         ...said('by', by),
       }),
-    resume: (by) => control({ type: 'resume', run: id, ...said('by', by) }),
-    cancel: (reason = 'cancelled by the operator', by) => control({ type: 'cancel', run: id, reason, ...said('by', by) }),
+    resume: async (by) => {
+      await mayResume(desk)
+      await control({ type: 'resume', run: id, ...said('by', by) })
+    },
+    cancel: async (reason = 'cancelled by the operator', by) => {
+      const result = await engine.post({ type: 'cancel', run: id, reason, ...said('by', by) })
+      if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
+    },
+    takeOver: (options) => takeOver(desk, options),
+    takeoverContext: () => contextOf(desk),
+    handBack: (how) => handBack(desk, how),
+    complete: (step) => complete(desk, step),
+    finish: (end) => finish(desk, end),
+    control: () => controlOf(desk),
     stop: (given) => stopDelegation(desk, given),
     recruit: (wish) => recruit(desk, wish),
     retire: (wish) => retire(desk, wish),
@@ -214,7 +266,7 @@ const patience = 100
 
 /** Waits until the run needs somebody; undefined if it has ended instead. */
 async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | undefined> {
-  let position = 0
+  const telling = new Telling()
   for (;;) {
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
@@ -225,8 +277,13 @@ async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | un
       if (status !== 'waiting' || questions.length > 0)
         return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
     }
-    await changedOrLater(engine, run, position)
-    position = (await engine.read(run, position)).at(-1)?.position ?? position
+    // a channel that takes its time holds up nobody who wants to decide
+    if (status === 'running' && telling.only) {
+      const questions = await engine.questions({ run })
+      if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
+    }
+    await changedOrLater(engine, run, telling.position)
+    for (const recorded of await engine.read(run, telling.position)) telling.take(recorded)
   }
 }
 

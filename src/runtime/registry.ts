@@ -5,10 +5,10 @@
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
 import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/index.ts'
-import { described, nearest, ReeveError, runOf, rootActivation, type Json } from '../core/index.ts'
-import { readEdge } from '../edge/index.ts'
+import { described, nearest, ReeveError, runOf, rootActivation, type Json, type Outcome } from '../core/index.ts'
+import { readEdge, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
-import { channelOf, channelWork, type Channel } from '../oversight/index.ts'
+import { channelOf, channelWork, missingChannel, namesTrust, trustedWork, unregistered, type Channel } from '../oversight/index.ts'
 import { withMetadata } from './caller.ts'
 import { orchestrateRoot, type SessionParts } from './session.ts'
 
@@ -18,20 +18,22 @@ export interface Agents extends Registry {
   require(agent: Agent | string): Agent
   /** Everybody who can be run. */
   readonly names: readonly string[]
+  /** Throws `config.invalid` if an agent names a channel that is not registered, or `input.invalid` if the oversight of a start does; all of them in one error. */
+  mustHaveChannels(started?: Oversight): void
   /** The agent in this version: an exact one, or the newest that declares it; without one the newest. Undefined: there is none. */
   named(name: string, version?: string): Agent | undefined
 }
 
 /**
  * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them. Throws (`team.invalid` and its like) with every problem of every agent
- * in one message. `sessions`: how a run that waits for its session learns that whoever has it is gone, and what it is shown.
+ * in one message. `sessions`: how a run that waits for its session learns that whoever has it is gone, and what it is shown. `channels`: absent where nothing is run.
  */
 export function registerAgents(
   given: readonly Agent[],
   earlier: readonly Agent[],
   onMissingVersion: 'move' | 'park',
   sessions: SessionParts = { hasEnded: () => Promise.resolve(false) },
-  channels: readonly Channel[] = [],
+  channels?: readonly Channel[],
 ): Agents {
   const byName = new Map<string, Map<string, Agent>>()
   const register = (agents: readonly Agent[]): void => {
@@ -46,7 +48,7 @@ export function registerAgents(
   for (const agent of earlier) register([agent])
   register(given)
   const made = new WeakMap<Agent, Orchestration>()
-  const telling = new Map(channels.map((channel) => [channel.name, channelWork(channel)]))
+  const telling = new Map((channels ?? []).map((channel) => [channel.name, channelWork(channel)]))
   const lookUp = (name: string, version?: string): Agent | undefined => {
     const versions = byName.get(name)
     return version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
@@ -56,9 +58,20 @@ export function registerAgents(
     get names() {
       return [...byName.keys()]
     },
+    mustHaveChannels(started) {
+      // whoever only starts runs tells nobody
+      if (channels === undefined) return
+      const agents = [...byName.values()].flatMap((versions) => [...versions.values()])
+      const known = [...telling.keys()]
+      const problems = started === undefined ? unregisteredOf(agents, known) : unregistered(started, known, 'start')
+      if (problems.length > 0)
+        throw new ReeveError(started === undefined ? 'config.invalid' : 'input.invalid', problems.join('\n'), {
+          hint: 'Give the channels to createRuntime({ channels: [...] }). Nothing was started.',
+        })
+    },
     find(name, version) {
       const channel = channelOf(name)
-      if (channel !== undefined) return telling.get(channel)
+      if (channel !== undefined) return telling.get(channel) ?? missingChannel(channel)
       const agent = lookUp(name, version)
       if (agent === undefined) return undefined
       const known = made.get(agent) ?? orchestrationOf(agent, sessions)
@@ -93,6 +106,15 @@ export function registerAgents(
   }
 }
 
+/** Which channels agents name that nobody has registered, each sentence once. */
+function unregisteredOf(agents: readonly Agent[], channels: readonly string[]): readonly string[] {
+  const problems = agents.flatMap(({ name, oversight, channels: own = [] }) => {
+    const where = `createRuntime: the agent "${name}"`
+    return [...unregistered(oversight, channels, where), ...unregistered({ approval: { notify: own } }, channels, where, 'channel')]
+  })
+  return [...new Set(problems)]
+}
+
 function notRegisteredHere(name: string, registered: readonly string[]): ReeveError {
   const give = 'Give it to createRuntime({ agents: [...] }).'
   const hint = registered.length === 0 ? give : `Registered are: ${registered.join(', ')}. ${give}`
@@ -109,7 +131,9 @@ function orchestrationOf(agent: Agent, sessions: SessionParts): Orchestration {
       const edge = readEdge(input)
       const ctx = edge.metadata === undefined ? given : withMetadata(given, edge.metadata)
       const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
-      return isRoot ? orchestrateRoot(ctx, edge, (begun) => workOf(agent, ctx, begun), sessions) : workOf(agent, ctx, edge)
+      const work = (begun: typeof edge): Promise<Outcome> => workOf(agent, ctx, begun)
+      const begin = (begun: typeof edge): Promise<Outcome> => (isRoot ? orchestrateRoot(ctx, begun, work, sessions) : work(begun))
+      return namesTrust(edge) ? trustedWork(ctx, edge, begin, isRoot ? (sessions.trust ?? {}) : undefined) : begin(edge)
     },
   }
 }

@@ -5,23 +5,12 @@
  * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
-import {
-  described,
-  mustBeOptions,
-  newId,
-  redactionProblems,
-  ReeveError,
-  systemClock,
-  unknownNames,
-  type Clock,
-  type Json,
-  type NamesOf,
-  type RunId,
-} from '../core/index.ts'
+import { mustBeOptions, newId, ReeveError, systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
 import type { Revision } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
-import type { ApprovalGrant, Channel } from '../oversight/index.ts'
+import type { ApprovalGrant, AuditDocument, TrustPresets } from '../oversight/index.ts'
+import { auditRun, type AuditOptions } from './audit.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
 import {
   answer,
@@ -30,83 +19,20 @@ import {
   settleDoubt,
   type Answer,
   type Decision,
+  type DecisionDesk,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
 import { liveParts } from './feed.ts'
+import { forkRun, type ForkOptions } from './fork.ts'
 import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
+import { mustBeChoices, mustBeFine, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents } from './registry.ts'
-import type { SessionMemory } from './session.ts'
 import { startRequest, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
-import {
-  choiceProblems,
-  chosenBy,
-  resolvedIn,
-  statusProblems,
-  unknownVersion,
-  Versions,
-  type Chosen,
-  type KeptRevision,
-  type Resolved,
-  type RevisionStatus,
-  type VersionChoices,
-} from './versions.ts'
-
-/** How a runtime is made. */
-export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
-  /** A file for the embedded engine, or `:memory:`. Default `:memory:`. */
-  readonly store?: string
-  /** Another engine instead; then `store` and the embedded engine's options are not used. The runtime closes it. */
-  readonly engine?: Engine
-  /** Agents to register; everything they can reach is registered with them. */
-  readonly agents?: readonly Agent[]
-  /** Earlier versions of agents, for runs that began with them and are to end with them. Oldest first. Default: none. */
-  readonly earlier?: readonly Agent[]
-  /** False: read, decide and control, without running anything. Default true. */
-  readonly drive?: boolean
-  /** What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default `move`. */
-  readonly onMissingVersion?: 'move' | 'park'
-  /** Where people are told that something waits for them: oversight names them. Default: nowhere. */
-  readonly channels?: readonly Channel[]
-  /** What runs of a session are shown of it. Default: its last 100 turns. */
-  readonly memory?: SessionMemory
-  /** Versions of agents that hold in every run that is started here. A run may choose others. Default: the code as it is. */
-  readonly versions?: VersionChoices
-  /** The revisions that hold for all agents that nothing is chosen for: reads what is published at each start. Default: none. */
-  readonly defaultStatus?: RevisionStatus
-  /** What becomes of a start that asks for a version that is not there: it begins with the code as it is and says so in its journal, or it throws `version.unknown`. Default `warn`; in strict mode `refuse`. */
-  readonly onUnknownVersion?: 'warn' | 'refuse'
-}
-
-const optionNames: NamesOf<RuntimeOptions> = {
-  store: true,
-  engine: true,
-  agents: true,
-  earlier: true,
-  drive: true,
-  onMissingVersion: true,
-  channels: true,
-  memory: true,
-  versions: true,
-  defaultStatus: true,
-  onUnknownVersion: true,
-  clock: true,
-  strict: true,
-  durability: true,
-  leaseMs: true,
-  parkAfterMs: true,
-  undoWithinMs: true,
-  pollMs: true,
-  busyMs: true,
-  retentionMs: true,
-  redact: true,
-  writer: true,
-  onWarning: true,
-  governor: true,
-  crash: true,
-}
+import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustDesk, type TrustSetting, type TrustView } from './trust.ts'
+import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
 
 /** Starts runs and finds them again. */
 export interface Runtime extends AsyncDisposable {
@@ -146,6 +72,22 @@ export interface Runtime extends AsyncDisposable {
   grants(of: { readonly session: string } | { readonly run: string }): Promise<readonly ApprovalGrant[]>
   /** Takes back a grant, or all of them: the next call is asked for again, in runs that have begun, too. Returns how many were taken back. */
   revoke(of: ({ readonly session: string } | { readonly run: string }) & { readonly grant?: string }): Promise<number>
+  /** How much is trusted under a name, why no more, and what became of it. */
+  trust(name: string): Promise<TrustView>
+  /** Every trust that something was counted or said under. */
+  trusts(): Promise<readonly TrustView[]>
+  /** Something went wrong: less is trusted at once, in running runs from the next gate on. Throws `input.invalid` and `trust.invalid` for what is none. */
+  incident(incident: Incident): Promise<TrustView>
+  /** An operator's own word on a level, with a name and a reason. Throws as `incident` does. */
+  setTrust(setting: TrustSetting): Promise<TrustView>
+  /** Who decided what in a run so far, when, and on what evidence: hash-chained, its head signed if a key is given. `verifyAudit` checks it without the store. Rejects with `run.unknown`. */
+  audit(run: string, options?: AuditOptions): Promise<AuditDocument>
+  /**
+   * A new run that has everything up to a position of another one, with an edit if there is one, and goes on by itself: nothing of that is done again. That run is not touched. What it did later is
+   * not done again without somebody's word (`settleDoubt`); approvals and grants do not carry over. A fork of a run of a session has a session of its own.
+   * Throws `fork.invalid`, `input.invalid`, `run.unknown`; `run.conflict` for a `runId` that is another run; `fork.unsupported` where the engine cannot.
+   */
+  fork(options: ForkOptions): Promise<Run>
   /** Removes an ended run and everything of it. Changes no session. */
   remove(run: string): Promise<void>
   /** Stops driving and lets the store go. Runs stay as they are and go on when it is opened again. Idempotent. */
@@ -156,7 +98,16 @@ export interface Runtime extends AsyncDisposable {
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')
   const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...others } = options
-  const { channels, memory, versions, defaultStatus, onUnknownVersion = others.strict === true ? 'refuse' : 'warn', ...embedded } = others
+  const {
+    channels,
+    mayDecide,
+    memory,
+    trust,
+    versions,
+    defaultStatus,
+    onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
+    ...embedded
+  } = others
   // agents are checked before a store is opened; whether a run has ended is asked for only when one drives
   const hasEnded = async (run: RunId): Promise<boolean> => {
     const summary = await engine?.summary(run)
@@ -166,59 +117,20 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   try {
     mustBeFine(options)
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
-    const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory }, channels)
+    const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory, trust }, drive ? (channels ?? []) : undefined)
     mustBeChoices(versions, registry.names)
+    registry.mustHaveChannels()
     engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
     if (drive) await engine.drive(registry)
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),
     }
-    return new EngineRuntime(engine, registry, embedded.clock ?? systemClock, chosen, onUnknownVersion)
+    return new EngineRuntime(engine, registry, embedded.clock ?? systemClock, chosen, onUnknownVersion, trust, mayDecide)
   } catch (thrown) {
     await engine?.close()
     throw thrown
   }
-}
-
-/** Throws what is wrong with the options as such. */
-function mustBeFine(options: RuntimeOptions): void {
-  const { agents, earlier, redact } = options
-  const problems = [
-    ...unknownNames(options, optionNames, 'createRuntime'),
-    ...Object.entries({ agents, earlier }).flatMap(([name, list]) =>
-      list === undefined || Array.isArray(list) ? [] : [`createRuntime: ${name} is ${described(list)}, expected a list of agents`],
-    ),
-    ...redactionProblems(redact, 'createRuntime: redact'),
-    ...(options.memory === undefined || typeof options.memory?.recall === 'function'
-      ? []
-      : [`createRuntime: memory is ${described(options.memory)}, expected an object with recall`]),
-    ...statusProblems(options.defaultStatus, 'createRuntime'),
-    ...(options.onUnknownVersion === undefined || options.onUnknownVersion === 'warn' || options.onUnknownVersion === 'refuse'
-      ? []
-      : [`createRuntime: onUnknownVersion is ${described(options.onUnknownVersion)}, expected "warn" or "refuse"`]),
-  ]
-  if (problems.length > 0)
-    throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })
-}
-
-/** A choice for somebody who is not here would be passed over in silence. */
-function mustBeChoices(versions: VersionChoices | undefined, registered: readonly string[]): void {
-  const problems = choiceProblems(versions, 'createRuntime', registered)
-  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
-}
-
-/** Options of the embedded engine beside another engine would be passed over in silence, `redact` among them. */
-function mustMeanSomething({ clock: _clock, ...others }: Omit<EmbeddedOptions, 'file'> & { readonly store: string | undefined }): void {
-  const names = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  if (names.length === 0) return
-  throw new ReeveError(
-    'config.invalid',
-    `createRuntime: ${names.join(', ')} is for the embedded engine and would have no effect on the engine that is given`,
-    {
-      hint: 'Give it to that engine instead, for example restate({ redact: … }).',
-    },
-  )
 }
 
 /** Loaded when it is needed: with another engine, SQLite never is. */
@@ -236,6 +148,8 @@ class EngineRuntime implements Runtime {
   /** What holds for every run. */
   readonly #chosen: Chosen
   readonly #onUnknownVersion: 'warn' | 'refuse'
+  readonly #trust: TrustPresets | undefined
+  readonly #mayDecide: DecisionDesk['mayDecide']
 
   constructor(
     engine: Engine,
@@ -243,12 +157,16 @@ class EngineRuntime implements Runtime {
     clock: Clock,
     chosen: Chosen,
     onUnknownVersion: 'warn' | 'refuse',
+    trust: TrustPresets | undefined,
+    mayDecide: DecisionDesk['mayDecide'],
   ) {
     this.#engine = engine
     this.#registry = registry
     this.#clock = clock
     this.#chosen = chosen
     this.#onUnknownVersion = onUnknownVersion
+    this.#trust = trust
+    this.#mayDecide = mayDecide
   }
 
   async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
@@ -260,6 +178,7 @@ class EngineRuntime implements Runtime {
     const root = this.#registry.require(agent)
     // what is wrong with it is said before anything is read
     const request = startRequest(root, input, options)
+    if (options.oversight !== undefined) this.#registry.mustHaveChannels(options.oversight)
     const chosen = chosenBy(this.#chosen, options)
     if (chosen === undefined) await this.#engine.start(request)
     else await this.#startChosen(root, input, { ...options, runId: request.run }, chosen)
@@ -297,6 +216,30 @@ class EngineRuntime implements Runtime {
     return revokeGrants(this.#engine, of)
   }
 
+  trust(name: string): Promise<TrustView> {
+    return trustOf(this.#trusting, name)
+  }
+
+  trusts(): Promise<readonly TrustView[]> {
+    return allTrust(this.#trusting)
+  }
+
+  incident(incident: Incident): Promise<TrustView> {
+    return noteIncident(this.#trusting, incident)
+  }
+
+  setTrust(setting: TrustSetting): Promise<TrustView> {
+    return setTrust(this.#trusting, setting)
+  }
+
+  audit(run: string, options?: AuditOptions): Promise<AuditDocument> {
+    return auditRun(this.#engine, run as RunId, options)
+  }
+
+  get #trusting(): TrustDesk {
+    return { engine: this.#engine, now: this.#clock.now(), presets: this.#trust }
+  }
+
   async publish(agent: Agent | string, revision: Revision | string, { by }: { readonly by?: string } = {}): Promise<void> {
     await this.#versions.keep(this.#known(agent), revision, 'published', by)
   }
@@ -330,7 +273,7 @@ class EngineRuntime implements Runtime {
   }
 
   handle<O>(id: string): Run<O> {
-    return runHandle<O>(id as RunId, { engine: this.#engine, clock: this.#clock })
+    return runHandle<O>(id as RunId, this.#desk)
   }
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
@@ -361,6 +304,10 @@ class EngineRuntime implements Runtime {
     return settleDivergence(this.#desk, settlement)
   }
 
+  async fork(options: ForkOptions): Promise<Run> {
+    return this.handle(await forkRun(this.#engine, options, (name) => this.#registry.named(name)))
+  }
+
   remove(run: string): Promise<void> {
     return this.#engine.remove(run as RunId)
   }
@@ -373,7 +320,7 @@ class EngineRuntime implements Runtime {
     return this.close()
   }
 
-  get #desk(): { engine: Engine; clock: Clock } {
-    return { engine: this.#engine, clock: this.#clock }
+  get #desk(): Omit<DecisionDesk, 'run'> {
+    return { engine: this.#engine, clock: this.#clock, mayDecide: this.#mayDecide }
   }
 }

@@ -42,6 +42,7 @@ import {
 import { briefText, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
+import type { TrustPresets } from '../oversight/index.ts'
 import type { Chosen, UnknownVersion } from './versions.ts'
 
 /** What a second run on a busy session does: wait its turn, or end at once with `session.busy`. */
@@ -92,6 +93,8 @@ export interface SessionMemory {
 export interface SessionParts {
   readonly hasEnded: HasEnded
   readonly memory?: SessionMemory | undefined
+  /** By which rules trust rises. */
+  readonly trust?: TrustPresets | undefined
 }
 
 /** Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the history, passes the turn on. */
@@ -157,9 +160,12 @@ async function setValues(ctx: Context, extras: RootExtras): Promise<void> {
 
 const runInLine = (run: string): InLine => ({ id: run, at: rootActivation(run as RunId), lane: '' })
 
+/** Where the line is kept. A fork does not take it over. Persistent. */
+export const lineKey = '$line'
+
 /** The line of the runs of a session: of each only its id is stored. */
 const lineOf = (when: BusySession, hasEnded: HasEnded): Line => ({
-  key: '$line',
+  key: lineKey,
   word: '$session.your-turn',
   read: (value) => {
     const { runs, passedBy } = isObject(value) && Array.isArray(value['runs']) ? value : { runs: [] as Json }

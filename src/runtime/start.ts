@@ -119,7 +119,7 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
 }
 
 /** The input as it was given, checked. The agent reads it through its schema itself, so that what is recorded is what was given. */
-function checkedInput(agent: Agent, input: unknown): Json {
+export function checkedInput(agent: Agent, input: unknown): Json {
   const problem = jsonProblem(input, 'input')
   if (problem !== undefined)
     throw new ReeveError('input.not-json', problem, {

@@ -21,7 +21,16 @@ import {
   type Outcome,
   type ToolMessage,
 } from '../core/index.ts'
-import { DefinedAgent, runCode, type Agent, type InputOf, type NameOf, type OutputOf, type Talk } from '../agent/index.ts'
+import {
+  DefinedAgent,
+  runCode,
+  type Agent,
+  type AgentContext,
+  type InputOf,
+  type NameOf,
+  type OutputOf,
+  type Talk,
+} from '../agent/index.ts'
 import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
@@ -75,11 +84,16 @@ export interface OwnTeam<Worker extends Agent = Agent> {
   recruit(worker: NameOf<Worker>, reason: string): Failure | undefined
 }
 
+/** The team, with what only Reeve's own leaders are told: that a hook has ended the work. */
+export interface LedTeam extends OwnTeam {
+  readonly bailed: Outcome | undefined
+}
+
 /** The work of a leader that is code. */
-export type LeadingCode = (ctx: Context, brief: unknown, team: OwnTeam, talk: Talk) => unknown
+export type LeadingCode = (ctx: AgentContext, brief: unknown, team: LedTeam, talk: Talk) => unknown
 
 /** The team of one activation. */
-class CodeTeam implements OwnTeam {
+class CodeTeam implements LedTeam {
   /** What each call and each result would look like, for those who want to see how the answer came about. */
   readonly said: HistoryEntry[] = []
   /** How a hook has ended the work. */
@@ -201,6 +215,7 @@ export interface CodeParts {
   readonly inputSchema: Schema | undefined
   readonly limits: Limits | undefined
   readonly oversight?: Oversight | undefined
+  readonly assess?: Agent['assess'] | undefined
   readonly outputKey: string | undefined
   readonly problems: () => readonly string[]
 }
@@ -210,9 +225,9 @@ export class CodeSupervisor extends DefinedAgent {
   readonly #parts: CodeParts
 
   constructor(parts: CodeParts) {
-    const { name, description, inputSchema, limits, oversight, outputKey, policy } = parts
+    const { name, description, inputSchema, limits, oversight, assess, outputKey, policy } = parts
     const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
-    super({ name, description, inputSchema, outputSchema: policy.output, limits, oversight, outputKey, team })
+    super({ name, description, inputSchema, outputSchema: policy.output, limits, oversight, assess, outputKey, team })
     this.#parts = parts
   }
 
@@ -229,7 +244,7 @@ export class CodeSupervisor extends DefinedAgent {
     const names = edge.team ?? policy.roster.workers().map((worker) => worker.name)
     if (names.length === 0 && policy.roster.specialists.length === 0) return failed(emptyRefusal(this.name))
     let team: CodeTeam | undefined
-    const work = (own: Context, brief: unknown, talk: Talk): unknown =>
+    const work = (own: AgentContext, brief: unknown, talk: Talk): unknown =>
       run(own, brief, (team = new CodeTeam(policy, names, own, edge, talk)), talk)
     const outcome = await runCode(this, ctx, edge, work).catch((thrown: unknown) => {
       if (team?.bailed === undefined || isLeaving(thrown)) throw thrown

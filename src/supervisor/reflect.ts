@@ -34,6 +34,7 @@ import {
   startWorker,
   versionOf,
   type Agent,
+  type Assess,
   type InputOf,
   type NameOf,
   type OutputOf,
@@ -52,7 +53,7 @@ import {
   type Oversight,
 } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
-import { workerEnd } from '../oversight/index.ts'
+import { streakOf, workerEnd } from '../oversight/index.ts'
 import { verbsOf, type VerbNames } from './delegation/options.ts'
 import { askHook } from './delegation/hooks.ts'
 import { workersIn } from './leading.ts'
@@ -106,6 +107,8 @@ export interface ReflectOptions<Name extends string = string> {
   readonly limits?: Limits
   /** How closely humans look at all attempts and the judge. Default: as those of whom it wraps. */
   readonly oversight?: Oversight
+  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  readonly assess?: Exclude<Assess, 'report'>
   /** The session value under which the best answer is kept. */
   readonly outputKey?: string
   readonly version?: string
@@ -121,6 +124,7 @@ const reflectNames: NamesOf<ReflectOptions> = {
   similarity: true,
   limits: true,
   oversight: true,
+  assess: true,
   outputKey: true,
   version: true,
 }
@@ -157,10 +161,11 @@ export class Reflection extends DefinedAgent {
   readonly #options: ReflectOptions
 
   constructor(agent: Agent, options: ReflectOptions) {
-    const { name = `${agent.name}_reflected`, description = agent.description, limits, oversight, outputKey = agent.outputKey } = options
+    const { name = `${agent.name}_reflected`, description = agent.description, outputKey = agent.outputKey } = options
+    const { limits, oversight, assess } = options
     const { inputSchema, outputSchema } = agent
     const team = agent.team === undefined ? undefined : (): readonly string[] => agent.team!()
-    super({ name, description, inputSchema, outputSchema, limits, oversight, outputKey, team, rootTurns: defaultTurns })
+    super({ name, description, inputSchema, outputSchema, limits, oversight, assess, outputKey, team, rootTurns: defaultTurns })
     this.#options = options
     this.agent = agent
   }
@@ -188,6 +193,7 @@ export class Reflection extends DefinedAgent {
       const started = startWorker(scope, edge, this.agent, edge.brief, this.#grant(edge, lessons, made.at(-1)))
       if (typeof started !== 'string') return failed(started)
       const { outcome } = await workerEnd(scope, started)
+      streakOf(edge).note(outcome)
       const { said } = trailOf(outcome)
       const attempt = { outcome: withoutTrail(outcome), said }
       const workers = workersOf(this.agent, said)
@@ -332,7 +338,7 @@ async function askJudge(ctx: Context, edge: Edge, judge: Agent, given: Judged): 
   const { attempt, brief, text, output } = given
   const work: Brief =
     judge.inputSchema === undefined ? { instructions: judgedText(given) } : { input: { brief, text, output, turn: attempt } }
-  const started = startWorker(ctx, edge, judge, work, undefined)
+  const started = startWorker(ctx, edge, judge, work, { admitted: true })
   const outcome = typeof started === 'string' ? (await workerEnd(ctx, started)).outcome : failed(started)
   const why = outcome.status === 'completed' ? judgementProblem(outcome.output) : asText(workerTold(judge.name, outcome).content)
   if (why === undefined && outcome.status === 'completed') return outcome.output

@@ -4,7 +4,7 @@
  * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the model.
  * Does not own: the verbs (verbs.ts), one delegation (delegation/), how code leads (leading.ts), what is taken over from a base (base.ts), the loop (../agent).
  */
-import { described, isObject, mustBeOptions, unknownNames, type Json, type NamesOf } from '../core/index.ts'
+import { described, isObject, mustBeOptions, unknownNames, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
 import {
   dataOf,
   factNames,
@@ -21,6 +21,7 @@ import {
   toolProblems,
   versionOf,
   type Agent,
+  type AgentContext,
   type AgentFacts,
   type InputOf,
   type MindFacts,
@@ -29,7 +30,6 @@ import {
   type Talk,
 } from '../agent/index.ts'
 import type { Infer, SchemaLike } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
 import { basedOn, refuseBase } from './base.ts'
 import { codeDispatchProblems } from './delegation/dispatch.ts'
 import { delegationProblems, verbProblems, verbsOf, verbsTaken, type Delegation, type VerbNames } from './delegation/options.ts'
@@ -53,7 +53,7 @@ export interface Supervisor<Name extends string = string, I = unknown, O = unkno
 }
 
 /** What every supervisor is told of its team. */
-interface TeamFacts<Workers extends readonly Agent[], Specialists extends readonly Agent[]> {
+export interface TeamFacts<Workers extends readonly Agent[], Specialists extends readonly Agent[]> {
   /** Who works for it. A function is asked when a run begins, and may name agents that are defined later. */
   readonly workers: Workers | (() => Workers)
   /** What crosses to the workers. Default: the brief only, with the leader's own permissions and limits. */
@@ -118,7 +118,7 @@ export interface CodeSupervisorOptions<
 >
   extends AgentFacts<Name, In, Out>, TeamFacts<Workers, Specialists> {
   /** The work: orchestration, as that of a code agent (`agent({ run })`), with a team to delegate to. Returns the output. */
-  readonly run: (ctx: Context, brief: Infer<In>, team: OwnTeam<Workers[number] | Specialists[number]>, talk: Talk) => O | Promise<O>
+  readonly run: (ctx: AgentContext, brief: Infer<In>, team: OwnTeam<Workers[number] | Specialists[number]>, talk: Talk) => O | Promise<O>
   readonly model?: never
   readonly base?: never
 }
@@ -193,7 +193,7 @@ function leader(options: AnyOptions): Supervisor {
   const whole = basedOn(options)
   if (whole === undefined) refuseBase(where, base, unknownNames(options, anyOptions, where))
   mustHaveBrain(whole, where, anyOptions)
-  const made = typeof whole.run === 'function' ? codeSupervisor(whole, whole.run) : new SupervisorAgent(whole)
+  const made = typeof whole.run === 'function' ? codeSupervisor(whole, () => whole.run!) : new SupervisorAgent(whole)
   if (typeof whole.workers !== 'function') refuseTeam(made.problems())
   return made as unknown as Supervisor
 }
@@ -253,7 +253,7 @@ class SupervisorAgent extends MindAgent {
 
   constructor(given: AnyOptions) {
     const options = given as MindOptions
-    const { name, description = '', limits, oversight, outputKey, guidance = defaultGuidance } = options
+    const { name, description = '', limits, oversight, assess, outputKey, guidance = defaultGuidance } = options
     const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
     const open = policyOf(options)
     const { roster, output } = open
@@ -284,6 +284,7 @@ class SupervisorAgent extends MindAgent {
       inputSchema,
       limits,
       oversight,
+      assess,
       outputKey,
       workers: () => roster.everybody(),
       team: namesNow,
@@ -298,7 +299,7 @@ class SupervisorAgent extends MindAgent {
           ...mindProblems(options, where),
           ...(typeof guidance === 'string' ? [] : [`${where}: guidance is ${described(guidance)}, expected a text`]),
           ...verbProblems(options.verbs, typed, where),
-          ...toolProblems(name, tools, verbsTaken(policy.verbs, team)),
+          ...toolProblems(name, tools, verbsTaken(policy.verbs, team), options.assess),
         ]
       },
     })
@@ -319,8 +320,19 @@ class SupervisorAgent extends MindAgent {
   }
 }
 
-function codeSupervisor(options: AnyOptions, run: LeadingCode): CodeSupervisor {
-  const { name, description = '', limits, oversight, outputKey } = options
+/** What a leader is told that is code, besides what all are told. */
+export interface LeaderKind {
+  /** How sentences about it begin. */
+  readonly where: string
+  readonly names: Readonly<Record<string, true>>
+  readonly problems: () => readonly string[]
+  /** What of it is data. */
+  readonly data: JsonObject
+}
+
+/** A leader that is code. `lead`: its work, with everybody on the team in hand. */
+export function codeSupervisor(options: AnyOptions, lead: (roster: Roster) => LeadingCode, kind?: LeaderKind): CodeSupervisor {
+  const { name, description = '', limits, oversight, assess, outputKey } = options
   const policy = policyOf(options)
   const { roster, output } = policy
   const inputSchema = schemaOf(options.input, `supervisor "${name}": input`)
@@ -328,22 +340,30 @@ function codeSupervisor(options: AnyOptions, run: LeadingCode): CodeSupervisor {
   return new CodeSupervisor({
     name,
     description,
-    run,
+    run: lead(roster),
     policy,
     inputSchema,
     limits,
     oversight,
+    assess,
     outputKey,
     definition: () => definitionOf(options, roster),
-    version: () => versionOf(options.version, dataOf({ input: inputSchema, output, limits, oversight, outputKey, workers: workers() })),
-    problems: () => problemsOf(options, codeOptions, roster),
+    version: () => {
+      const data = dataOf({ input: inputSchema, output, limits, oversight, outputKey, workers: workers() })
+      return versionOf(options.version, kind === undefined ? data : { ...(data as JsonObject), ...kind.data })
+    },
+    problems: () => [...problemsOf(options, kind?.names ?? codeOptions, roster, kind?.where), ...(kind?.problems() ?? [])],
   })
 }
 
 /** What is wrong with a supervisor, whatever its brain. */
-function problemsOf(options: AnyOptions, known: Readonly<Record<string, true>>, roster: Roster): readonly string[] {
-  const { name, maxTeamSize, concurrency } = options
-  const where = `supervisor "${name}"`
+function problemsOf(
+  options: AnyOptions,
+  known: Readonly<Record<string, true>>,
+  roster: Roster,
+  where = `supervisor "${options.name}"`,
+): readonly string[] {
+  const { maxTeamSize, concurrency } = options
   const names = new Set(roster.everybody().map((worker) => worker.name))
   return [
     ...unknownNames(options, known, where),

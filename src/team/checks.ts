@@ -234,7 +234,7 @@ const retry: Rule = (given, where) => {
   return retryProblems(given as AnyTeamOptions['retry'] & object, where.slice(0, where.lastIndexOf(':')))
 }
 
-const rules: Rules<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'oversight' | 'outputKey'>> = {
+const rules: Rules<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'>> = {
   model,
   tools: elsewhere,
   roles: elsewhere,

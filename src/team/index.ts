@@ -1,7 +1,8 @@
 /** Many minds led by a plan: decompose, schedule, roles, mailbox, recruits, failure budget, synthesis, advice. */
 export { team } from './team.ts'
 export type { DependencyOptions, TeamOptions } from './options.ts'
-export type { Plan, Subtask, Estimate } from './plan/plan.ts'
+export type { Plan, Subtask, Estimate, TaskApproval } from './plan/plan.ts'
+export type { PlanEdit } from './plan/editing.ts'
 export type { PlannerLike, PlanQuestion } from './plan/question.ts'
 export type { RoleOptions, Roles } from './plan/roles.ts'
 export type { RouteHints } from './plan/route.ts'

@@ -4,7 +4,7 @@
  * Owns: the types, the defaults, the names. Does not own: what any of them does (the folders of this room), their checks (checks.ts).
  */
 import type { NamesOf } from '../core/index.ts'
-import type { ToolsLike } from '../agent/index.ts'
+import type { Assess, ToolsLike } from '../agent/index.ts'
 import type { Limits, Oversight, SchemaLike } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
@@ -86,6 +86,8 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly limits?: Limits
   /** How closely humans look: which tasks they approve before they begin, whose results they see, who is asked. Default: only what tools, edges and tasks ask for themselves. */
   readonly oversight?: Oversight
+  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  readonly assess?: Exclude<Assess, 'report'>
   readonly outputKey?: string
   /** Declared version. Default `1`. */
   readonly version?: string
@@ -136,6 +138,7 @@ export const teamNames: NamesOf<AnyTeamOptions> = {
   output: true,
   limits: true,
   oversight: true,
+  assess: true,
   outputKey: true,
   version: true,
 }

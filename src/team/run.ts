@@ -15,6 +15,7 @@ import { openOffice, type Clerks } from './office.ts'
 import { defaults, type AnyTeamOptions } from './options.ts'
 import { mailDefaults } from './mail/mailbox.ts'
 import { PostRoom } from './mail/post-room.ts'
+import { overseenTogether } from './plan/overseen.ts'
 import type { Estimate, Plan, Subtask } from './plan/plan.ts'
 import { makePlan } from './plan/planner.ts'
 import { generalist, type RoleBook } from './plan/roles.ts'
@@ -27,8 +28,10 @@ import { waitingFor } from './staff/permission.ts'
 import { Staff } from './staff/staff.ts'
 import { Book, newEntry, type Entry } from './work/book.ts'
 import { Deadlocks } from './work/deadlocks.ts'
+import { edited, type EditParts } from './work/editing.ts'
 import { Exchanges } from './work/exchanges.ts'
 import { failureBudgetOf, givenUp, type FailureBudget } from './work/failure-budget.ts'
+import { isRefused } from './work/reviews.ts'
 import type { WorkRules } from './work/rules.ts'
 import { Spending } from './work/spending.ts'
 import { published, Topics } from './work/topics.ts'
@@ -58,6 +61,8 @@ export class TeamRun {
   #post: PostRoom | undefined
   #spending: Spending | undefined
   #deadlocks: Deadlocks | undefined
+  /** What the work goes by, as far as a human may edit it. */
+  #rules: EditParts['rules'] | undefined
 
   constructor({ options, roles, outputSchema }: TeamParts, ctx: Context, edge: Edge) {
     this.#options = options
@@ -120,7 +125,7 @@ export class TeamRun {
       concurrency,
       maxFailures: failures.maxFailures,
       complexity: plan.complexity ?? 0.5,
-      tasks: this.#book.planned.map(plannedTask),
+      tasks: this.#book.planned.map((entry) => plannedTask(entry, this.#edge.oversight)),
       warnings,
       ...(fallback === undefined ? undefined : { fallback }),
     })
@@ -130,7 +135,7 @@ export class TeamRun {
 
   #work(concurrency: number, failures: FailureBudget, route: TeamRoute): Work {
     const { retry, timeoutMs, dependencies, recruit, budget } = this.#options
-    const rules: WorkRules = {
+    const rules: WorkRules & EditParts['rules'] = {
       concurrency,
       failures,
       countRecruits: recruit?.countFailures === true,
@@ -141,11 +146,13 @@ export class TeamRun {
       passAll: dependencies?.passAll === true,
       verbs: route === 'team' ? ['mail', 'recruit', 'publish'] : [],
     }
+    this.#rules = rules
     const parts = { book: this.#book, directory: this.#directory, topics: this.#topics }
     const spending = (this.#spending = new Spending(this.#ctx, this.#book, budget))
     const work = new Work(this.#ctx, this.#edge, parts, rules, {
       mayBegin: spending.mayBegin,
       unread: ({ member }) => this.#post?.unread(member) ?? 0,
+      reopened: (entry) => this.#back(entry),
       settled: (entry) => {
         this.#post?.settled()
         this.#staff?.settled(entry)
@@ -169,6 +176,15 @@ export class TeamRun {
     return work
   }
 
+  /** Whoever had a task does it again; somebody new, where that one has retired. */
+  #back(entry: Entry): void {
+    const { member: from, role } = entry
+    if (this.#directory.back(from)) return this.#post?.back(from)
+    entry.member = this.#directory.newId(role.role, false, (id) => this.#book.get(id) !== undefined)
+    this.#ctx.emit({ type: 'task.reassigned', task: entry.id, from, to: entry.member })
+    joins(this.#ctx, this.#directory, entry)
+  }
+
   /** Who answers what members and people outside ask. */
   #clerks(work: Work, route: TeamRoute): Clerks {
     const post = (this.#post = this.#postRoom(work, route))
@@ -189,7 +205,14 @@ export class TeamRun {
       publish: ({ topic, entry }, { entry: by }) =>
         by === undefined ? { published: false, reason: 'undeclared' } : published(work.publish(by, topic, entry), topic, by.task),
       entries: ({ topic }) => ({ entries: [...this.#topics.entries(topic)] }),
+      edit: (word, _speaker, heard) => edited(this.#editing(work), word, heard),
     }
+  }
+
+  #editing(work: Work): EditParts {
+    const { defaultRole = generalist } = this.#options
+    const parts = { ctx: this.#ctx, book: this.#book, directory: this.#directory, roles: this.#roles, rules: this.#rules! }
+    return { ...parts, work, defaultRole, oversight: this.#edge.oversight }
   }
 
   /** Who looks after the mail. */
@@ -199,6 +222,7 @@ export class TeamRun {
       ctx: this.#ctx,
       options,
       policy,
+      oversight: this.#edge.oversight,
       directory: this.#directory,
       waitForMail: (entry, waits) => {
         work.waitForMail(entry, waits)
@@ -219,6 +243,7 @@ export class TeamRun {
     const parts = {
       ctx: this.#ctx,
       rules,
+      oversight: this.#edge.oversight,
       roles: this.#roles,
       book: this.#book,
       directory: this.#directory,
@@ -231,12 +256,13 @@ export class TeamRun {
     })
   }
 
-  /** The question as one task. What the plan says of its only task stays: who has it, and with what. */
-  #whole({ subtasks: [only, ...others] }: Plan): Subtask {
+  /** The question as one task. What the plan says of its only task stays: who has it, and with what; of several, how closely humans look: no route goes round them. */
+  #whole({ subtasks }: Plan): Subtask {
+    const [only, ...others] = subtasks
     const question = briefValue(this.#edge.brief)
     const description = briefText(this.#edge.brief)
     if (only?.role === undefined || others.length > 0)
-      return { id: 'task-1', description, ...this.#roles.forWhole(this.#options.defaultRole, question) }
+      return { id: 'task-1', description, ...this.#roles.forWhole(this.#options.defaultRole, question), ...overseenTogether(subtasks) }
     const { dependencies: _dependencies, consumes: _consumes, ...kept } = only
     // who wrote the plan down knows what its only task is to be called
     const own = isFixed(this.#options.planner) ? only.description : description
@@ -248,7 +274,9 @@ export class TeamRun {
     const { aborted } = work
     if (aborted !== undefined) {
       const critical = this.#book.planned.find(({ status, task }) => status === 'failed' && task.critical === true)
-      return { status: 'failed', failure: this.#spending?.gaveUp ?? givenUp(aborted, results.coverage.planned, critical?.id), results }
+      const refused = aborted.reason === 'rejected' ? this.#book.planned.find(isRefused)?.failure : undefined
+      const gaveUp = refused ?? this.#spending?.gaveUp ?? givenUp(aborted, results.coverage.planned, critical?.id)
+      return { status: 'failed', failure: gaveUp, results }
     }
     const subtasks = this.#book.all.map(({ task }) => task)
     const material = { question, results: results.tasks, subtasks, route }

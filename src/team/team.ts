@@ -38,10 +38,10 @@ class PlannedTeam extends DefinedAgent {
   readonly countsUsd?: string
 
   constructor(options: AnyTeamOptions) {
-    const { name, description, outputKey, oversight, budget } = options
+    const { name, description, outputKey, oversight, assess, budget } = options
     const limits = tighter(options.limits, treeLimits(budget))
     const outputSchema = schemaOf(options.output, `team "${name}": output`)
-    super({ name, description, outputSchema, limits, oversight, outputKey })
+    super({ name, description, outputSchema, limits, oversight, assess, outputKey })
     this.#options = options
     if (typeof budget?.usd === 'number') this.countsUsd = 'budget.usd'
     this.#roles = new RoleBook(name, options.roles, options.model, options.tools)

@@ -109,6 +109,9 @@ class ListeningHost implements Host {
     if (!this.open.has(op.address)) this.#not(`starts the worker ${op.address}`)
   }
   stopWorker(): void {}
+  holdsEnd({ id, cancelKnown }: Owner): boolean {
+    return cancelKnown && parentOf(id) === undefined
+  }
   openQuestion(op: Operation): void {
     this.#not(`asks ${op.address}`)
   }
@@ -153,15 +156,17 @@ async function replay(
   const asked: string[] = []
   const host = new ListeningHost(watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, log.at(-1)!.at)
   host.open = openAddresses(past)
-  const { agent, version, input } = first
-  const activation = new Activation(host, { id, agent, version, input, path, accounts: [], at: log[0]!.at })
+  const { agent, version, input, copied } = first
+  const activation = new Activation(host, { id, agent, version, input, path, accounts: [], at: log[0]!.at, copied })
   activation.seq = 1
   for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
   while (activation.advance()) {
     await drained()
     if (activation.awaitsForeign) host.problems.push('awaits something that is not of its context')
   }
-  return [...host.problems, ...compare(activation, host, last, past), ...compareOrder(id, asked, past)]
+  // a fork asks anew what was open, so that it stands later in the log than the code comes to it
+  const order = copied === undefined ? compareOrder(id, asked, past) : []
+  return [...host.problems, ...compare(activation, host, last, past), ...order]
 }
 
 function compare(activation: Activation, host: ListeningHost, last: JournalEvent, past: readonly Recorded[]): string[] {

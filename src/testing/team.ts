@@ -6,6 +6,7 @@
 import type { Agent } from '../agent/index.ts'
 import { copy, failure, FailureError, type Json } from '../core/index.ts'
 import type { Message, ModelAnswerInput, ModelFunction, ModelRequest } from '../model/index.ts'
+import type { Channel } from '../oversight/index.ts'
 import { createRuntime, registerAgents, startRequest, type Runtime, type StartOptions } from '../runtime/index.ts'
 import type { ManualClock } from './manual-clock.ts'
 import type { Scenario } from './simulate.ts'
@@ -66,14 +67,16 @@ export interface TeamScenario extends Pick<StartOptions, 'limits' | 'metadata' |
   /** The root. Default: the first of the agents. */
   readonly agent?: Agent
   readonly input: Json
+  /** Where people are told. */
+  readonly channels?: readonly Channel[]
   /** Plays people and time: called again and again until the run has ended, in every process. Whatever it does must be fine to do twice. */
   readonly outside?: (runtime: Runtime, clock: ManualClock) => Promise<void>
 }
 
 /** A team as a scenario for `simulate`. Throws what `createRuntime` and `start` would throw. */
 export function teamScenario(team: TeamScenario): Scenario {
-  const { name = 'team', agents, agent = agents[0]!, input, outside, ...options } = team
-  const registry = registerAgents(agents, [], 'park')
+  const { name = 'team', agents, agent = agents[0]!, input, outside, channels, ...options } = team
+  const registry = registerAgents(agents, [], 'park', undefined, channels)
   return {
     name,
     registry,

@@ -83,7 +83,7 @@ test.each<Wrong>([
     'edge',
     () => sequential(any({ name: 's', agents: [one], edge: { returns: 'never' } })),
     'team.invalid',
-    'sequential "s": edge has no option "returns"; it has context, shares, transfers, permissions, limits, agents',
+    'sequential "s": edge has no option "returns"; it has context, shares, transfers, permissions, limits, oversight, agents',
   ],
   [
     'order',
@@ -137,7 +137,7 @@ test.each<Wrong>([
     'asTool',
     () => asTool(one, any({ onFail: 'fail' })),
     'tool.invalid',
-    'agent "one" as a tool has no option "onFail"; it has name, description, input, context, transfers, permissions, limits, onFailure, approval, action',
+    'agent "one" as a tool has no option "onFail"; it has name, description, input, context, transfers, permissions, limits, oversight, onFailure, approval, action',
   ],
   ['asTool, permissions', () => asTool(one, any({ permissions: { denied: [] } })), 'tool.invalid', /permissions has no option "denied"/],
   [

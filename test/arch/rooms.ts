@@ -100,6 +100,7 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   },
   eventstore: { imports: ['engine', 'journal'], packages: ['pg'] },
   mcp: { imports: ['agent'] },
+  notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal'] },
 }
 

@@ -101,15 +101,15 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     const config = await given(maker)
     const id = await driven(config, 'asker')
     expect((await reeve('show', 'run_q')).out).toContain(`asks (${id}): "Which one?"\n  reeve answer ${id} <json or text>\n`)
-    const said = await reeve('answer', id!, '{"n": 1}')
+    const said = await reeve('answer', id!, '{"n": 1}', '--by', 'ann')
     expect(said).toMatchObject({ code: 0, err: '' })
     expect(said.out).toContain(`Answered ${id}.`)
     expect(said.out).toContain('reeve work')
     expect(await reeve('answer', id!, 'again')).toMatchObject({ code: 1, out: '' })
     await driven(config)
-    expect((await reeve('events', 'run_q')).out).toContain(`interrupt ${id} answered: {"n":1}\n`)
+    expect((await reeve('events', 'run_q')).out).toContain(`interrupt ${id} answered by ann: {"n":1}\n`)
     const ended = (await reeve('show', 'run_q')).out
-    expect(ended).toContain(`${id} "Which one?": answered: {"n":1}\n`)
+    expect(ended).toContain(`${id} "Which one?": answered by ann: {"n":1}\n`)
     expect(ended).toContain('output: {"n":1}\n')
   })
 
@@ -122,11 +122,11 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     expect((await reeve('show', 'run_q')).out).toMatch(
       /asks \(int_\w+\): \{"question":"Which city\?","problem":"the last answer does not fit/,
     )
-    await reeve('answer', second!, '{"city":"Riga"}')
+    await reeve('answer', second!, '{"city":"Riga"}', '--by', 'ann')
     expect(await driven(config)).toBeUndefined()
     const told = (await reeve('events', 'run_q')).out
-    expect(told).toContain(`interrupt ${first} answered: "Riga"\n`)
-    expect(told).toContain(`interrupt ${second} answered: {"city":"Riga"}\n`)
+    expect(told).toMatch(new RegExp(`interrupt ${first} answered by .+: "Riga"\\n`)) // the user of this process
+    expect(told).toContain(`interrupt ${second} answered by ann: {"city":"Riga"}\n`)
   })
 })
 

@@ -1,7 +1,14 @@
 /** Approvals as pure functions: what a decision may look like, what an end of the question means. */
 import { describe, expect, test } from 'vitest'
 import { completed, type Json } from '../../src/core/index.ts'
-import { approvalProblems, readDecision, verdictOf } from '../../src/oversight/index.ts'
+import {
+  approvalProblems,
+  deadlineProblems,
+  notPermitted,
+  readDecision,
+  verdictOf,
+  type DecisionOption,
+} from '../../src/oversight/index.ts'
 
 describe('decisions', () => {
   test.each<[Json, unknown]>([
@@ -50,8 +57,59 @@ describe('verdicts', () => {
       { onTimeout: 'approve', sensitive: true },
       { timeoutMs: 'never' },
       { timeoutMs: Number.NaN },
+      { validForMs: 0 },
+      { validForMs: Infinity },
+      { onTimeout: 'approve', risk: 'critical' },
     ] as const)
       expect(approvalProblems(bad, 'x')).toHaveLength(1)
     expect(approvalProblems({ timeoutMs: 'never', risk: 'critical' }, 'x')).toEqual([])
+  })
+})
+
+describe('who may decide, and what', () => {
+  const two = { approvers: ['ann', 'bob'] }
+  const second = { excludes: ['ann'], fourEyes: true } as const
+  test.each<[Parameters<typeof notPermitted>[0], DecisionOption, string | undefined, 'invalid' | 'forbidden' | undefined]>([
+    [{}, 'approve', undefined, undefined],
+    [{}, 'edit', 'anybody', undefined],
+    [two, 'approve', 'ann', undefined],
+    [two, 'reject', 'bob', undefined],
+    [two, 'approve', undefined, 'forbidden'],
+    [two, 'reject', undefined, 'forbidden'],
+    [two, 'retry', 'eve', 'forbidden'],
+    [two, 'approve', 'Ann', 'forbidden'],
+    [{ fourEyes: true }, 'approve', undefined, 'forbidden'],
+    [{ fourEyes: true }, 'edit', ' ', 'forbidden'],
+    [{ fourEyes: true }, 'reject', undefined, undefined],
+    [{ fourEyes: true }, 'approve', 'ann', undefined],
+    [second, 'approve', 'ann', 'forbidden'],
+    [second, 'edit', 'ann', 'forbidden'],
+    [second, 'reject', 'ann', undefined],
+    [second, 'retry', 'ann', undefined],
+    [second, 'approve', 'bob', undefined],
+    [{ ...two, ...second }, 'approve', 'eve', 'forbidden'],
+    [{ options: ['approve', 'reject'] }, 'retry', 'ann', 'invalid'],
+    [{ options: ['approve', 'reject'] }, 'edit', 'ann', 'invalid'],
+    [{ options: ['approve', 'reject'] }, 'reject', undefined, undefined],
+    [{ ...two, options: ['approve'] }, 'approve', 'eve', 'forbidden'],
+  ])('%j: %s by %s', (asked, decision, who, kind) => expect(notPermitted(asked, decision, who)?.kind).toBe(kind))
+})
+
+describe('team C82: where a deadline is to approve', () => {
+  const rules = { onTimeout: 'approve' } as const
+  test('what a deadline may not approve has to say so itself', () => {
+    const tools = [
+      { name: 'wipe', sensitive: true, approval: {} },
+      { name: 'pay', sensitive: false, approval: {} },
+      { name: 'look', sensitive: false },
+      { name: 'small', sensitive: false, approval: { onTimeout: 'approve' } as const },
+      { name: 'big', sensitive: true, approval: { onTimeout: 'reject' } as const },
+    ]
+    expect(deadlineProblems(rules, tools, 'x')).toEqual([
+      expect.stringMatching(/^x: .*"wipe" is sensitive/) as string,
+      expect.stringMatching(/^x: .*"pay" always asks/) as string,
+    ])
+    for (const others of [undefined, {}, { onTimeout: 'reject' }, { onTimeout: 'escalate' }] as const)
+      expect(deadlineProblems(others, tools, 'x')).toEqual([])
   })
 })

@@ -18,9 +18,12 @@ export interface Exception {
 }
 
 const tables = 'it looks into the tables of the embedded store'
+const forks = 'the Restate engine cannot fork runs, and says so (fork.unsupported)'
 const child = 'its child process opens the embedded store'
 
 export const exceptions: readonly Exception[] = [
+  { file: 'runtime/fork.test.ts', why: forks, instead: 'restate/contract.test.ts' },
+  { file: 'scenario/fork.test.ts', why: forks, instead: 'restate/contract.test.ts' },
   { file: 'runtime/parts.test.ts', why: 'it has no engine: a queue of parts alone' },
   {
     file: 'runtime/live.test.ts',

@@ -136,7 +136,7 @@ test('who waits is told once, for anybody where they wait for several, and as bo
     policy: undefined,
     directory,
     waitForMail: ({ member }, isWaiting) => void waits.push([member, isWaiting]),
-    waitForHuman: (_member, ask) => ask(),
+    waitForHuman: (_member, ask) => ask(() => {}),
     toldAt: () => undefined,
     leave: () => undefined,
   })

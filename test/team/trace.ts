@@ -78,14 +78,19 @@ export async function staged(root: Agent, input: Json = 'Go', file = ':memory:')
 export const played = async (root: Agent, input?: Json): Promise<Awaited<ReturnType<Staged['end']>>> => (await staged(root, input)).end()
 
 /** What happened to a team, in the order of its journal. */
-const trace = (events: readonly Recorded[]): readonly Line[] =>
-  events.flatMap(({ at, activation, event }) => {
+const trace = (events: readonly Recorded[]): readonly Line[] => {
+  const asked = new Map(
+    events.flatMap(({ event }) => (event.type === 'approval.requested' && event.task !== undefined ? [[event.id, event.task]] : [])),
+  )
+  return events.flatMap(({ at, activation, event }) => {
     const isEnd = event.type === 'activation.settled' && !activation.includes('>')
-    const what = isEnd ? `the run ${event.outcome.status}` : lineOf(event)
+    const what = isEnd ? `the run ${event.outcome.status}` : lineOf(event, asked)
     return what === undefined ? [] : [[(at - manualStart) / 1_000, what] as const]
   })
+}
 
-function lineOf(event: JournalEvent): string | undefined {
+/** `asked`: tasks by the approvals about them. */
+function lineOf(event: JournalEvent, asked: ReadonlyMap<string, string>): string | undefined {
   switch (event.type) {
     case 'plan.created':
       return `plan of ${event.tasks.length}: ${event.route}, ${event.strategy}, ${event.concurrency} at once, ends at ${event.maxFailures}`
@@ -97,6 +102,18 @@ function lineOf(event: JournalEvent): string | undefined {
       return event.attempt === 1 ? `${event.task} begins` : `${event.task} begins again (${event.attempt})`
     case 'task.retried':
       return `${event.task} is to be tried again after ${event.delayMs} ms`
+    case 'escalation.raised':
+      return event.subject === 'task'
+        ? `${event.name}: ${event.hits.map(({ code }) => code).join(', ')}, ${event.asks ? 'asks' : 'noted'}`
+        : undefined
+    case 'approval.requested':
+      return event.task === undefined ? undefined : `a human is asked about ${event.kind === 'result' ? 'the result of ' : ''}${event.task}`
+    case 'approval.resolved': {
+      const about = asked.get(event.id)
+      return about === undefined ? undefined : `${about} is ${event.resolution}`
+    }
+    case 'task.reopened':
+      return `${event.task} is to be done again: ${event.feedback}`
     case 'task.unblocked':
       return `${event.task} is unblocked`
     case 'task.settled': {

@@ -5,18 +5,20 @@ import {
   breakLoop,
   delegate,
   exit,
+  step,
   tool,
   transferTo,
   type Agent,
+  type AgentContext,
   type Middleware,
   type InputOf,
   type NameOf,
   type OutputOf,
 } from '../../src/agent/index.ts'
-import type { Outcome } from '../../src/core/index.ts'
+import type { Json, Outcome } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { router, type EdgeOptions, type TransferEdge } from '../../src/flow/index.ts'
-import { reflect, supervisor } from '../../src/supervisor/index.ts'
+import { human, reflect, supervisor } from '../../src/supervisor/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
@@ -186,3 +188,68 @@ export async function used(ctx: Context, runtime: Runtime): Promise<void> {
   const run = await runtime.run(team, 'x')
   if (run.status === 'completed') same<typeof run.output, string[]>(true)
 }
+
+const ann = human({ name: 'ann', description: 'Knows.' })
+const counter = human({
+  name: 'counter',
+  input: z.object({ page: z.string() }),
+  output: z.number(),
+  prompt: ({ page }) => ({ read: page }),
+})
+const chief = human({ name: 'chief', workers: [text, ann], delegation: { workers: { researcher: { limits: { turns: 3 } } } } })
+// @ts-expect-error 'editor' does not work here
+human({ name: 'chief', workers: [text], delegation: { workers: { editor: { limits: { turns: 3 } } } } })
+// @ts-expect-error a person has no model
+human({ name: 'ann', model: () => 'x' })
+// @ts-expect-error who has no workers delegates to nobody
+human({ name: 'ann', delegation: {} })
+// @ts-expect-error an answer for the deadline, or none
+human({ name: 'ann', timeoutMs: 1, onTimeout: 'wait' })
+
+export const people = (): void => {
+  same<NameOf<typeof ann>, 'ann'>(true)
+  same<InputOf<typeof ann>, string>(true)
+  same<OutputOf<typeof ann>, Json>(true)
+  same<InputOf<typeof counter>, { page: string }>(true)
+  same<OutputOf<typeof counter>, number>(true)
+  same<NameOf<typeof chief>, 'chief'>(true)
+  same<ReturnType<typeof chief.team>, readonly ('researcher' | 'ann')[]>(true)
+}
+
+export const asking = agent({
+  name: 'asking',
+  run: async (ctx) => {
+    same<typeof ctx, AgentContext>(true)
+    const inner = ctx.scope('inner')
+    same<typeof inner, AgentContext>(true)
+    const any = await ctx.interrupt('?')
+    same<typeof any, Json>(true)
+    const city = await ctx.interrupt('?', { schema: z.enum(['Oslo', 'Riga']), timeoutMs: 1_000 })
+    same<typeof city, 'Oslo' | 'Riga'>(true)
+    const word = await ctx.approve('publish', { input: { to: 'a' }, schema: z.object({ to: z.string() }) })
+    if (!word.approved) {
+      same<typeof word.feedback, string>(true)
+      // @ts-expect-error there are arguments only where it is approved
+      void word.input
+      return word.feedback
+    }
+    same<typeof word.input, { to: string }>(true)
+    const plain = await ctx.approve('publish')
+    if (plain.approved) same<typeof plain.input, Json>(true)
+    // @ts-expect-error a deadline approves, rejects or escalates
+    await ctx.approve('publish', { onTimeout: 'wait' })
+    const length = await ctx.step('count', () => 3)
+    same<typeof length, number>(true)
+    const end = await ctx.delegate(typed, { topic: 'x' })
+    if (end.status === 'completed') same<typeof end.output, { words: number }>(true)
+    // @ts-expect-error the input is { topic: string }
+    await ctx.delegate(typed, 'x')
+    // what takes a context takes this one
+    await step(ctx, 'look', () => 1)
+    return 'done'
+  },
+})
+void tool({ name: 'ask', run: async (ctx) => ctx.approve('x') })
+void supervisor({ name: 'led', workers: [text], run: (ctx) => ctx.interrupt('x') })
+void router({ name: 'desk', workers: [text], run: (ctx) => ctx.interrupt('x') })
+void agent({ name: 'earlier', run: (ctx: Context) => ctx.place.agent })

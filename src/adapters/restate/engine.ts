@@ -8,6 +8,7 @@ import { messageOf, ReeveError, rootActivation, systemClock, type ActivationId, 
 import { encode, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
+  cannotFork,
   streamFromOutside,
   mustBeJson,
   mustBeSameStart,
@@ -295,6 +296,11 @@ export class RestateEngine implements Engine {
       get: (key) => readValue(desk, stream, key),
       update: (key, change) => updateValue(desk, stream, key, change, undefined),
     }
+  }
+
+  /** Not yet: rejects with `fork.unsupported`. */
+  fork(): Promise<never> {
+    return Promise.reject(cannotFork('Restate'))
   }
 
   async remove(run: RunId): Promise<void> {

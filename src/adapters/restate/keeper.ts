@@ -13,6 +13,7 @@ import {
   divergenceQuestion,
   doubtQuestion,
   Effects,
+  kept,
   notRegistered,
   reserveFor,
   streamOf,
@@ -129,8 +130,8 @@ export class Keeper implements Keeping {
     })
     this.#seat.touched()
   }
-  stopWorker(op: Operation, reason: string): void {
-    this.post(op.id as ActivationId, '!cancel', { type: 'cancel', reason })
+  stopWorker(op: Operation, reason: string, keeps: boolean): void {
+    this.post(op.id as ActivationId, '!cancel', { type: 'cancel', reason, ...kept(reason, keeps) })
   }
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     if (!from.discarded) this.post(to, id, { type: 'message', id, from: from.id, body }, true)
@@ -140,6 +141,10 @@ export class Keeper implements Keeping {
   post(to: ActivationId, key: string, mail: Mail, refusable = false): void {
     this.#seat.draft.posts.push({ to, key, body: this.#seat.place.options.redact(JSON.stringify(mail)), refusable })
     this.#seat.touched()
+  }
+
+  holdsEnd(owner: Owner): boolean {
+    return this.#seat.isRoot && (this.#seat.control?.at === 'human' || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {

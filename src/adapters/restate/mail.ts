@@ -72,6 +72,7 @@ function resume(seat: Desk, mail: Of<'resume'>): void {
   if (mail.handBack === true) seat.keeping.append(seat.activation, { type: 'run.handed-back', ...told }, seat.keeping.now())
   seat.keeping.append(seat.activation, { type: 'run.resumed', ...told }, seat.keeping.now())
   endPause(seat, undefined)
+  seat.activation.fail()
 }
 
 /** A paused run that is cancelled goes on to its end: whoever knows of it may undo; what is held back elsewhere stays so until the cancel has come there. */

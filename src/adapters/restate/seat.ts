@@ -6,7 +6,7 @@
  * Holds: K1 and K2 (the claim's epoch fences every commit), K5 (a failed commit voids this memory and begins again from the store; nothing of it was let out).
  */
 import { failed, failure, systemClock, runOf, type ActivationId } from '../../core/index.ts'
-import type { Caller } from '../../journal/index.ts'
+import { isNotice, type Caller } from '../../journal/index.ts'
 import { Account, awaitsForeign, type Activation } from '../../engine/index.ts'
 import type { Control, EventStore, Pulled, StoredAccount } from '../eventstore/index.ts'
 import { callWord } from './call.ts'
@@ -311,7 +311,7 @@ export class Seat implements Desk {
     this.draft = new Draft()
     this.#dirty = false
     draft.taken.push(...this.activation.taken.splice(0))
-    const state = { working: this.outlet.out.size > 0, resting: this.#resting }
+    const state = { working: this.outlet.out.size > 0 && !isNotice(this.activation.birth.agent), resting: this.#resting }
     const commit = draft.commit(this.id, this.epoch, place.clock.now(), state)
     if (place.options.crash?.('commit.before') === true) return place.die()
     // Whoever reads along has everything of a step before it sees its end.

@@ -23,6 +23,7 @@ import {
 } from '../../core/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
 import { estimateTokens, promptHash, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../../model/index.ts'
+import { agentContext } from '../verbs.ts'
 import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
 
 type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'
@@ -210,7 +211,7 @@ export class Hooks {
     const { agent, turn, messages, action } = this.#activation
     return {
       agent,
-      ctx: ctx.scope(`${hook}:${name}`),
+      ctx: agentContext(ctx.scope(`${hook}:${name}`)),
       brief: this.#brief,
       turn,
       messages,

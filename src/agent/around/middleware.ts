@@ -5,9 +5,9 @@
  * Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it happens once, also across a crash and on replay (K10).
  */
 import { described, isObject, unknownNames, type Action, type Json, type Outcome } from '../../core/index.ts'
-import type { Context } from '../../engine/index.ts'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../../model/index.ts'
 import { isName } from '../definition.ts'
+import type { AgentContext } from '../verbs.ts'
 
 /** Values of one activation that its middlewares share: gone when it ends, made again on replay. */
 export interface MomentValues {
@@ -23,7 +23,7 @@ export interface MomentValues {
 export interface Moment {
   readonly agent: string
   /** Names of this hook alone: two hooks may open the same step. `interrupt` and `approve` simply wait. */
-  readonly ctx: Context
+  readonly ctx: AgentContext
   /** What the agent was asked to do. */
   readonly brief: Json
   /** The turn under way, from 1; 0 before the first. */

@@ -115,12 +115,16 @@ class Member implements Teammate {
   readonly question: Json
   readonly attempt: number
   readonly inputs: Assignment['inputs']
+  readonly feedback?: string
   readonly tools?: readonly string[]
   readonly toolParameters?: Readonly<Record<string, Json>>
   readonly #ctx: Context
   readonly #leader: Assignment['leader']
 
-  constructor(ctx: Context, { leader, member, role, task, description, question, attempt, inputs, tools, toolParameters }: Assignment) {
+  constructor(
+    ctx: Context,
+    { leader, member, role, task, description, question, attempt, inputs, feedback, tools, toolParameters }: Assignment,
+  ) {
     this.#ctx = ctx
     this.#leader = leader
     this.member = member
@@ -130,6 +134,7 @@ class Member implements Teammate {
     this.question = question
     this.attempt = attempt
     this.inputs = inputs
+    if (feedback !== undefined) this.feedback = feedback
     if (tools !== undefined) this.tools = tools
     if (toolParameters !== undefined) this.toolParameters = toolParameters
   }

@@ -78,6 +78,15 @@ export interface InboxWord {
   readonly instead?: MessageId
 }
 
+/** Somebody outside has the run and edits the plan, or gives the result of a task. */
+export interface EditWord {
+  readonly do: 'edit'
+  /** The fact that says what became of it has this. */
+  readonly request: string
+  readonly edit: Json
+  readonly reason?: string
+}
+
 /** What a member, or somebody outside, may ask of a team's leader. */
 export type TeamWord =
   | { readonly do: 'send'; readonly mail: MailToSend; readonly receipt: boolean }
@@ -87,6 +96,7 @@ export type TeamWord =
   | { readonly do: 'team'; readonly role?: string }
   | { readonly do: 'publish'; readonly topic: string; readonly entry: Json }
   | { readonly do: 'entries'; readonly topic: string }
+  | EditWord
 
 /** A word as a leader hears it. */
 export interface HeardWord {

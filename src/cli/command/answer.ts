@@ -1,5 +1,5 @@
-/** `reeve answer`: the value that an interrupt waits for, without running anything. Owns: what counts as JSON and what as text. The first answer counts. */
-import { whereOf, type CommandContext } from '../context.ts'
+/** `reeve answer`: the value that an interrupt waits for, without running anything. Owns: what counts as JSON and what as text, under which name it is answered. The first answer counts. */
+import { thisUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { goesOnWith, look } from '../store.ts'
 import type { Json } from '../../core/index.ts'
@@ -9,7 +9,7 @@ export function answer(
   { terminal, options, cwd }: CommandContext,
   interruptId: string,
   given: string,
-  { text = false }: { readonly text?: boolean },
+  { text = false, by = thisUser() }: { readonly text?: boolean; readonly by?: string },
 ): Promise<Exit> {
   return look(options, cwd, async (runtime, place) => {
     const question = (await runtime.questions()).find(({ id }) => id === interruptId)
@@ -20,7 +20,7 @@ export function answer(
           ? `Decide it: reeve approve ${interruptId}${whereOf(options)}`
           : `Say from code what became of it: runtime.handle('${question.run}').${question.kind === 'in-doubt' ? 'settleDoubt' : 'settleDivergence'}({ … })`,
       )
-    await runtime.answer({ interruptId, value: text ? given : readValue(given) })
+    await runtime.answer({ interruptId, value: text ? given : readValue(given), by })
     terminal.line(`${terminal.style('green', '✓')} Answered ${interruptId}.`)
     if (question !== undefined) terminal.line(goesOnWith(place, question.run, whereOf(options)))
     terminal.line('If the answer does not fit what is asked for, it is asked again under a new id.')

@@ -8,7 +8,7 @@ import { whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
 import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
-import { configName, findPlace, loadConfig, openRuntime, type Place } from '../store.ts'
+import { configName, drivenBy, findPlace, loadConfig, openRuntime, type Place } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, Runtime, RunView, RuntimeOptions } from '../../runtime/index.ts'
 
@@ -27,8 +27,8 @@ export async function resume(context: CommandContext, id: string, given: ResumeO
 async function drive(context: CommandContext, place: Place, id: string, { yes = false, json = false }: ResumeOptions): Promise<Exit> {
   const { options, terminal, interrupted } = context
   const view = await viewOf(place, id)
-  const agents = await agentsFor(view, context)
-  await using runtime = await openRuntime(place, { agents, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
+  const driven = await drivenFor(view, context)
+  await using runtime = await openRuntime(place, { ...driven, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
   // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
   if (view.endedAt === undefined) {
@@ -74,18 +74,18 @@ async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boo
 /** How long whoever drives the run may take to read a word. */
 const patienceMs = 5_000
 
-async function agentsFor(view: RunView, { options, cwd }: CommandContext): Promise<NonNullable<RuntimeOptions['agents']>> {
+async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promise<Pick<RuntimeOptions, 'agents' | 'channels'>> {
   if (isDemoAgent(view.agent)) {
     const settings = settingsOf(view)
     if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
-    return demoAgents(settings)
+    return { agents: demoAgents(settings) }
   }
-  const { agents } = await loadConfig(options.config ?? configName, cwd)
-  if (!agents.some((each) => each.name === view.agent)) {
+  const config = await loadConfig(options.config ?? configName, cwd)
+  if (!config.agents.some((each) => each.name === view.agent)) {
     throw usage(
       `the run "${view.run}" is of the agent "${view.agent}", which the config does not export`,
       'Name the config that has it with --config <file>.',
     )
   }
-  return agents
+  return drivenBy(config)
 }

@@ -1,12 +1,12 @@
 /** `reeve show`: one run as it is now. Owns: what of a view is told, in which order. */
 import { describeOutcome, isObject, totalUsage, type Json, type Usage } from '../../core/index.ts'
-import { answerCommand, answeredText, argumentsLine, shortly } from '../asking.ts'
+import { answerCommand, answeredText, argumentsLine, shortly, visible, whoLines } from '../asking.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { look } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
-import { treeLines } from '../tree.ts'
+import { oneLine, treeLines } from '../tree.ts'
 import { planGraph, type ApprovalView, type InterruptView, type Run, type RunView } from '../../runtime/index.ts'
 
 /** How a run is shown: in words, as one JSON document, or the plans of its teams as pictures. */
@@ -31,14 +31,17 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     const where = whereOf(options)
     terminal.line(`${terminal.style('bold', view.run)}  ${view.status}  ${view.agent} ${view.version}`)
     terminal.line(`input: ${shortly(inputOf(view))}`)
+    if (view.origin !== undefined) terminal.line(originText(view.origin))
     for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
     for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : []) terminal.line(line)
     for (const approval of view.approvals) terminal.line(approvalText(approval, where))
     for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where))
     for (const { run, reason } of await runtime.runs({ status: ['stuck'] }))
       if (run === view.run && reason !== undefined) terminal.line(`stuck: ${reason}`)
-    for (const { kind, address } of view.doubts) terminal.line(`${kind}: ${address}`)
-    if (view.pause !== undefined) terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${view.pause.reason}`}`)
+    for (const { kind, address, doneIn } of view.doubts)
+      terminal.line(`${kind}: ${address}${doneIn === undefined ? '' : ` (the run ${doneIn} has done it, or has begun it)`}`)
+    if (view.takeover !== undefined) terminal.line(takeoverText(view.takeover, view.run, where))
+    else if (view.pause !== undefined) terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${view.pause.reason}`}`)
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
     const { results } = view.outcome ?? {}
     if (results?.partial === true)
@@ -48,6 +51,14 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
     return exits.done
   })
+}
+
+const originText = ({ run, at, reason }: NonNullable<RunView['origin']>): string =>
+  `forked from ${run} at ${at}${reason === undefined ? '' : `: ${visible(oneLine(reason))}`}`
+
+function takeoverText({ by, reason, since }: NonNullable<RunView['takeover']>, run: string, where: string): string {
+  const why = reason === undefined ? '' : `: ${visible(oneLine(reason))}`
+  return `${by === undefined ? 'a human' : visible(by)} has it since ${new Date(since).toISOString()}${why}\n  reeve handback ${run}${where}`
 }
 
 /** The plans of a run's teams, one below the other. */
@@ -77,7 +88,8 @@ function approvalText(approval: ApprovalView, where: string): string {
   const { id, tool, risk, reason, open, resolution, approver } = approval
   const call = `${tool} with ${argumentsLine(approval.input)}`
   if (!open) return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${approver}`}`
-  return `asks: ${call}\n  ${risk} risk: ${reason}\n  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`
+  const who = whoLines(approval).map((line) => `\n  ${line}`)
+  return `asks: ${call}\n  ${risk} risk: ${reason}${who.join('')}\n  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`
 }
 
 function interruptText({ id, question, open, outcome }: InterruptView, where: string): string {

@@ -6,13 +6,13 @@
  */
 import { aborted, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { configName, loadConfig, namedStore, openRuntime, type Place } from '../store.ts'
+import { configName, drivenBy, loadConfig, namedStore, openRuntime, type Place } from '../store.ts'
 
 /** Drives until Ctrl-C or SIGTERM. */
 export async function work({ terminal, cwd, options, interrupted }: CommandContext): Promise<Exit> {
   const config = await loadConfig(options.config ?? configName, cwd)
   const place = options.store === undefined ? config.place : namedStore(options.store, cwd)
-  await using _runtime = await openRuntime(place, { agents: config.agents })
+  await using _runtime = await openRuntime(place, drivenBy(config))
   terminal.line(`${terminal.style('bold', 'reeve work')}  ${nameOf(place)}`)
   const widest = Math.max(...config.agents.map(({ name }) => name.length))
   for (const { name, version } of config.agents) terminal.line(`  drives ${name.padEnd(widest)}  ${terminal.style('dim', version)}`)

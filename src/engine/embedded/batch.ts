@@ -274,7 +274,7 @@ export class BatchWriter {
     if (row.target === 'run') {
       const run = s.runEnded.get(runOf(row.act)) as { ended: number | null } | undefined
       if (run === undefined) return 'unknown'
-      if (run.ended !== null) return 'closed'
+      if (run.ended !== null || this.#isOver(row.act) === true) return 'closed'
       return s.row.run(row.act, row.key, row.body).changes === 1 ? 'accepted' : 'lost'
     }
     if (row.target === 'activation') {

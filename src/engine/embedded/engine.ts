@@ -26,6 +26,7 @@ import {
   openRun,
   unknownRun,
   type Engine,
+  type ForkRun,
   type LivePart,
   type Post,
   type PostResult,
@@ -39,6 +40,7 @@ import {
 import { pack } from './blobs.ts'
 import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
+import { forkRun } from './fork.ts'
 import { Lease } from './lease.ts'
 import { News } from './news.ts'
 import { Reader } from './reader.ts'
@@ -236,6 +238,11 @@ export class EmbeddedEngine implements Engine {
     const event = this.#reader.firstEvent(rootActivation(request.run))
     mustBeSameStart(event, request, JSON.parse(this.driver.options.redact(JSON.stringify(request.input))) as Json)
     return { created: false }
+  }
+
+  fork(request: ForkRun): Promise<{ readonly created: boolean }> {
+    this.#open()
+    return forkRun(this.driver, this.#reader, request)
   }
 
   // ---- the outside's word ----------------------------------------------------------------------------------------------------------

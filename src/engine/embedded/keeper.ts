@@ -18,11 +18,12 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
+import { encode, type AskOpened, type Caller, type Charge, type DoneElsewhere, type JournalEvent } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import { awaitsForeign, codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
+import { kept } from '../mail.ts'
 import { notRegistered, type Operation, type Owner } from '../operation.ts'
 import { streamOf } from '../stream.ts'
 import { pack } from './blobs.ts'
@@ -246,12 +247,17 @@ export class Keeper implements Keeping {
     op.owner.arrive({ type: 'worker.settled', address: op.address, outcome, ...(usage.length === 0 ? {} : { usage }) })
   }
 
-  stopWorker(op: Operation, reason: string): void {
+  stopWorker(op: Operation, reason: string, keeps: boolean): void {
     const run = this.#run(op.owner.id)
     const worker = run?.activations.get(op.id as ActivationId)
     if (run === undefined || worker === undefined || worker.cancelKnown) return
     if (worker.stuck !== undefined) this.unstick(run)
-    worker.arrive({ type: 'cancel.received', reason })
+    worker.arrive({ type: 'cancel.received', reason, ...kept(reason, keeps) })
+  }
+
+  holdsEnd(owner: Owner): boolean {
+    const run = this.#run(owner.id)
+    return run?.root === owner && (run.pause?.at === 'human' || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
@@ -289,6 +295,9 @@ export class Keeper implements Keeping {
   }
   closeQuestion(op: Operation): void {
     dropQuestion(this.#desk, op)
+  }
+  doneElsewhere(op: Operation): DoneElsewhere | undefined {
+    return this.#run(op.owner.id)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
   }
   openDoubt(op: Operation, isNew: boolean): void {
     putDoubt(this.#desk, op, isNew)

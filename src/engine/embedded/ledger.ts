@@ -5,7 +5,7 @@
  * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
  */
 import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
-import type { Charge } from '../../journal/index.ts'
+import { isNotice, type Charge } from '../../journal/index.ts'
 import { reserveFor, type Account } from '../account.ts'
 import type { Owner } from '../operation.ts'
 import type { Desk } from './desk.ts'
@@ -31,8 +31,9 @@ export function settle(owner: Owner, reserved: Charge, actual: Charge | undefine
   for (const account of owner.birth.accounts) account.settle(reserved, actual)
 }
 
-/** An effect of this activation starts to work: clocks above it run, and end the work when its minutes are used up. */
+/** An effect of this activation starts to work: clocks above it run, and end the work when its minutes are used up. Telling people is no work. */
 export function enter(desk: Desk, owner: Owner): void {
+  if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts) {
     const until = account.enter(desk.clock.now())
     if (until !== undefined) account.callOff = desk.clock.timer(until, () => endMinutes(desk, account))
@@ -40,6 +41,7 @@ export function enter(desk: Desk, owner: Owner): void {
 }
 
 export function leave(desk: Desk, owner: Owner): void {
+  if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts) account.leave(desk.clock.now())
 }
 

@@ -4,9 +4,9 @@
  * Owns: reading a row and giving it to its activation, or carrying out an operator's command.
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
  */
-import { completed } from '../../core/index.ts'
 import type { Activation } from '../activation.ts'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, by, type Mail } from '../mail.ts'
+import { happenedAs } from '../origin.ts'
 import { divergedKey } from '../question.ts'
 import type { Desk } from './desk.ts'
 import type { InboxRow } from './reader.ts'
@@ -64,7 +64,7 @@ function ignores(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { t
 
 function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'cancel' }>): void {
   // A paused run that is cancelled goes on to its end: what undoes it must be let out.
-  if (run.pause !== undefined) letGo(desk, run)
+  if (run.pause !== undefined && activation === run.root) letGo(desk, run)
   if (run.stuck !== undefined) desk.keeper.unstick(run)
   activation.arrive(arrivalOfMail(mail)!, undefined, key)
 }
@@ -136,6 +136,7 @@ function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { ty
   if (mail.handBack === true) desk.keeper.append(root, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, desk.clock.now())
   desk.keeper.append(root, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, desk.clock.now())
   letGo(desk, run)
+  root.fail()
 }
 
 function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, mail: Extract<Mail, { type: 'settle-doubt' }>): void {
@@ -151,7 +152,7 @@ function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, 
   op.doubt = undefined
   desk.keeper.closeQuestion(op)
   if (mail.happened)
-    return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+    return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
   use(desk, run, activation, key)
   desk.keeper.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, desk.clock.now())
   desk.keeper.letOut(op)

@@ -5,6 +5,7 @@ import { runOf, type ActivationId, type Json, type MessageId } from '../../core/
 import type { AskOpened } from '../../journal/index.ts'
 import { Effects } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
+import { doneIn } from '../origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question.ts'
 import type { Desk } from './desk.ts'
 
@@ -24,7 +25,7 @@ export function putDoubt(desk: Desk, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
   const question = doubtQuestion(op, Effects.key(op))
   if (isNew) {
-    desk.keeper.append(owner, { type: 'effect.in-doubt', address, id: question.id, round }, desk.clock.now())
+    desk.keeper.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, desk.clock.now())
     putQuestion(desk, owner, question)
   }
   desk.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${question.key}`)?.()

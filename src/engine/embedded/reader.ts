@@ -227,6 +227,11 @@ export class Reader {
     return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
   }
 
+  /** What was written to a stream, in order. */
+  *writtenTo(stream: string): Generator<{ position: number; event: JournalEvent }> {
+    for (const row of this.#sql.stream.all(stream) as unknown as LogRow[]) yield { position: row.position, event: this.#event(row) }
+  }
+
   /** What a value became by an entry of its stream. */
   written(stream: string, seq: number): Json {
     const event = this.#event(this.#sql.entryAt.get(stream, seq) as unknown as LogRow)
@@ -323,6 +328,7 @@ const statements = {
   lastInbox: 'SELECT max(position) AS n FROM inbox',
   accounts: `SELECT act, body FROM account WHERE ${mineAct}`,
   entryAt: 'SELECT body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) AND seq = ?',
+  stream: 'SELECT position, body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq',
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
   nextOrphanKind:
     'SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND (agent, version) > (?, ?) ORDER BY agent, version LIMIT 1',

@@ -9,6 +9,7 @@ import { pathOf, type Caller } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
+import { doneBy } from '../origin.ts'
 import { nobody } from './batch.ts'
 import type { Desk } from './desk.ts'
 import { receive, restorePause } from './mail.ts'
@@ -161,9 +162,13 @@ export class Residents {
           path: pathOf(event, parentPath),
           accounts: this.#desk.keeper.accountsOf(run, id),
           at,
+          copied: event.copied,
         })
         activation.seq = 1
-      } else activation.restore(seq, at, event)
+      } else {
+        activation.restore(seq, at, event)
+        if (event.type === 'run.forked') run.doneElsewhere = doneBy(event)
+      }
     }
     if (activation === undefined) return undefined
     run.activations.set(id, activation)

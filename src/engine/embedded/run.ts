@@ -2,7 +2,7 @@
  * A run in memory: its activations, what of it is out, and what holds it back.
  */
 import { copy, deepFreeze, rootActivation, type ActivationId, type Json, type RunId } from '../../core/index.ts'
-import type { Caller } from '../../journal/index.ts'
+import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { Account } from '../account.ts'
 import type { Activation } from '../activation.ts'
 import type { Operation } from '../operation.ts'
@@ -39,6 +39,8 @@ export class Run {
   /** It is stuck because code is missing here. */
   lacksCode = false
   ended = false
+  /** Of a forked run: what its origin has done, by activation and address. */
+  doneElsewhere: ReadonlyMap<string, DoneElsewhere> | undefined
   /** Read it again from the store as soon as the current commit is through. */
   reload = false
 

@@ -15,6 +15,7 @@ import {
   schemaOf,
   versionOf,
   type Agent,
+  type Assess,
 } from '../../agent/index.ts'
 import { leavesTrail, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
@@ -56,6 +57,8 @@ export interface RoundtableOptions<Name extends string, Agents extends readonly 
   readonly limits?: Limits
   /** How closely humans look at it and everything below it. Default: only what tools and edges ask for themselves. */
   readonly oversight?: Oversight
+  /** What it says of its own results: a function of the output and the brief. Default: nothing. */
+  readonly assess?: Exclude<Assess, 'report'>
   /** The session value under which its output is kept whenever it completes. */
   readonly outputKey?: string
   /** Declared version. Default `1`. */
@@ -79,6 +82,7 @@ const names: NamesOf<AnyOptions> = {
   output: true,
   limits: true,
   oversight: true,
+  assess: true,
   outputKey: true,
   version: true,
 }
@@ -107,8 +111,8 @@ class Roundtable extends DefinedAgent {
     const members = new MemberList(options.agents)
     const outputSchema = schemaOf(options.output, `roundtable "${options.name}": output`)
     const speaker = speakerOf(options)
-    const { name, description, limits, oversight, outputKey } = options
-    super({ name, description, outputSchema, limits, oversight, outputKey, model: speaker.model, team: () => members.names })
+    const { name, description, limits, oversight, assess, outputKey } = options
+    super({ name, description, outputSchema, limits, oversight, assess, outputKey, model: speaker.model, team: () => members.names })
     this.#options = options
     this.#members = members
     const { output: _output, ...rules } = options

@@ -22,6 +22,7 @@ import {
 import { startWorker, type CallResult, type Desk, type Heard, type Reply } from '../../agent/index.ts'
 import type { Brief, PermitGrant, Receiver, Schema } from '../../edge/index.ts'
 import { backoff, type Context } from '../../engine/index.ts'
+import { streakOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import type { WorkerDelegation } from './options.ts'
 import type { DelegationRetry } from './dispatch.ts'
@@ -180,12 +181,18 @@ export class Attempts {
         const ended = await remembered(job, async () => this.refusal(job.entry) ?? this.#attempt(job, permits ?? [], attempt))
         if (!('id' in ended)) return told ?? ended
         told = await this.#hearing.completed(job, ended)
-        if (told.finish !== undefined || !this.#again(job, ended)) return told
+        if (told.finish !== undefined || !this.#again(job, ended)) return this.#settled(job, ended, told)
       } finally {
         for (const each of permits ?? []) each.give()
       }
       if (!(await this.#pause(job, attempt))) return told
     }
+  }
+
+  /** A delegation has ended for good: its leader counts how many fail in a row. */
+  #settled({ desk }: Job, { outcome }: Ended, told: CallResult): CallResult {
+    streakOf(desk.edge).note(outcome)
+    return told
   }
 
   /** The permits that it has to have, once it has them; undefined if it was stopped meanwhile. */

@@ -7,7 +7,17 @@
  */
 import { asText, failure, messageOf, type Failure, type Json } from '../../core/index.ts'
 import { defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
-import { briefText, crossing, narrow, revised, tighter, type Brief, type Conversation, type EdgeMessage } from '../../edge/index.ts'
+import {
+  briefText,
+  crossing,
+  narrow,
+  revised,
+  stricter,
+  tighter,
+  type Brief,
+  type Conversation,
+  type EdgeMessage,
+} from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderDesk, type Worker } from './attempts.ts'
@@ -165,13 +175,15 @@ export class Delegations {
 
   /** What every delegation to this worker is granted. */
   #granted(worker: Worker, asked: Asked, { edge }: LeaderDesk): Job['grant'] {
-    const { permissions, limits, workers } = this.#policy
+    const { permissions, limits, oversight, workers } = this.#policy
     const own = workers?.[worker.name]
     const grant: Job['grant'] = {}
     const allowed = narrow(permissions, own?.permissions)
     const limited = tighter(limits, own?.limits)
     if (allowed !== undefined) grant.permissions = allowed
     if (limited !== undefined) grant.limits = limited
+    const looks = stricter(oversight, own?.oversight)
+    if (looks !== undefined) grant.oversight = looks
     if (asked.turns !== undefined) grant.turns = Math.min(asked.turns, revised(edge.versions, worker).limits?.turns ?? defaultTurns)
     const results = own?.results ?? this.#policy.results
     if (results === 'report' || results === 'full') grant.report = true

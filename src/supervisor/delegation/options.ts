@@ -6,7 +6,15 @@
  */
 import { askTool, described, hasNames, stranger, transferTool, unknownNames, type NamesOf } from '../../core/index.ts'
 import { isName } from '../../agent/index.ts'
-import { limitProblems, permissionProblems, type ContextPolicy, type Limits, type Permissions } from '../../edge/index.ts'
+import {
+  limitProblems,
+  oversightProblems,
+  permissionProblems,
+  type ContextPolicy,
+  type Limits,
+  type Oversight,
+  type Permissions,
+} from '../../edge/index.ts'
 import { dispatchProblems, teamDispatchNames, workerDispatchNames, type TeamDispatch, type WorkerDispatch } from './dispatch.ts'
 import type { DelegationHooks } from './hooks.ts'
 import { memoryProblems, type WorkerMemory } from './memory.ts'
@@ -69,6 +77,8 @@ export interface WorkerDelegation extends WorkerDispatch {
   readonly permissions?: Permissions
   /** Hard limits of each delegation to this worker. The tighter of these and the worker's own. */
   readonly limits?: Limits
+  /** Humans look more closely at delegations to this worker than they would. The stricter of this, that of the whole team, and the worker's own. */
+  readonly oversight?: Oversight
   /** What its leader sees of its work. Default: that of the whole team, else `answer`. */
   readonly results?: Results
   /** What it remembers of earlier delegations. Default: that of the whole team, else `isolated`: nothing. */
@@ -92,7 +102,15 @@ export interface Delegation<Workers extends string = string>
   readonly workers?: { readonly [Name in Workers]?: WorkerDelegation }
 }
 
-const crossingNames = { context: true, permissions: true, limits: true, results: true, memory: true, questions: true } as const
+const crossingNames = {
+  context: true,
+  permissions: true,
+  limits: true,
+  oversight: true,
+  results: true,
+  memory: true,
+  questions: true,
+} as const
 const workerNames: NamesOf<WorkerDelegation> = { ...crossingNames, ...workerDispatchNames }
 const hookNames: NamesOf<DelegationHooks> = { onStart: true, filterMessages: true, onComplete: true, hookErrors: true }
 const names: NamesOf<Delegation> = { ...crossingNames, ...teamDispatchNames, ...hookNames, references: true, workers: true }
@@ -130,7 +148,7 @@ const contexts: ReadonlySet<unknown> = new Set([undefined, 'brief', 'answers', '
 const results: ReadonlySet<unknown> = new Set([undefined, 'answer', 'report', 'full'] satisfies (Results | undefined)[])
 
 function policyProblems(given: Omit<WorkerDelegation, keyof WorkerDispatch>, where: string): string[] {
-  const { context, permissions, limits } = given
+  const { context, permissions, limits, oversight } = given
   return [
     ...(contexts.has(context) || typeof context === 'function'
       ? []
@@ -140,6 +158,7 @@ function policyProblems(given: Omit<WorkerDelegation, keyof WorkerDispatch>, whe
     ...questionProblems(given.questions, where),
     ...(permissions === undefined ? [] : permissionProblems(permissions, where)),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...oversightProblems(oversight, where),
   ]
 }
 

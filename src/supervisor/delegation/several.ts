@@ -32,6 +32,7 @@ import {
 } from '../../agent/index.ts'
 import { briefOf, readEdge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
+import { streakOf } from '../../oversight/index.ts'
 import { timedOut } from './attempts.ts'
 import { Watch } from './watch.ts'
 
@@ -366,7 +367,8 @@ class Alone implements Contender<SeveralEnd> {
     const timeoutMs = this.#timeoutMs
     const { grant: given, answer } = takingQuestions(ctx, this.#grant)
     const grant = timeoutMs === undefined ? given : { ...given, permit: ctx.place.activation }
-    const id = startWorker(ctx, readEdge(ctx.input), this.#worker, briefOf(this.#brief), grant)
+    const above = readEdge(ctx.input)
+    const id = startWorker(ctx, above, this.#worker, briefOf(this.#brief), grant)
     if (typeof id !== 'string') {
       ctx.emit({ type: 'delegation.refused', worker: name, failure: id })
       return { worker: name, activation: undefined, outcome: failed(id), usage: [] }
@@ -380,6 +382,7 @@ class Alone implements Contender<SeveralEnd> {
     })
     this.#open.delete(id)
     const outcome = late && end.outcome.status === 'cancelled' ? timedOut(timeoutMs) : withoutTrail(end.outcome)
+    streakOf(above).note(outcome)
     return { worker: name, activation: id, outcome, usage: end.usage }
   }
 }

@@ -172,6 +172,11 @@ export class Mailbox {
     return unread.map(({ mail }) => mail.seq)
   }
 
+  /** Somebody who was not there any more is to be there again: whoever joins by this name is not refused. */
+  back(member: string): void {
+    this.#left.delete(member)
+  }
+
   #deliver(letter: Letter, member: string): readonly Truncation[] {
     const inbox = inboxIn(this.#inboxes, member)
     if (this.#overflow === 'drop-newest' && inbox.size >= this.#maxPerRecipient) return [this.#given([letter], inbox.oldest, member)]

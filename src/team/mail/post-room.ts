@@ -8,9 +8,10 @@
  */
 import { isObject, jsonBytes, parentOf, present, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
+import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
-import { approve } from '../../oversight/index.ts'
+import { review } from '../../oversight/index.ts'
 import type { Clerk, Speaker } from '../office.ts'
 import type { Directory } from '../staff/directory.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
@@ -26,11 +27,13 @@ export interface PostRoomParts {
   readonly options: MailboxOptions | undefined
   /** The team's own. */
   readonly policy: TeamPolicy | undefined
+  /** What holds for the team. */
+  readonly oversight?: Oversight | undefined
   readonly directory: Directory
   /** A member waits for mail (true), in one way more or less than before; or ceases to. */
   readonly waitForMail: (entry: Entry, waits: boolean) => void
   /** Asks a human for a member who waits for the answer; undefined: nobody waits. */
-  readonly waitForHuman: <T>(member: string | undefined, ask: () => Promise<T>) => Promise<T>
+  readonly waitForHuman: <T>(member: string | undefined, ask: (asking: () => void) => Promise<T>) => Promise<T>
   /** Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look for themselves. */
   readonly toldAt: (member: string) => ActivationId | undefined
   /** Tells replies that go round; default: none do. */
@@ -158,6 +161,12 @@ export class PostRoom {
     for (const member of this.#mailbox.members) if (!directory.isThere(member)) this.left(member)
   }
 
+  /** Somebody whose task had ended does it again. */
+  back(member: string): void {
+    this.#mailbox.back(member)
+    this.joined(member)
+  }
+
   /** Somebody is not on the team any more: what they never read is recorded. */
   left(member: string): void {
     this.#waits = this.#waits.filter(({ entry }) => entry.member !== member)
@@ -278,9 +287,12 @@ export class PostRoom {
     })
     if (verdict === 'allow') return this.#take(sender, mail, source)
     if (verdict === 'deny') return this.#refuse(sender, to, 'policy', reason)
-    const about = { tool: 'send_message', toolVersion: '1', input: { from, ...letter }, reason: `the policy asks for it: ${reason}` }
-    const asked = await this.#parts.waitForHuman(isAwaited ? from : undefined, () => approve(ctx, about))
-    if (!asked.approved) return this.#refuse(sender, to, 'policy', asked.comment ?? `not approved (${asked.how})`)
+    const about = { kind: 'mail', tool: 'send_message', toolVersion: '1', input: { from, ...letter } } as const
+    const why = `the policy asks for it: ${reason}`
+    const asked = await this.#parts.waitForHuman(isAwaited ? from : undefined, (asking) =>
+      review(ctx, this.#parts.oversight, { subject: 'action', name: 'message' }, { always: true }, { ...about, asking, reason: why }),
+    )
+    if (asked?.approved !== true) return this.#refuse(sender, to, 'policy', asked?.comment ?? `not approved (${asked?.how ?? 'not asked'})`)
     if (!asked.edited) return this.#take(sender, mail, source)
     const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return this.#refuse(sender, to, problem.reason, problem.message)

@@ -5,8 +5,9 @@
  * Holds: no route and no shape of a plan goes round it. K6: each question is put once, and has the same id and deadline over a crash.
  */
 import { asText, failure, type Failure, type Json } from '../../core/index.ts'
+import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { approve, type Verdict } from '../../oversight/index.ts'
+import { review, type Verdict } from '../../oversight/index.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
 import type { Validated } from './validate.ts'
 
@@ -14,6 +15,8 @@ import type { Validated } from './validate.ts'
 export interface ConsentOptions {
   readonly approvePlan?: boolean
   readonly policy?: TeamPolicy
+  /** What holds for the team: where a human is in command, every plan is approved. */
+  readonly oversight?: Oversight | undefined
 }
 
 /** What consent has come to. `again`: whoever made the plan is to make another one, and is told this. */
@@ -28,7 +31,7 @@ const mostEdits = 3
 /** Asks the policy, then a human, if either is to be asked. `look` looks at a plan that a human has edited. Rejects only with `Cancelled`. */
 export async function consentTo(
   ctx: Context,
-  { approvePlan = false, policy }: ConsentOptions,
+  { approvePlan = false, policy, oversight }: ConsentOptions,
   validated: Validated,
   question: Json,
   look: (edited: Json) => Validated,
@@ -44,19 +47,39 @@ export async function consentTo(
     details: { plan: validated.plan as unknown as Json },
   })
   if (verdict === 'deny') return refused(ctx, validated, `the plan is not allowed: ${reason}`, 'policy')
-  if (verdict === 'allow' && !approvePlan) return { type: 'given', validated }
-  return approved(ctx, validated, reason ?? (verdict === 'ask' ? 'the policy asks for it' : 'every plan of this team is approved'), look)
+  if (verdict === 'allow' && !approvePlan) {
+    if (oversight === undefined) return { type: 'given', validated }
+    return approved(ctx, oversight, validated, undefined, look)
+  }
+  const why = reason ?? (verdict === 'ask' ? 'the policy asks for it' : 'every plan of this team is approved')
+  return approved(ctx, oversight, validated, why, look)
 }
 
-async function approved(ctx: Context, first: Validated, reason: string, look: (edited: Json) => Validated): Promise<Consent> {
+/** `reason`: why it is asked; undefined: only where a human is in command. */
+async function approved(
+  ctx: Context,
+  oversight: Oversight | undefined,
+  first: Validated,
+  reason: string | undefined,
+  look: (edited: Json) => Validated,
+): Promise<Consent> {
   let shown = first
   let why = reason
+  let asked = ''
   for (let edits = 0; ; edits++) {
     const input = shown.plan as unknown as Json
-    const verdict = await approve(ctx, { tool: 'plan', toolVersion: ctx.place.version, input, reason: why })
+    const verdict = await review(ctx, oversight, { subject: 'action', name: 'plan' }, why === undefined ? {} : { always: true }, {
+      kind: 'plan',
+      tool: 'plan',
+      toolVersion: ctx.place.version,
+      input,
+      ...(why === undefined ? undefined : { reason: why }),
+      asking: (said) => (asked = said),
+    })
+    if (verdict === undefined) return { type: 'given', validated: shown }
     if (!verdict.approved) {
       const { how, comment } = verdict
-      return how === 'retry' ? { type: 'again', comment: comment ?? 'make another plan' } : refusal(ctx, shown, verdict, why)
+      return how === 'retry' ? { type: 'again', comment: comment ?? 'make another plan' } : refusal(ctx, shown, verdict, asked)
     }
     if (!verdict.edited) return { type: 'given', validated: shown }
     const edited = look(verdict.input)
@@ -66,7 +89,7 @@ async function approved(ctx: Context, first: Validated, reason: string, look: (e
     ctx.emit({ type: 'plan.rejected', problems: edited.problems, warnings: edited.warnings, repair: true })
     // the plan as it was before is shown again: nobody approves one that cannot be carried out
     shown = first
-    why = `${reason}; as it was edited it cannot be carried out: ${edited.problems.join('; ')}`
+    why = `${reason ?? 'a human is in command'}; as it was edited it cannot be carried out: ${edited.problems.join('; ')}`
   }
 }
 

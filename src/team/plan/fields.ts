@@ -16,6 +16,13 @@ const taskNames: NamesOf<Subtask> = {
   produces: true,
   consumes: true,
   critical: true,
+  action: true,
+  risk: true,
+  required: true,
+  requiresApproval: true,
+  mode: true,
+  review: true,
+  approval: true,
   estimate: true,
   tools: true,
   toolParameters: true,
@@ -33,6 +40,8 @@ const otherNames: Readonly<Record<string, string>> = {
   toolParameters: 'tool_parameters',
   taskType: 'task_type',
   estimate: 'estimated_tokens',
+  requiresApproval: 'requires_approval',
+  risk: 'risk_level',
 }
 
 /** Fields of that schema that say nothing here: plans that were made for it pass. */
@@ -78,6 +87,13 @@ const meantInTasks: Readonly<Record<string, string>> = {
   args: 'toolParameters',
   type: 'taskType',
   budget: 'estimate',
+  riskLevel: 'risk',
+  optional: 'required',
+  humanInput: 'review',
+  human_input: 'review',
+  needsApproval: 'requiresApproval',
+  needs_approval: 'requiresApproval',
+  oversight: 'mode',
   topics: 'produces',
 }
 

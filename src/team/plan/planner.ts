@@ -6,7 +6,7 @@
  * Holds: K3, K6: everything it goes by is recorded: steps, workers, model turns, decisions.
  */
 import { asText, failure, failureFrom, type Failure } from '../../core/index.ts'
-import type { Edge } from '../../edge/index.ts'
+import type { Edge, Oversight } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { consentTo, type ConsentOptions } from './consent.ts'
@@ -40,7 +40,7 @@ export async function makePlan(
   question: PlanQuestion,
 ): Promise<Planned> {
   try {
-    const planning = new Planning(ctx, options, roles, question, sourceOf(options, edge))
+    const planning = new Planning(ctx, edge, options, roles, question)
     let asked = question
     for (let round = 1; ; round++) {
       const planned = await planning.plan(asked)
@@ -60,18 +60,20 @@ export async function makePlan(
 class Planning {
   readonly #ctx: Context
   readonly #options: PlanningOptions
+  readonly #oversight: Oversight | undefined
   readonly #roles: RoleBook
   readonly #question: PlanQuestion
   readonly #source: PlanSource | undefined
   /** What was given last. */
   #given: unknown
 
-  constructor(ctx: Context, options: PlanningOptions, roles: RoleBook, question: PlanQuestion, source: PlanSource | undefined) {
+  constructor(ctx: Context, edge: Edge, options: PlanningOptions, roles: RoleBook, question: PlanQuestion) {
     this.#ctx = ctx
     this.#options = options
     this.#roles = roles
     this.#question = question
-    this.#source = source
+    this.#source = sourceOf(options, edge)
+    this.#oversight = edge.oversight
   }
 
   get canBeAsked(): boolean {
@@ -100,7 +102,9 @@ class Planning {
   }
 
   consent(validated: Validated): ReturnType<typeof consentTo> {
-    return consentTo(this.#ctx, this.#options, validated, this.#question.question, (edited) => this.#look(edited))
+    return consentTo(this.#ctx, { ...this.#options, oversight: this.#oversight }, validated, this.#question.question, (edited) =>
+      this.#look(edited),
+    )
   }
 
   /** Another plan is wanted, and nobody makes one. */
@@ -112,7 +116,7 @@ class Planning {
   }
 
   #look(given: unknown, more?: Pick<PlanSurroundings, 'question' | 'unknownFields'>): Validated {
-    return validatePlan(given, this.#roles, { defaultRole: this.#options.defaultRole, ...more })
+    return validatePlan(given, this.#roles, { defaultRole: this.#options.defaultRole, oversight: this.#oversight, ...more })
   }
 
   /** The whole question as one task, where that is allowed. */

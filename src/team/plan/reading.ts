@@ -5,6 +5,7 @@
  * Fields that there are not are noted and passed over: models invent them.
  */
 import { copy, described, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
+import { overseenOf } from './overseen.ts'
 import type { DependencyPolicy, TeamStrategy } from '../../journal/index.ts'
 import { fieldOf, unknownFields, type UnknownField } from './fields.ts'
 import type { Estimate, Plan, Subtask } from './plan.ts'
@@ -73,6 +74,7 @@ function taskOf(given: unknown, place: number, notes: Notes): Subtask {
   const critical = fieldOf(given, 'critical')
   if (critical !== undefined && typeof critical !== 'boolean')
     notes.problems.push(`${where}: critical is ${described(critical)}, expected true or false`)
+  const overseen = overseenOf(given, where, notes.problems)
   const estimate = estimateOf(fieldOf(given, 'estimate'), where, notes)
   const toolParameters = parametersOf(fieldOf(given, 'toolParameters'), where, notes)
   const input = inputOf(given, where, notes)
@@ -83,6 +85,7 @@ function taskOf(given: unknown, place: number, notes: Notes): Subtask {
     ...lists,
     ...(onMissing === undefined ? undefined : { onMissing }),
     ...(critical === true ? { critical } : undefined),
+    ...overseen,
     ...(estimate === undefined ? undefined : { estimate }),
     ...(toolParameters === undefined ? undefined : { toolParameters }),
     ...(input === undefined ? undefined : { input }),

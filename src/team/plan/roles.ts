@@ -6,7 +6,7 @@
  */
 import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import { agent, isAgent, isBlank, isName, toolProblems, toolsOf, type Agent, type ToolsLike } from '../../agent/index.ts'
-import { limitProblems, permissionProblems, type JsonSchema, type Limits } from '../../edge/index.ts'
+import { limitProblems, oversightProblems, permissionProblems, type JsonSchema, type Limits, type Oversight } from '../../edge/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 
 /** What is behind a role, where it is not simply an agent. */
@@ -21,6 +21,8 @@ export interface RoleOptions {
   readonly tools?: readonly string[]
   /** Hard limits of whoever does one task in this role. */
   readonly limits?: Limits
+  /** How closely humans look at the tasks of this role, and at everything below them; the stricter of this and what holds for the team counts. */
+  readonly oversight?: Oversight
   /** What it thinks with, instead of the team's model. */
   readonly model?: ModelRef
 }
@@ -41,6 +43,7 @@ export interface RoleUse {
   readonly added: string
   readonly tools: readonly string[] | undefined
   readonly limits: Limits | undefined
+  readonly oversight: Oversight | undefined
   readonly description: string
 }
 
@@ -78,7 +81,15 @@ const aliases: readonly (readonly [string, string])[] = [
   ['coder', 'developer'],
 ]
 
-const names: NamesOf<RoleOptions> = { description: true, agent: true, instructions: true, tools: true, limits: true, model: true }
+const names: NamesOf<RoleOptions> = {
+  description: true,
+  agent: true,
+  instructions: true,
+  tools: true,
+  limits: true,
+  oversight: true,
+  model: true,
+}
 
 /** A role as planners are told of it. */
 export interface ListedRole {
@@ -131,6 +142,7 @@ export class RoleBook {
       instructions: options.instructions,
       tools: options.tools,
       limits: options.limits,
+      oversight: options.oversight,
       description,
     })
   }
@@ -188,12 +200,13 @@ function without(roles: Roles, own: Roles): Roles {
   return Object.fromEntries(Object.entries(roles).filter(([name]) => !taken.has(name)))
 }
 
-const dataOfRole = ({ agent: { name }, instructions, tools, limits, description }: Registered): Json => ({
+const dataOfRole = ({ agent: { name }, instructions, tools, limits, oversight, description }: Registered): Json => ({
   agent: name,
   description,
   instructions: instructions ?? null,
   tools: tools ?? null,
   limits: (limits ?? null) as Json,
+  ...(oversight === undefined ? undefined : { oversight: oversight as unknown as Json }),
 })
 
 function roleProblems(options: RoleOptions, where: string): string[] {
@@ -201,6 +214,7 @@ function roleProblems(options: RoleOptions, where: string): string[] {
   const wrong = [
     ...unknownNames(options, names, where),
     ...(limits === undefined ? [] : limitProblems(limits, where)),
+    ...oversightProblems(options.oversight, where),
     ...(tools === undefined ? [] : permissionProblems({ tools }, where).map((each) => each.replace('permissions.tools', 'tools'))),
     ...(['description', 'instructions'] as const).flatMap((name) =>
       options[name] === undefined || typeof options[name] === 'string'

@@ -12,7 +12,7 @@ import { resolveModel, type ModelRef } from '../../model/index.ts'
 import { endOfAttempt } from '../work/ends.ts'
 import type { Plan } from './plan.ts'
 import type { PlannerLike, PlanQuestion } from './question.ts'
-import { planIn, planningRules, planSchema, toldProblems, toldQuestion } from './wording.ts'
+import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './wording.ts'
 import { recordable } from './reading.ts'
 
 /** What a source has given, read by nobody yet. */
@@ -92,7 +92,7 @@ const askAgent =
     const { problems } = question
     const told = [
       planningRules(team, question.roles),
-      `The form of the plan: ${JSON.stringify(planSchema.json)}`,
+      `The form of the plan: ${JSON.stringify(formFor(edge).json)}`,
       `## The question\n\n${toldQuestion(question)}`,
       ...(problems === undefined ? [] : [`## Your last plan\n\n${JSON.stringify(before)}\n\n${toldProblems(problems)}`]),
     ].join('\n\n')
@@ -101,6 +101,8 @@ const askAgent =
     const outcome = await delegate(ctx.scope('plan'), planner, brief, context === undefined ? undefined : { context })
     return drafted(endOfAttempt(outcome as Outcome))
   }
+
+const formFor = ({ oversight }: Edge): typeof planSchema => (oversight === undefined ? planSchema : overseenPlanSchema)
 
 /** A turn of its own, aside: what was said before the question is shown, so that it may refer to it. */
 const askModel =
@@ -116,7 +118,7 @@ const askModel =
       system: instructions === undefined || instructions.trim() === '' ? rules : `${instructions}\n\n${rules}`,
       said: problems === undefined ? saidBefore(edge) : [...saidBefore(edge), first, last],
       question: problems === undefined ? put : toldProblems(problems),
-      output: planSchema,
+      output: formFor(edge),
       purpose: 'choice',
     })
     return drafted(endOfAttempt(outcome))

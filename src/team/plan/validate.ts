@@ -5,7 +5,9 @@
  * what a planner is told of it (planner.ts).
  */
 import { meantInstead, nearest } from '../../core/index.ts'
+import type { Oversight } from '../../edge/index.ts'
 import { cyclesOf } from './cycles.ts'
+import { consentProblems, oversightOf } from './overseen.ts'
 import type { Plan, Subtask } from './plan.ts'
 import { called, readPlan, type Notes, type ReadPlan } from './reading.ts'
 import { generalist, type RoleBook } from './roles.ts'
@@ -30,6 +32,8 @@ export interface PlanSurroundings {
   readonly unknownFields?: 'warned' | 'refused' | undefined
   /** Tasks that are there already: the plan adds to them. */
   readonly existing?: readonly Subtask[] | undefined
+  /** What holds for the team. */
+  readonly oversight?: Oversight | undefined
 }
 
 /** Characters of a question that become a task where a model wrote none. */
@@ -60,6 +64,10 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
   for (const cycle of cyclesOf(waits(all))) notes.problems.push(`tasks wait for each other: ${cycle.join(' > ')}`)
   checkTopics(subtasks, all, notes)
   checkRoles(subtasks, roles, notes)
+  for (const [place, task] of subtasks.entries()) {
+    const oversight = oversightOf(task, around.oversight, roles.find(task.role)?.oversight)
+    problems.push(...consentProblems(task, oversight, called(task.id, place)))
+  }
   return { plan: { ...facts, subtasks }, problems, warnings, unreadable: false }
 }
 

@@ -14,36 +14,42 @@ import type { ListedRole } from './roles.ts'
 const text = (description: string): JsonSchema => ({ type: 'string', description })
 const list = (description: string): JsonSchema => ({ type: 'array', items: { type: 'string' }, description })
 
-const taskForm: JsonSchema = {
-  type: 'object',
-  properties: {
-    id: text('Short and unique in the plan.'),
-    description: text('What is to be done, complete in itself.'),
-    role: text('Who is to do it: one of the roles.'),
-    dependencies: list('Ids of the tasks whose output it needs.'),
-    produces: list('Topics to which it adds something that others need before it has ended.'),
-    consumes: list('Topics of which it needs an entry before it begins.'),
-    critical: { type: 'boolean', description: 'Without it everything else is worth nothing.' },
-    tools: list('Tools that it will need, in all likelihood.'),
-    toolParameters: { type: 'object', description: 'What they are to be called with. Not for a task with dependencies.' },
-    input: { description: 'For a role that takes a typed input: that input.' },
-    estimate: { type: 'object', properties: { tokens: { type: 'number' }, usd: { type: 'number' } } },
-  },
-  required: ['id', 'description'],
+const taskFields: Readonly<Record<string, JsonSchema>> = {
+  id: text('Short and unique in the plan.'),
+  description: text('What is to be done, complete in itself.'),
+  role: text('Who is to do it: one of the roles.'),
+  dependencies: list('Ids of the tasks whose output it needs.'),
+  produces: list('Topics to which it adds something that others need before it has ended.'),
+  consumes: list('Topics of which it needs an entry before it begins.'),
+  critical: { type: 'boolean', description: 'Without it everything else is worth nothing.' },
+  tools: list('Tools that it will need, in all likelihood.'),
+  toolParameters: { type: 'object', description: 'What they are to be called with. Not for a task with dependencies.' },
+  input: { description: 'For a role that takes a typed input: that input.' },
+  estimate: { type: 'object', properties: { tokens: { type: 'number' }, usd: { type: 'number' } } },
 }
-
-const planForm: JsonSchema = {
+const formOf = (fields: typeof taskFields): JsonSchema => ({
   type: 'object',
   properties: {
     complexity: { type: 'number', description: 'From 0 to 1; below 0.3: one person can answer at once.' },
     strategy: text('parallel, sequential or hybrid.'),
-    subtasks: { type: 'array', items: taskForm },
+    subtasks: { type: 'array', items: { type: 'object', properties: fields, required: ['id', 'description'] } },
   },
   required: ['complexity', 'subtasks'],
+})
+
+/** What a plan of a team says besides whose work humans look at. */
+const overseenFields: typeof taskFields = {
+  action: text('What it does with the world, if anything, as a name: publish_report, send_email, delete_files. Humans look at it by this.'),
+  risk: text('low, medium, high or critical: how bad it is if it should not have been done.'),
+  required: { type: 'boolean', description: 'false: if a human does not want it, the others go on without it.' },
+  requiresApproval: { type: 'boolean', description: 'A human is to approve of it before it begins, whatever it does.' },
 }
 
 /** The form that a model is shown. Whatever is JSON passes: what is wrong with a plan is found all at once, and not here. */
-export const planSchema: Schema = { json: planForm, check: (value) => ({ ok: true, value }) }
+export const planSchema: Schema = { json: formOf(taskFields), check: (value) => ({ ok: true, value }) }
+
+/** The same for a team whose work humans look at. */
+export const overseenPlanSchema: Schema = { ...planSchema, json: formOf({ ...taskFields, ...overseenFields }) }
 
 /** How plans are made here, and for whom. */
 export const planningRules = (

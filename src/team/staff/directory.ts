@@ -11,7 +11,7 @@ export type MemberStatus = TeamEntry['status']
 
 const after: Readonly<Record<MemberStatus, readonly MemberStatus[]>> = {
   pending: ['running', 'cancelled', 'skipped', 'retired', 'failed'],
-  running: ['paused', 'completed', 'failed', 'retired', 'cancelled', 'pending'],
+  running: ['paused', 'completed', 'failed', 'retired', 'cancelled', 'pending', 'skipped'],
   paused: ['running', 'cancelled', 'retired', 'failed', 'completed'],
   completed: [],
   failed: [],
@@ -78,6 +78,15 @@ export class Directory {
     if (at === undefined) return
     if (to === 'running') entry.startedAt ??= at
     else if (!isThere(entry)) entry.endedAt = at
+  }
+
+  /** Somebody whose task had ended is to do it again, and is there as before. False: it has retired, and does not come back. */
+  back(member: string): boolean {
+    const entry = this.#entries.get(member)
+    if (entry === undefined || entry.status === 'retired') return false
+    entry.status = 'pending'
+    delete entry.endedAt
+    return true
   }
 
   /** Somebody leaves as soon as its task has ended. */

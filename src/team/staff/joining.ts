@@ -4,8 +4,10 @@
  * Owns: that all three know it, in one order. Does not own: who may join (recruiting.ts), who leaves for whom (retiring.ts), what the plan says (../plan).
  */
 import { asText } from '../../core/index.ts'
+import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { PlannedTask } from '../../journal/index.ts'
+import { gateOfTask, oversightOf } from '../plan/overseen.ts'
 import type { Entry } from '../work/book.ts'
 import type { Directory } from './directory.ts'
 
@@ -24,9 +26,11 @@ export function joins(ctx: Context, directory: Directory, { id, member, role: { 
   })
 }
 
-/** A task of the plan, as it is recorded. */
-export function plannedTask({ task, member, role: { role } }: Entry): PlannedTask {
-  const { id, description, dependencies = [], produces, consumes, critical } = task
+/** A task of the plan, as it is recorded. What is sensitive has a high risk at least, where that is looked at. */
+export function plannedTask({ task, member, role: { role, oversight } }: Entry, team: Oversight | undefined): PlannedTask {
+  const { id, description, dependencies = [], produces, consumes, critical, action, required } = task
+  const gate = gateOfTask(task, oversightOf(task, team, oversight))
+  const risk = gate.sensitive ? gate.risk : task.risk
   return {
     task: id,
     description: asText(description),
@@ -36,5 +40,8 @@ export function plannedTask({ task, member, role: { role } }: Entry): PlannedTas
     ...(produces === undefined ? undefined : { produces }),
     ...(consumes === undefined ? undefined : { consumes }),
     ...(critical === true ? { critical } : undefined),
+    ...(action === undefined ? undefined : { action }),
+    ...(risk === undefined ? undefined : { risk }),
+    ...(required === false ? { optional: true } : undefined),
   }
 }

@@ -108,10 +108,10 @@ export class LeadDesk {
 
   /** Tasks are added all together or not at all. */
   #add(ctx: Context, added: readonly Subtask[]): void {
-    const { book, directory, roles, work, rules } = this.#parts
+    const { book, directory, roles, work, rules, oversight } = this.#parts
     if (work.closed !== undefined) return this.#refuse(ctx, 'the work of this team has ended: no tasks are added')
     const existing = book.all.map(({ task }) => task)
-    const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, { existing, defaultRole: rules.defaultRole })
+    const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, { existing, defaultRole: rules.defaultRole, oversight })
     if (problems.length > 0) return this.#refuse(ctx, `tasks were not added: ${problems.join('; ')}`, problems)
     if (plan.subtasks.length === 0) return
     const entries = plan.subtasks.map((task) => {
@@ -124,7 +124,7 @@ export class LeadDesk {
     })
     for (const entry of entries) book.add(entry)
     const doubts = warnings.length === 0 ? undefined : { warnings }
-    ctx.emit({ type: 'plan.revised', added: entries.map(plannedTask), by: name, ...doubts })
+    ctx.emit({ type: 'plan.revised', added: entries.map((entry) => plannedTask(entry, oversight)), by: name, ...doubts })
     for (const entry of entries) joins(ctx, directory, entry)
     work.advance()
   }

@@ -5,8 +5,9 @@
  * Holds: K4: a scope for each wish, so any number may be undecided at once. K6: whoever was asked is not asked again, also over a crash.
  */
 import { isObject, type JsonObject } from '../../core/index.ts'
+import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { approve } from '../../oversight/index.ts'
+import { review } from '../../oversight/index.ts'
 import type { Entry } from '../work/book.ts'
 import type { Work } from '../work/work.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
@@ -16,27 +17,35 @@ export interface Petition extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSiz
   readonly details: JsonObject
 }
 
-/** What came of it. `edited`: whoever approved it has changed this. */
+/** What came of it. `seen`: a human has approved it, and `edited` is what they have changed. */
 export type Permission =
-  | { readonly ok: true; readonly edited?: JsonObject }
+  | { readonly ok: true; readonly seen?: true; readonly edited?: JsonObject }
   | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
 
-/** Whose wish it is, and who watches whoever works. */
+/** Whose wish it is, who watches whoever works, and how closely humans look. */
 export interface WhoAsks {
   readonly entry: Entry | undefined
   readonly work: Pick<Work, 'activationOf' | 'watch'>
+  readonly oversight: Oversight | undefined
 }
 
-/** Asks a human. Meanwhile the member who waits for the answer, if one does, waits for a human: its clock stands, and it holds no permit. */
-export async function waitingFor<T>(member: string | undefined, work: WhoAsks['work'], ask: () => Promise<T>): Promise<T> {
+/** Asks a human. From when `asking` is called the member who waits for the answer, if one does, waits for a human: its clock stands, and it holds no permit. */
+export async function waitingFor<T>(
+  member: string | undefined,
+  work: WhoAsks['work'],
+  ask: (asking: () => void) => Promise<T>,
+): Promise<T> {
   const at = member === undefined ? undefined : work.activationOf(member)
-  if (at !== undefined) work.watch.human(at, true)
-  const said = await ask()
-  if (at !== undefined) work.watch.human(at, false)
+  let waits = false
+  const said = await ask(() => {
+    waits = true
+    if (at !== undefined) work.watch.human(at, true)
+  })
+  if (at !== undefined && waits) work.watch.human(at, false)
   return said
 }
 
-/** Asks. Nothing is recorded where no policy is set. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no permit. Rejects only with `Cancelled`. */
+/** Asks. Nothing is recorded where no policy is set and no human is in command: that one is asked whatever policies allow. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no permit. Rejects only with `Cancelled`. */
 export async function permission(
   ctx: Context,
   policies: readonly (TeamPolicy | undefined)[],
@@ -48,15 +57,22 @@ export async function permission(
   const { user } = caller
   const question: PolicyQuestion = { ...petition, run, ...(user === undefined ? undefined : { user }), teamSize }
   const { verdict, reason } = await decide(ctx, policies, question)
-  if (verdict === 'allow') return { ok: true }
   if (verdict === 'deny') return { ok: false, reason: 'policy', message: reason ?? 'the policy does not allow it' }
+  if (verdict === 'allow' && whoever.oversight === undefined) return { ok: true }
   const { action, actor, role, description, details } = petition
   const input = { ...details, ...(role === undefined ? undefined : { role }), ...(description === undefined ? undefined : { description }) }
   const why = reason ?? `"${actor}" asks to ${action}, and the policy of "${ctx.place.agent}" leaves that to a human`
-  const said = await waitingFor(whoever.entry?.member, whoever.work, () =>
-    approve(ctx, { tool: action, toolVersion: ctx.place.version, input, reason: why }),
+  const about = { tool: action, toolVersion: ctx.place.version, input, ...(action === 'recruit' ? { kind: action } : undefined) }
+  const asks = verdict === 'ask' ? { always: true } : {}
+  const said = await waitingFor(whoever.entry?.member, whoever.work, (asking) =>
+    review(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
+      ...about,
+      asking,
+      ...(verdict === 'ask' ? { reason: why } : undefined),
+    }),
   )
-  if (said.approved) return said.edited && isObject(said.input) ? { ok: true, edited: said.input } : { ok: true }
+  if (said === undefined) return { ok: true }
+  if (said.approved) return { ok: true, seen: true, ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined) }
   const how = said.how === 'timed-out' ? 'nobody decided in time' : said.how === 'cancelled' ? 'nobody decided' : 'it was not approved'
   return { ok: false, reason: 'approval', message: said.comment === undefined ? how : `${how}: ${said.comment}` }
 }

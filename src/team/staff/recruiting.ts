@@ -6,6 +6,7 @@
  */
 import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
+import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { StaffRefusal } from '../../journal/index.ts'
 import type { Speaker } from '../office.ts'
@@ -55,6 +56,8 @@ export interface StaffRules extends RecruitOptions {
 export interface StaffParts {
   readonly ctx: Context
   readonly rules: StaffRules
+  /** What holds for the team. */
+  readonly oversight: Oversight | undefined
   readonly roles: RoleBook
   readonly book: Book
   readonly directory: Directory
@@ -107,7 +110,7 @@ export class Recruiting {
   }
 
   async #decide(wish: ReadRecruit, speaker: Speaker, request: string): Promise<Recruited> {
-    const { ctx, work, rules, directory } = this.#parts
+    const { ctx, work, rules, directory, oversight } = this.#parts
     const { description, parent, join } = wish
     const role = this.#roleName(wish)
     ctx.emit({
@@ -123,16 +126,20 @@ export class Recruiting {
     try {
       const details: JsonObject = { request, join, ...(parent === undefined ? undefined : { parent }), ...estimateOf(wish) }
       const asked = { action: 'recruit', actor: speaker.name, role, description, details } as const
-      const may = await permission(ctx.scope('recruit'), rules.policies, asked, directory.size('ever'), { entry: speaker.entry, work })
+      const may = await permission(ctx.scope('recruit'), rules.policies, asked, directory.size('ever'), {
+        entry: speaker.entry,
+        work,
+        oversight,
+      })
       if (!may.ok) return this.#note(request, this.#parts.isClosed() ? closed : refusal(may.reason, may.message))
-      return this.#answer(may.edited === undefined ? wish : edited(wish, may.edited), wish, speaker, request)
+      return this.#answer(may.edited === undefined ? wish : edited(wish, may.edited), wish, speaker, request, may.seen === true)
     } finally {
       release?.()
     }
   }
 
-  /** Everybody was asked: from here on nothing is waited for. */
-  #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string): Recruited {
+  /** Everybody was asked: from here on nothing is waited for. `seen`: a human has approved of it, and is not asked about its task again. */
+  #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string, seen: boolean): Recruited {
     const refused = this.#refusal(wish, speaker)
     if (refused !== undefined) return this.#note(request, refused)
     const { book, directory, work, ctx } = this.#parts
@@ -143,6 +150,7 @@ export class Recruiting {
     const member = directory.newId(role.role, true, (id) => book.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
     const entry = newEntry(task, role, member, { by: speaker.name, asker: speaker.entry?.member, parent, join, depth: depthOf(speaker) })
+    entry.looked = seen
     book.add(entry)
     const changed = wish === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)

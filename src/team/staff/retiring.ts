@@ -33,7 +33,7 @@ export class Retiring {
     const { member, mode, reason } = wish
     const early = this.#refusal(wish)
     if (early !== undefined) return this.#refuse(request, member, speaker, early)
-    const { ctx, work, rules, directory } = this.#parts
+    const { ctx, work, rules, directory, oversight } = this.#parts
     const { role } = directory.get(member)!
     const details = { request, member, mode, reassign: wish.reassign }
     const asked = {
@@ -43,7 +43,11 @@ export class Retiring {
       ...(reason === undefined ? undefined : { description: reason }),
       details,
     } as const
-    const may = await permission(ctx.scope('retire'), rules.policies, asked, directory.size('ever'), { entry: speaker.entry, work })
+    const may = await permission(ctx.scope('retire'), rules.policies, asked, directory.size('ever'), {
+      entry: speaker.entry,
+      work,
+      oversight,
+    })
     // it may have ended meanwhile
     const late = this.#refusal(wish)
     if (late !== undefined) return this.#refuse(request, member, speaker, late)

@@ -13,12 +13,20 @@ import type { RoleUse } from '../plan/roles.ts'
 /** Who waits for a recruit. */
 export type Join = 'parent' | 'run' | 'none'
 
+/** What somebody who begins again is told. */
+export interface Rework {
+  readonly feedback: string
+  /** What came of it before. Absent: nobody had begun. */
+  readonly before?: Json
+}
+
 /** A task and where it is. */
 export interface Entry {
   /** Of the task; recruits are their own. */
   readonly id: string
-  readonly task: Subtask
-  readonly role: RoleUse
+  /** As it is carried out: a human may have edited it. */
+  task: Subtask
+  role: RoleUse
   readonly recruit?: {
     /** Who asked, as they call themselves. */
     readonly by: string
@@ -28,7 +36,7 @@ export interface Entry {
     readonly join: Join
     readonly depth: number
   }
-  readonly estimate: Estimate | undefined
+  estimate: Estimate | undefined
   /** Where it stands among the tasks of the plan, or among the recruits. The book says so. */
   place: number
   /** The id of whoever has it. */
@@ -40,9 +48,19 @@ export interface Entry {
   spared: number
   /** Tries in all, those of its steps included. */
   attempts: number
+  /** Whether a human needs to see it before it begins was looked at, and it may. */
+  looked: boolean
+  /** It was recorded that everything is there which it waits for. */
+  unblocked: boolean
+  /** How often it was to be done again after its end. */
+  reopened: number
+  /** What the next attempt, and those after it, do differently. */
+  rework: Rework | undefined
   /** The next attempt is to wait for its time. */
   backingOff: boolean
   output: Json | undefined
+  /** A human did it: under which name. */
+  by: string | undefined
   failure: Failure | undefined
   reason: string | undefined
   missing: readonly string[]
@@ -65,8 +83,13 @@ export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?:
   begun: 0,
   spared: 0,
   attempts: 0,
+  looked: false,
+  unblocked: false,
+  reopened: 0,
+  rework: undefined,
   backingOff: false,
   output: undefined,
+  by: undefined,
   failure: undefined,
   reason: undefined,
   missing: [],
@@ -75,8 +98,10 @@ export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?:
 
 export class Book {
   readonly #entries = new Map<string, Entry>()
-  readonly #plan: Entry[] = []
+  #plan: Entry[] = []
   readonly #recruits: Entry[] = []
+  /** All that ever came, as they came. */
+  readonly #came: Entry[] = []
   /** Both, in the order in which they begin; undefined: somebody has come since. */
   #all: readonly Entry[] | undefined
   readonly #dependents = new Map<string, Entry[]>()
@@ -85,16 +110,35 @@ export class Book {
   readonly #consumers = new Map<string, Entry[]>()
 
   add(entry: Entry): void {
-    const { id, task, recruit } = entry
+    const { id, recruit } = entry
     const own = recruit === undefined ? this.#plan : this.#recruits
-    entry.place = own.length
+    entry.place = (own.at(-1)?.place ?? -1) + 1
     own.push(entry)
+    this.#came.push(entry)
     this.#entries.set(id, entry)
     this.#all = undefined
+    this.#index(entry)
+  }
+
+  #index(entry: Entry): void {
+    const { task, recruit } = entry
     for (const dependency of new Set(task.dependencies)) listUnder(this.#dependents, dependency, entry)
     for (const topic of new Set(task.produces)) listUnder(this.#producers, topic, entry)
     for (const topic of new Set(task.consumes)) listUnder(this.#consumers, topic, entry)
     if (recruit?.join === 'parent' && recruit.parent !== undefined) listUnder(this.#joined, recruit.parent, entry)
+  }
+
+  /** A task of the plan that is not to be done any more: as if it had never been in it. */
+  remove(entry: Entry): void {
+    this.#plan = this.#plan.filter((each) => each !== entry)
+    if (this.#entries.get(entry.id) === entry) this.#entries.delete(entry.id)
+    this.#all = undefined
+  }
+
+  /** Tasks have changed: who waits for whom is read anew. */
+  reindex(): void {
+    for (const lists of [this.#dependents, this.#joined, this.#producers, this.#consumers]) lists.clear()
+    for (const entry of this.all) this.#index(entry)
   }
 
   get(id: string): Entry | undefined {
@@ -103,12 +147,12 @@ export class Book {
 
   /** How many there are. It only grows. */
   get size(): number {
-    return this.#entries.size
+    return this.#came.length
   }
 
   /** Those that came after the first `count`, as they came. */
   since(count: number): readonly Entry[] {
-    return count === this.size ? [] : [...this.#entries.values()].slice(count)
+    return count === this.size ? [] : this.#came.slice(count)
   }
 
   /** Whoever has a task, or had it. */
@@ -214,7 +258,7 @@ function inputOf({ status, output, failure, usage }: Entry): TaskInput {
 }
 
 /** What came of a task. */
-export function resultOf({ id, member, role, status, attempts, output, failure, reason, recruit, usage }: Entry): TaskResult {
+export function resultOf({ id, member, role, status, attempts, output, failure, reason, recruit, by, usage }: Entry): TaskResult {
   return {
     task: id,
     member,
@@ -225,6 +269,7 @@ export function resultOf({ id, member, role, status, attempts, output, failure, 
     ...(failure === undefined ? undefined : { failure }),
     ...(reason === undefined ? undefined : { reason }),
     ...(recruit === undefined ? undefined : { recruited: true as const }),
+    ...(by === undefined ? undefined : { by }),
     usage,
   }
 }

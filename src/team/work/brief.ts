@@ -9,7 +9,7 @@ import type { ShownTopic } from './topics.ts'
 
 /** The place of whoever is to begin a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */
 export const assignmentOf = (
-  { id, member, role, task, begun }: Entry,
+  { id, member, role, task, begun, rework }: Entry,
   { leader, question }: { readonly leader: ActivationId; readonly question: Json },
   inputs: Assignment['inputs'],
   verbs: readonly TeamVerb[],
@@ -24,6 +24,7 @@ export const assignmentOf = (
   attempt: begun + 1,
   inputs,
   verbs,
+  ...(rework === undefined ? undefined : { feedback: rework.feedback }),
   ...(unread === 0 ? undefined : { unread }),
   ...(task.produces === undefined ? undefined : { produces: task.produces }),
   ...(task.tools === undefined ? undefined : { tools: task.tools }),
@@ -32,7 +33,7 @@ export const assignmentOf = (
 
 /** What a member is asked to do. `topics`: those it consumes. Pure. */
 export function briefFor(
-  { task }: Pick<Entry, 'task'>,
+  { task, rework }: Pick<Entry, 'task'> & Partial<Pick<Entry, 'rework'>>,
   assignment: Assignment,
   agent: Pick<Agent, 'inputSchema' | 'model'>,
   topics: readonly ShownTopic[] = [],
@@ -51,6 +52,8 @@ export function briefFor(
       ...entries.map(({ task: by, entry }) => `## Topic: ${topic} (${by})\n${asText(entry)}`),
       ...(missing ? [`## Missing: topic ${topic}\nNobody has added anything to this topic. Go on without it, and say so.`] : []),
     ]),
+    ...(rework?.before === undefined ? [] : [`## What you made of it before\n${asText(rework.before)}`]),
+    ...(rework === undefined ? [] : [`## What is to be different this time\n${rework.feedback}`]),
     // code has it at hand: teammate(ctx).question
     ...(agent.model === undefined || task.description.includes(asked) ? [] : [`## What your team was asked\n${asked}\nDo your task only.`]),
   ].join('\n\n')

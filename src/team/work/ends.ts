@@ -6,11 +6,19 @@
 import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
 import type { Entry } from './book.ts'
+import type { Word } from './reviews.ts'
 
 /** What an attempt has come to. */
 export type End =
-  | { readonly type: 'done'; readonly output: Json }
+  /** `by`: a human did it: under which name. */
+  | { readonly type: 'done'; readonly output: Json; readonly by?: string }
   | { readonly type: 'failed'; readonly failure: Failure; readonly again: boolean; readonly output?: Json }
+
+/** Why a task has ended. */
+export interface TaskEnd {
+  readonly failure?: Failure
+  readonly reason?: string
+}
 
 /** Reads the end of an attempt. An output `{ success: false }` is a failure, whatever else it says. */
 export function endOfAttempt(outcome: Outcome): End {
@@ -18,7 +26,7 @@ export function endOfAttempt(outcome: Outcome): End {
     case 'completed':
       return isObject(outcome.output) && outcome.output['success'] === false
         ? unsuccessful(outcome.output)
-        : { type: 'done', output: outcome.output }
+        : { type: 'done', output: outcome.output, ...(outcome.by === undefined ? undefined : { by: outcome.by }) }
     case 'failed': {
       const { failure: what } = outcome
       return { type: 'failed', failure: what, again: mayPass(what) && what.details?.['attempts'] === undefined }
@@ -50,14 +58,47 @@ function unsuccessful(output: Readonly<Record<string, Json>>): End {
   return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation', after), again, output }
 }
 
+/** The end of a task that a human does not want, or on which nobody decided in time. Without a task that is required the plan is worth nothing; nobody was promised a recruit. */
+export function refusedBy(
+  { id, task, recruit }: Pick<Entry, 'id' | 'task' | 'recruit'>,
+  { how, reason, by, comment }: Extract<Word, { readonly type: 'refused' }>,
+): { readonly status: 'failed'; readonly failure: Failure } | { readonly status: 'skipped'; readonly reason: string } {
+  const said = comment === undefined ? '' : `: ${comment}`
+  if (task.required === false || recruit !== undefined)
+    return {
+      status: 'skipped',
+      reason: how === 'timed-out' ? 'nobody approved of it in time' : `rejected${by === undefined ? '' : ` by ${by}`}${said}`,
+    }
+  const hint = 'outcome.results has what there was. A task with `required: false` is skipped instead.'
+  const details = {
+    task: id,
+    reason,
+    ...(by === undefined ? undefined : { approver: by }),
+    ...(comment === undefined ? undefined : { comment }),
+  }
+  return {
+    status: 'failed',
+    failure:
+      how === 'timed-out'
+        ? failure('task.unanswered', `Required task not approved in time: ${reason}`, 'timeout', { retryable: false, hint, details })
+        : failure('task.rejected', `Required task rejected: ${reason}${said}`, 'rejected', { hint, details }),
+  }
+}
+
 /** The end of a task, as it is noted. */
-export const endOf = ({ id, member, attempts, failure: what, reason, missing, usage }: Entry, status: TaskEndStatus) => ({
+export const endOf = (
+  { id, member, attempts, begun, output, by, failure: what, reason, missing, usage }: Entry,
+  status: TaskEndStatus,
+) => ({
   task: id,
   member,
   status,
   attempts,
   ...(what === undefined ? undefined : { failure: what }),
   ...(reason === undefined ? undefined : { reason }),
+  ...(by === undefined ? undefined : { by }),
+  // whoever has begun it has an end of its own, which says it
+  ...(by === undefined || output === undefined || begun > 0 ? undefined : { output }),
   ...(missing.length === 0 ? undefined : { missing }),
   ...(usage.length === 0 ? undefined : { usage }),
 })

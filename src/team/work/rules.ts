@@ -28,6 +28,8 @@ export interface WorkListener {
   mayBegin(entry: Entry): Failure | 'later' | undefined
   /** How much mail its member has not read who is about to begin. */
   unread(entry: Entry): number
+  /** It had ended, and is to be done again: whoever has it is back. */
+  reopened(entry: Entry): void
   /** It has ended. */
   settled(entry: Entry): void
   /** Its attempt has ended and used this. A failure: what the end comes to, where it was the team's own budget that ended it. */

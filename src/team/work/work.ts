@@ -6,23 +6,26 @@
  * Holds: K3: everything follows from recorded arrivals, delivered one at a time; ties end in the order in which they began. K8: a cancel reaches whoever works through the context. K11: what
  * every attempt used counts, also of those that were stopped.
  */
-import { addUsage, type ActivationId, type Failure, type Json } from '../../core/index.ts'
-import { startWorker } from '../../agent/index.ts'
-import { briefOf, briefValue, type Edge } from '../../edge/index.ts'
-import { backoff, type Context } from '../../engine/index.ts'
+import { addUsage, type ActivationId, type Json } from '../../core/index.ts'
+import type { Edge } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
 import { timedOut, Watch, type WorkerEnd } from '../../supervisor/index.ts'
 import type { Directory } from '../staff/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
 import { hasEnded, used, type Book, type Entry } from './book.ts'
-import { assignmentOf, briefFor } from './brief.ts'
-import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt } from './ends.ts'
+import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt, type TaskEnd } from './ends.ts'
 import { Gate } from './gate.ts'
+import { Overseeing } from './overseeing.ts'
 import { Patience } from './patience.ts'
+import { Publishing } from './publishing.ts'
 import { Queue, type Impossible } from './queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
+import { Retries } from './retries.ts'
+import { isRefused } from './reviews.ts'
 import type { Aborted, WorkListener, WorkRules } from './rules.ts'
+import { startMember } from './starting.ts'
 import type { Topics } from './topics.ts'
 
 export class Work {
@@ -39,8 +42,9 @@ export class Work {
   readonly #patience: Patience
   readonly #gate: Gate
   readonly #atWork = new Staffed()
-  /** How the timers of those that are to be tried again are called off. */
-  readonly #backingOff = new Map<Entry, () => void>()
+  readonly #retries: Retries
+  readonly #publishing: Publishing
+  readonly #overseeing: Overseeing
   #closed: string | undefined
   #advancing = false
   #again = false
@@ -65,6 +69,12 @@ export class Work {
     this.watch = new Watch((name) => this.#stopper(name))
     this.#queue = new Queue(book, (entry) => this.#readinessOf(entry), topics)
     this.#gate = new Gate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
+    this.#retries = new Retries(rules.retry, this.watch, this.leave)
+    this.#publishing = new Publishing(this.#ctx, topics, (topic, isFirst) => {
+      this.#patience.published(topic)
+      if (isFirst) this.#queue.published(topic)
+      listener.progress()
+    })
     this.#patience = new Patience(ctx.scope('patience'), rules.dependencyTimeoutMs, {
       book,
       watch: this.watch,
@@ -72,6 +82,22 @@ export class Work {
       awaited: (entry) => this.awaited(entry),
       lost: (entry) => this.#lost(entry),
       leave: this.leave,
+    })
+    this.#overseeing = new Overseeing(this.#ctx, edge, {
+      book,
+      directory,
+      queue: this.#queue,
+      patience: this.#patience,
+      listener,
+      work: {
+        closed: () => this.#closed,
+        hold: () => this.hold(),
+        advance: () => this.advance(),
+        leave: this.leave,
+        settle: (entry, status, why) => this.settle(entry, status, why),
+        readinessOf: (entry) => this.#readinessOf(entry),
+        begin: (entry, state) => this.#begin(entry, state),
+      },
     })
   }
 
@@ -170,15 +196,20 @@ export class Work {
   #round(): void {
     if (this.#closed === undefined) this.#queue.look((entry, why) => this.#impossible(entry, why))
     if (this.#closed !== undefined) return
-    this.#gate.ask(Math.min(this.#queue.ready, this.#rules.concurrency - this.#atWork.permits))
+    this.#gate.ask(Math.min(this.#queue.ready, this.#free))
     this.#patience.look()
     this.#callOffBestEffort()
   }
 
   /** Whoever is first begins, if there is still a permit. */
   #open(): void {
-    const next = this.#closed === undefined && this.#atWork.permits < this.#rules.concurrency ? this.#queue.next() : undefined
-    if (next !== undefined) this.#begin(next.entry, next.state)
+    const next = this.#closed === undefined && this.#free > 0 ? this.#queue.next() : undefined
+    if (next !== undefined) this.#overseeing.open(next.entry, next.state)
+  }
+
+  /** How many more may work. */
+  get #free(): number {
+    return this.#rules.concurrency - this.#atWork.permits - this.#overseeing.permits
   }
 
   #impossible(entry: Entry, { status, on }: Impossible): void {
@@ -198,28 +229,12 @@ export class Work {
     if (refused === 'later') return void (entry.backingOff = true)
     if (refused !== undefined) return this.settle(entry, 'failed', { failure: refused })
     if (this.#closed !== undefined || hasEnded(entry)) return
-    if (entry.begun === 0 && satisfied) this.#ctx.emit({ type: 'task.unblocked', task: entry.id })
+    if (satisfied) this.#overseeing.unblocked(entry)
     const ctx = this.#ctx.scope(entry.id)
-    const inputs = this.#book.inputs(entry, this.#rules.passAll)
-    const assignment = assignmentOf(
-      entry,
-      { leader: ctx.place.activation, question: briefValue(this.#edge.brief) },
-      inputs,
-      this.#rules.verbs,
-      this.#listener.unread(entry),
-    )
-    const { agent, added, tools, limits } = entry.role
-    const topics = this.#topics.shown(entry.task.consumes ?? [], assignment.inputs)
-    const id = startWorker(ctx, this.#edge, agent, briefOf(briefFor(entry, assignment, agent, topics)), {
-      added,
-      permit: ctx.place.activation,
-      assignment,
-      ...(tools === undefined ? undefined : { permissions: { tools } }),
-      ...(limits === undefined ? undefined : { limits }),
-    })
+    const unread = this.#listener.unread(entry)
+    const id = startMember(ctx, this.#edge, entry, { book: this.#book, topics: this.#topics, rules: this.#rules, unread })
     if (typeof id !== 'string') return this.settle(entry, 'failed', { failure: id })
-    const { attempt } = assignment
-    entry.begun = attempt
+    const attempt = ++entry.begun
     entry.status = 'running'
     this.#directory.move(entry.member, 'running')
     this.#patience.moved(entry)
@@ -237,10 +252,8 @@ export class Work {
       ...(timeoutMs === 0 ? undefined : { timeoutMs, late: () => (late = true) }),
       asks: (waits) => {
         at.waitsForHuman = waits
-        if (!hasEnded(entry)) entry.status = waits ? 'awaiting_approval' : 'running'
-        this.#patience.asks(entry, waits)
-        this.#listener.progress()
-        this.advance()
+        if (!hasEnded(entry)) entry.status = 'running'
+        this.#overseeing.asks(entry, waits)
       },
     })
     this.#atWork.end(at)
@@ -271,30 +284,24 @@ export class Work {
     if (this.#closed !== undefined && end.type !== 'done') return this.settle(entry, 'cancelled', { reason: this.#closed })
     if (end.type === 'done') {
       entry.output = end.output
-      return this.settle(entry, 'succeeded')
+      entry.by = end.by
+      return this.#overseeing.done(entry)
     }
     if (end.output !== undefined) entry.output = end.output
-    const { retry } = this.#rules
-    const tries = entry.begun - entry.spared
-    if (!end.again || tries >= (retry.attempts ?? 3)) return this.settle(entry, 'failed', { failure: end.failure })
-    const delayMs = backoff(retry, tries, end.failure.retryAfterMs, () => ctx.random())
+    const delayMs = end.again ? this.#retries.delayOf(entry, end.failure, ctx) : undefined
+    if (delayMs === undefined) return this.settle(entry, 'failed', { failure: end.failure })
     ctx.emit({ type: 'task.retried', task: entry.id, attempt: entry.begun, failure: end.failure, delayMs })
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
     if (delayMs <= 0) return this.#queue.again(entry)
-    entry.backingOff = true
-    const ring = (): void => {
-      this.#backingOff.delete(entry)
-      entry.backingOff = false
-      this.#queue.again(entry)
-      this.advance()
-    }
-    this.#backingOff.set(entry, this.watch.alarm(ctx, 'retry', delayMs, { ring, reject: this.leave }))
+    this.#retries.wait(entry, delayMs, ctx, () => this.again([entry]))
   }
 
   /** There may be room for these now, which were to wait for it. */
   again(entries: readonly Entry[]): void {
     for (const entry of entries) {
+      this.#overseeing.changed(entry)
+      if (this.#overseeing.has(entry)) continue
       entry.backingOff = false
       this.#queue.again(entry)
     }
@@ -302,18 +309,14 @@ export class Work {
   }
 
   /** The end of a task, once. */
-  settle(
-    entry: Entry,
-    status: TaskEndStatus,
-    { failure: what, reason }: { readonly failure?: Failure; readonly reason?: string } = {},
-  ): void {
+  settle(entry: Entry, status: TaskEndStatus, { failure: what, reason }: TaskEnd = {}): void {
     if (hasEnded(entry)) return
     entry.status = status
     entry.failure = what
     entry.reason = reason
-    this.#backingOff.get(entry)?.()
-    this.#backingOff.delete(entry)
-    if (status === 'succeeded') this.#publish(entry)
+    this.#retries.callOff(entry)
+    this.#overseeing.ended(entry)
+    if (status === 'succeeded') this.#publishing.output(entry)
     const ends = { succeeded: 'completed', failed: 'failed', skipped: 'skipped', cancelled: 'cancelled' } as const
     this.#directory.move(entry.member, ends[status])
     this.#ctx.emit({ type: 'task.settled', ...endOf(entry, status) })
@@ -325,32 +328,15 @@ export class Work {
     this.advance()
   }
 
-  /** The output of a task is the entry in each topic that it produces and did not publish to. */
-  #publish(entry: Entry): void {
-    for (const topic of new Set(entry.task.produces))
-      if (!this.#topics.hasOf(topic, entry.id)) this.#enter(entry, topic, entry.output ?? null)
-  }
-
   publish(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
-    const word = this.#enter(entry, topic, value)
+    const word = this.#publishing.enter(entry, topic, value)
     this.advance()
-    return word
-  }
-
-  #enter(entry: Entry, topic: string, value: Json): ReturnType<Topics['publish']> {
-    const word = this.#topics.publish(topic, entry, value)
-    const fact = { topic, task: entry.id }
-    if (word.published) {
-      this.#ctx.emit({ type: 'topic.published', ...fact, seq: word.seq, bytes: word.bytes })
-      this.#patience.published(topic)
-      if (word.seq === 1) this.#queue.published(topic)
-      this.#listener.progress()
-    } else this.#ctx.emit({ type: 'topic.refused', ...fact, reason: word.reason })
     return word
   }
 
   #weigh(entry: Entry): void {
     if (this.#closed !== undefined) return
+    if (isRefused(entry)) return this.abort('rejected')
     if (entry.task.critical === true && entry.recruit === undefined) return this.abort('critical')
     if (isTooMuch(this.#rules.failures, this.#book.failed(this.#rules.countRecruits))) this.abort('failures')
   }
@@ -371,7 +357,8 @@ export class Work {
     this.#closed = why
     this.#patience.close()
     for (const entry of this.#book.all)
-      if (entry.status === 'pending' || entry.status === 'waiting') this.settle(entry, 'cancelled', { reason: why })
+      if (entry.status === 'pending' || entry.status === 'waiting' || this.#overseeing.has(entry))
+        this.settle(entry, 'cancelled', { reason: why })
     for (const { ctx, activation } of this.#atWork.all) ctx.stop(activation, why)
     this.#listener.progress()
   }

@@ -5,14 +5,16 @@
  *
  * Owns: the verbs of the Engine port. Does not own: what moves next (mover.ts). In memory: whoever is given its store goes on after a kill.
  */
-import { copy, newId, ReeveError, rootActivation, systemClock, type Clock, type Json, type RunId } from '../../core/index.ts'
+import { copy, ReeveError, rootActivation, systemClock, type Clock, type Json, type RunId } from '../../core/index.ts'
 import { decode, encode, type Recorded } from '../../journal/index.ts'
 import {
+  addressOfPost,
   streamFromOutside,
   mustBeSameStart,
   openRun,
   unknownRun,
   type Engine,
+  type ForkRun,
   type LivePart,
   type Post,
   type PostResult,
@@ -25,6 +27,7 @@ import {
   type StartRun,
   type StreamValues,
 } from '../../engine/index.ts'
+import { forkRun } from './fork.ts'
 import { Mover } from './mover.ts'
 import { badWeather, LossyNetwork, type Weather } from './network.ts'
 import { AdversarialStore, type StoredRun } from './store.ts'
@@ -113,7 +116,7 @@ export class AdversarialEngine implements Engine {
   async post(post: Post): Promise<PostResult> {
     this.#open()
     const result = this.#put(copy(post as unknown as Json) as unknown as Post)
-    const to = 'run' in post ? rootActivation(post.run) : post.activation
+    const { to } = addressOfPost(post)
     if (result === 'accepted') this.#mover.post.announce(to)
     this.#mover.wake()
     return result
@@ -141,8 +144,11 @@ export class AdversarialEngine implements Engine {
         const run = this.store.runs.get(post.run)
         if (run === undefined) return 'unknown'
         if (run.ended !== undefined) return 'closed'
-        const key = post.type === 'cancel' ? '!cancel' : newId(`!${post.type}`)
-        return this.store.put(this.store.boxes.get(rootActivation(post.run))!, key, post) ? 'accepted' : 'lost'
+        const { to, key } = addressOfPost(post)
+        const box = this.store.boxes.get(to)
+        if (box === undefined) return 'unknown'
+        if (box.settled) return 'closed'
+        return this.store.put(box, key, post) ? 'accepted' : 'lost'
       }
     }
   }
@@ -225,6 +231,14 @@ export class AdversarialEngine implements Engine {
         return this.store.update(stream, key, change, undefined)
       },
     }
+  }
+
+  async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
+    this.#open()
+    const created = forkRun(this.store, request, this.#clock.now())
+    for (const { id } of this.store.boxesOf(request.to)) this.#mover.post.announce(id)
+    this.#mover.wake()
+    return { created }
   }
 
   async remove(run: RunId): Promise<void> {

@@ -1,6 +1,6 @@
 /** What a row of an inbox means to an activation of the adversarial engine. */
-import { completed, rootActivation, type OpId } from '../../core/index.ts'
-import { arrivalOfMail, by, commandId, divergedKey, ignored, said, whyIgnored, type Mail } from '../../engine/index.ts'
+import { rootActivation, type OpId } from '../../core/index.ts'
+import { arrivalOfMail, by, commandId, divergedKey, happenedAs, ignored, said, whyIgnored, type Mail } from '../../engine/index.ts'
 import type { Loaded, Site } from './site.ts'
 import type { StoredRun } from './store.ts'
 
@@ -32,7 +32,8 @@ function give(site: Site, loaded: Loaded, key: string, mail: Mail): void {
       if (ignores(site, loaded, mail)) return
       if (mail.handBack === true) site.append(activation, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, site.now())
       site.append(activation, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, site.now())
-      return endPause(site, loaded, undefined)
+      endPause(site, loaded, undefined)
+      return activation.fail()
     case 'settle-doubt':
       return settleDoubt(site, loaded, key, mail)
     case 'settle-divergence': {
@@ -117,7 +118,7 @@ function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Mail
   op.doubt = undefined
   site.closeQuestion(op)
   if (mail.happened)
-    return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+    return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
   activation.taken.push(key)
   site.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, site.now())
   site.letOut(op)

@@ -4,7 +4,7 @@
  * Owns: loading, moving, committing and putting out of memory; the alarm. Does not own: the verbs of the port (engine.ts).
  */
 import { copy, ReeveError, rootActivation, runOf, type ActivationId, type Clock, type Json, type RunId } from '../../core/index.ts'
-import { decode } from '../../journal/index.ts'
+import { decode, isNotice } from '../../journal/index.ts'
 import { Account, Activation, noteHeld, type LivePart, type Registry, type RunEnd } from '../../engine/index.ts'
 import { pull } from './mail.ts'
 import type { LossyNetwork } from './network.ts'
@@ -162,8 +162,17 @@ export class Mover {
     const accounts = this.#site.accounts(runOf(box.id))
     if (box.limits !== undefined && !accounts.some(({ activation }) => activation === box.id))
       accounts.push(new Account(box.id, box.limits))
-    const mine = accounts.filter(({ activation }) => box.id === activation || box.id.startsWith(`${activation}>`))
-    const activation = new Activation(this.#site, { id: box.id, agent, version, input, path: box.path, accounts: mine, at: box.log[0]!.at })
+    const mine = isNotice(agent) ? [] : accounts.filter(({ activation }) => box.id === activation || box.id.startsWith(`${activation}>`))
+    const activation = new Activation(this.#site, {
+      id: box.id,
+      agent,
+      version,
+      input,
+      path: box.path,
+      accounts: mine,
+      at: box.log[0]!.at,
+      copied: first.copied,
+    })
     activation.seq = 1
     for (const { seq, at, event } of this.store.events(box)) if (seq > 0) activation.restore(seq, at, event)
     const fresh = { entries: [], letters: [], opened: [], closed: [], sealed: [], steps: [], changed: false, reload: false }

@@ -26,9 +26,11 @@ import {
   askedQuestion,
   codeFor,
   divergenceQuestion,
+  doneIn,
   doubtQuestion,
   Effects,
   encodeEnd,
+  kept,
   mayLeave,
   noteHeld,
   notRegistered,
@@ -282,11 +284,11 @@ export class Site implements Host, EffectsHost {
       ...limits,
     })
   }
-  stopWorker(op: Operation, reason: string): void {
+  stopWorker(op: Operation, reason: string, keeps: boolean): void {
     const birth = this.of(op.owner).letters.find(({ key }) => key === `birth:${op.address}`)
     // born and stopped in one commit: it is stopped before it has done anything
     if (birth?.body.type === 'birth') Object.assign(birth.body, { cancelled: reason })
-    else this.#post(op.owner, `cancel:${op.address}`, op.id as ActivationId, { type: 'cancel', reason })
+    else this.#post(op.owner, `cancel:${op.address}`, op.id as ActivationId, { type: 'cancel', reason, ...kept(reason, keeps) })
   }
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     const loaded = this.of(from)
@@ -294,6 +296,9 @@ export class Site implements Host, EffectsHost {
       (letter) => letter.to === to && letter.body.type === 'message',
     ).length
     this.#post(from, id, to, { type: 'message', id, from: from.id, body, nth: before })
+  }
+  holdsEnd({ id, cancelKnown }: Owner): boolean {
+    return id === rootActivation(runOf(id)) && (this.store.runs.get(runOf(id))?.pause?.at === 'human' || cancelKnown)
   }
   settled(owner: Owner, outcome: Outcome, usage: Usage): void {
     for (const op of this.out) if (op.owner === owner) this.#leave(op)
@@ -326,11 +331,14 @@ export class Site implements Host, EffectsHost {
     loaded.closed.push(op.address)
     this.#touch(loaded)
   }
+  doneElsewhere(op: Operation): Operation['done'] {
+    return this.store.runs.get(runOf(op.owner.id))?.done?.get(`${op.owner.id} ${op.address}`)
+  }
   openDoubt(op: Operation, isNew: boolean): void {
     const { owner, address, rounds: round } = op
     const question = doubtQuestion(op, Effects.key(op))
     if (isNew) {
-      this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round }, this.now())
+      this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, this.now())
       this.#ask(owner, question)
     }
     this.of(owner).doubts.get(question.key)?.()

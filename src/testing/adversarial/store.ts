@@ -3,8 +3,17 @@
  *
  * Owns: the data, and what one activation's commit changes. Nothing here touches two activations at once: that is the network's business.
  */
-import { copy, rootActivation, runOf, type ActivationId, type Json, type OutcomeStatus, type RunId } from '../../core/index.ts'
-import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import {
+  copy,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type Json,
+  type Outcome,
+  type OutcomeStatus,
+  type RunId,
+} from '../../core/index.ts'
+import { decode, type Caller, type DoneElsewhere, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import { runStream, type AccountLimits, type Mail, type PostResult, type Question, type Registry } from '../../engine/index.ts'
 
 /** What goes from one activation to another. */
@@ -21,7 +30,7 @@ export type LetterBody =
       readonly cancelled?: string
     }
   | Extract<Mail, { readonly type: 'end' }>
-  | { readonly type: 'cancel'; readonly reason: string }
+  | { readonly type: 'cancel'; readonly reason: string; readonly outcome?: Outcome }
   | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }
 
 /** Something on its way: sent again and again until the other side has said that it has it. */
@@ -75,6 +84,8 @@ export interface StoredRun {
   /** `cancelled`: it was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
   pause: { at: 'next' | 'now' | 'after-model' | 'after-tools' | 'human' | 'cancelled'; reached: boolean } | undefined
   ended: { readonly status: OutcomeStatus; readonly at: number } | undefined
+  /** Of a forked run: what its origin has done, by activation and address. */
+  readonly done?: ReadonlyMap<string, DoneElsewhere> | undefined
 }
 
 /**

@@ -5,8 +5,10 @@
 import { askingCases } from './asking.ts'
 import { budgetCases } from './budgets.ts'
 import { cancelCases } from './cancelling.ts'
+import { controlCases } from './control.ts'
 import { delegatingCases } from './delegating.ts'
 import { feedCases } from './feed.ts'
+import { forkCases } from './forking.ts'
 import { handingOnCases } from './handing-on.ts'
 import { mailCases } from './mail.ts'
 import { pauseEndCases } from './pause-ends.ts'
@@ -39,6 +41,7 @@ const plays: readonly Play[] = [
   ...cancelCases,
   ...pauseCases,
   ...pauseEndCases,
+  ...controlCases,
   ...budgetCases,
   ...restartCases,
   ...versionCases,
@@ -46,18 +49,20 @@ const plays: readonly Play[] = [
   ...handingOnCases,
   ...delegatingCases,
   ...plannedCases,
+  ...forkCases,
 ]
 
 /** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */
 export function engineContract(subject: EngineSubject & { readonly durable?: boolean }): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, restarts, play }) => ({
+  return plays.map(({ name, invariant, restarts, forks, play }) => ({
     name,
     invariant,
     skip:
       subject.skip?.[name] ??
-      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined),
+      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined) ??
+      (forks === true && subject.forks === false ? 'it cannot fork runs' : undefined),
     async run() {
       const stage = await Stage.open(subject)
       try {

@@ -165,8 +165,8 @@ const points: readonly Play[] = [
       assert.deepEqual(
         (await stage.log(run)).filter(({ type }) => type === 'control.ignored'),
         [
-          { type: 'control.ignored', command: 'resume', by: 'ann' },
-          { type: 'control.ignored', command: 'pause', reason: 'again', by: 'ben' },
+          { type: 'control.ignored', command: 'resume', why: 'it is not paused', by: 'ann' },
+          { type: 'control.ignored', command: 'pause', why: 'it is paused already', reason: 'again', by: 'ben' },
         ],
       )
     },

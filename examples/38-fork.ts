@@ -1,0 +1,61 @@
+/**
+ * What if the appraiser had said something else? A finished run is forked at its worker's end with another answer. Nothing that had ended is done again; what the origin had done after that
+ * point (here: a letter) is not done again without a word. `diffOf` shows where the two runs part.
+ */
+import assert from 'node:assert/strict'
+import { agent, createRuntime, diffOf, supervisor, tool, type Recorded, type Run } from 'reeve'
+import { z } from 'zod'
+
+const letters: string[] = []
+const write = tool({
+  name: 'write_letter',
+  input: z.object({ text: z.string() }),
+  effect: 'once',
+  execute: ({ text }) => ({ number: letters.push(text) }),
+})
+let appraisals = 0
+const appraiser = agent({ name: 'appraiser', description: 'Says what a house is worth.', run: () => `worth ${100 * ++appraisals}` })
+const broker = supervisor({
+  name: 'broker',
+  workers: [appraiser],
+  tools: [write],
+  model: ({ messages }) => {
+    const told = messages.flatMap((each) => (each.role === 'tool' ? [JSON.stringify(each.content)] : []))
+    if (told.length === 0) return { calls: [{ name: 'delegate', input: { worker: 'appraiser', instructions: 'The house by the lake.' } }] }
+    return told.length === 1 ? { calls: [{ name: 'write_letter', input: { text: told[0]! } }] } : `Offered: ${told[0]}.`
+  },
+})
+
+await using runtime = await createRuntime({ agents: [broker] })
+const run = await runtime.start(broker, 'Make an offer.')
+const outcome = await run.outcome()
+const events = await eventsOf(run)
+
+// #region fork
+const end = events.find(({ event }) => event.type === 'worker.settled')!
+const fork = await runtime.fork({
+  run: run.id,
+  at: end.position,
+  edit: { type: 'outcome', outcome: { status: 'completed', output: 'worth 900' } },
+  reason: 'what if it were worth more',
+})
+const state = await fork.until('waiting')
+if (!('questions' in state)) throw new Error('the letter was written twice')
+const [doubt] = state.questions // in-doubt: already done in run …
+await fork.settleDoubt({ id: doubt!.id, happened: true }) // it happened: the origin's result is taken. `happened: false` writes it again
+const other = await fork.outcome()
+// #endregion
+// #region diff
+const { first, same } = diffOf(events, await eventsOf(fork))
+// #endregion
+
+console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)
+assert.equal(outcome.status === 'completed' && outcome.output, 'Offered: "worth 100".')
+assert.equal(other.status === 'completed' && other.output, 'Offered: "worth 900".')
+assert.deepEqual([appraisals, letters.length, first?.one?.event.type], [1, 1, 'worker.settled'])
+
+async function eventsOf(of: Run): Promise<readonly Recorded[]> {
+  const all: Recorded[] = []
+  for await (const recorded of of.events()) all.push(recorded)
+  return all
+}

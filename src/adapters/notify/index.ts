@@ -1,0 +1,8 @@
+/** `reeve/notify`: channels over which people are told that something waits for them. `email` over SMTP needs the optional peer `nodemailer`. Nothing that any of them sends decides anything. */
+export { email, type EmailOptions, type Mail, type MailTransport, type Smtp } from './email.ts'
+export type { Fetch } from './post.ts'
+export { verifyWebhook, type VerifyOptions, type WebhookBody, type WebhookHeaders } from './signature.ts'
+export { slack, type SlackOptions } from './slack.ts'
+export { terminal, type TerminalOptions } from './terminal.ts'
+export { webhook, type WebhookOptions } from './webhook.ts'
+export type { Link } from './words.ts'

@@ -1,0 +1,56 @@
+/**
+ * The terminal as a channel: lines for whoever watches this process, with the command that decides.
+ *
+ * Owns: their form. Does not own: the words (words.ts). What a model wrote cannot redraw the terminal.
+ */
+import type { Channel } from '../../oversight/index.ts'
+import { functionProblems, mustBeOptionsOf } from './options.ts'
+import { quoted, told } from './words.ts'
+
+/** How a terminal is told. */
+export interface TerminalOptions {
+  /** Default `terminal`. */
+  readonly name?: string
+  /** Takes the text, which ends with a line break. Default: standard error, so that output which is read by programs stays as it is. */
+  readonly write?: (text: string) => void
+  /** The store that the printed commands name. Default: none, for those who type them where it is found without. */
+  readonly store?: string
+  /** The config that the printed commands name. Default: none. */
+  readonly config?: string
+}
+
+/** Keys of this many last notices are remembered, so that one that is told again is not written again. */
+const remembered = 1_000
+
+/** A channel that writes to the terminal. Throws `config.invalid` for options that are none. */
+export function terminal(options: TerminalOptions = {}): Channel {
+  const known = { name: true, write: true, store: true, config: true } as const
+  mustBeOptionsOf('terminal', options, known, (given) => functionProblems({ write: given.write }, 'terminal'))
+  const { name = 'terminal', write = (text: string) => void process.stderr.write(text), store, config } = options
+  const where = (['store', 'config'] as const).flatMap((each) => {
+    const file = { store, config }[each]
+    return file === undefined ? [] : [` --${each} ${quoted(file)}`]
+  })
+  const done = new Set<string>()
+  return {
+    name,
+    notify(notice, { key }) {
+      if (done.has(key)) return
+      const { title, reason, facts, input, commands } = told(notice, undefined, where.join(''))
+      const indented = (text: string, by: string): string[] => text.split('\n').map((line) => `${by}${line}`)
+      const text = [
+        `[reeve] ${title}`,
+        // what a model wrote can be taken for no line of ours
+        ...indented(reason, '  │ '),
+        ...facts.map(([what, value]) => `  ${what}: ${value}`),
+        notice.type === 'approval' ? '  With:' : '  The question:',
+        ...indented(input, '    '),
+        ...commands.map((command, i) => `  ${i === 0 ? (notice.type === 'approval' ? 'Decide:' : 'Answer:') : '       '} ${command}`),
+      ]
+      write(`${text.join('\n')}\n`)
+      done.add(key)
+      const [oldest] = done
+      if (done.size > remembered) done.delete(oldest!)
+    },
+  }
+}

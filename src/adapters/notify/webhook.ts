@@ -1,0 +1,63 @@
+/**
+ * A webhook as a channel: each notice as a signed JSON document, posted to an address of your own.
+ *
+ * Owns: the document, its headers. Does not own: the signature (signature.ts), what an answer means (post.ts), trying again (the engine).
+ */
+import { described, systemClock } from '../../core/index.ts'
+import type { Channel } from '../../oversight/index.ts'
+import { addressProblems, functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
+import { post, type Fetch } from './post.ts'
+import { signatureHeader, signed, type WebhookBody } from './signature.ts'
+
+/** How a webhook is told. */
+export interface WebhookOptions {
+  readonly url: string
+  /** Signs what is posted; at least 16 characters. Whoever receives knows it, and nobody else. */
+  readonly secret: string
+  /** Default `webhook`. */
+  readonly name?: string
+  /** Sent along, such as a token. Not those that Reeve sets. */
+  readonly headers?: { readonly [name: string]: string }
+  /** Milliseconds for one try. Default 10 seconds. */
+  readonly timeoutMs?: number
+  /** Default: `fetch`. */
+  readonly fetch?: Fetch
+}
+
+const ours = ['content-type', 'content-length', 'idempotency-key', 'user-agent', signatureHeader]
+
+/**
+ * A channel that posts `{ key, notice }` with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is the same for every try. Anything from 200 to 299 is a yes; 408,
+ * 425, 429, 5xx and a connection that fails are tried again, not before the time that `retry-after` names; everything else, redirects among it, is not. Whoever decides posts the
+ * decision back by their own way to `runtime.decide`: there is no address in a notice that would. Throws `config.invalid` for options that are none.
+ */
+export function webhook(options: WebhookOptions): Channel {
+  const known = { url: true, secret: true, name: true, headers: true, timeoutMs: true, fetch: true } as const
+  mustBeOptionsOf('webhook', options, known, ({ url, secret, timeoutMs, headers, fetch }) => [
+    ...addressProblems(url, 'webhook: url'),
+    ...(typeof secret === 'string' && secret.length >= 16 ? [] : ['webhook: secret must be a text of at least 16 characters']),
+    ...timeProblems(timeoutMs, 'webhook: timeoutMs'),
+    ...headerProblems(headers),
+    ...functionProblems({ fetch }, 'webhook'),
+  ])
+  const { url, secret, name = 'webhook', headers = {}, timeoutMs = 10_000, fetch } = options
+  return {
+    name,
+    timeoutMs,
+    notify(notice, io) {
+      const body = JSON.stringify({ key: io.key, notice } satisfies WebhookBody)
+      const signature = { 'user-agent': 'reeve', [signatureHeader]: signed(secret, body, systemClock.now()) }
+      return post({ address: url, body, headers: { ...headers, ...signature }, fetch }, io)
+    },
+  }
+}
+
+function headerProblems(given: unknown): readonly string[] {
+  if (given === undefined) return []
+  if (typeof given !== 'object' || given === null) return [`webhook: headers is ${described(given)}, expected names and texts`]
+  return Object.entries(given).flatMap(([name, value]) => {
+    if (ours.includes(name.toLowerCase())) return [`webhook: the header "${name}" is set by Reeve`]
+    const fits = /^[\w!#$%&'*+.^`|~-]+$/u.test(name) && typeof value === 'string' && /^[\t\x20-\x7e\x80-\xff]*$/u.test(value)
+    return fits ? [] : [`webhook: "${name}" is no header, or what stands in it is none`]
+  })
+}

@@ -1,0 +1,199 @@
+/**
+ * Human: a person as an agent. Its work is an interrupt: the brief is shown, the answer is the output.
+ *
+ * Owns: what every person is told of and asked with, the person who does the work alone. Does not own: how a question is put and answered (oversight/interrupt.ts), the person who leads
+ * (../supervisor/human.ts).
+ * Holds: K3: whatever comes from the person arrives as the end of a question, so it is recorded, and asked once.
+ */
+import {
+  asText,
+  described,
+  isObject,
+  unknownNames,
+  type HistoryEntry,
+  type Json,
+  type JsonObject,
+  type NamesOf,
+  type Outcome,
+} from '../core/index.ts'
+import type { Candidate, Checked, Edge, Infer, Schema, SchemaLike } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { inquire, type Answered } from '../oversight/index.ts'
+import { runCode } from './agent.ts'
+import { DefinedAgent } from './defined.ts'
+import { versionOf, type Agent } from './definition.ts'
+import { dataOf, factNames, factProblems, schemaOf, type AgentFacts } from './facts.ts'
+import { fitting } from './output.ts'
+import { End, saidBy, transferTo, type Talk } from './talk.ts'
+
+/** What every person is told of and asked with. */
+export interface HumanFacts<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> extends AgentFacts<
+  Name,
+  In,
+  Out
+> {
+  /** Where they are told that something waits for them: channels of the runtime, by name. Default: those of `oversight.approval.notify`. */
+  readonly channel?: string | readonly string[]
+  /** Milliseconds that they have for one answer; one that does not fit leaves them the rest. Default: no limit. */
+  readonly timeoutMs?: number
+  /** What becomes of an answer that does not come in time. `fail` (default): the work fails with `effect.timed-out`. `{ answer }`: this is taken for it. */
+  readonly onTimeout?: 'fail' | { readonly answer: Json }
+  /** What they are shown as the brief. Pure. Default: the brief as it is. */
+  readonly prompt?: (brief: Infer<In>) => Json
+}
+
+/** A person who does the work alone. */
+export interface HumanOptions<
+  Name extends string,
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+> extends HumanFacts<Name, In, Out> {
+  readonly workers?: never
+}
+
+/** A person as others see it; the compiler looks at the rest. */
+export type AnyHuman = HumanFacts<string, SchemaLike | undefined, SchemaLike | undefined>
+
+/** The options of every person. */
+export const humanNames: NamesOf<AnyHuman> = { ...factNames, channel: true, timeoutMs: true, onTimeout: true, prompt: true }
+
+/** Where a person is told. */
+export const channelsOf = ({ channel = [] }: AnyHuman): readonly string[] => (typeof channel === 'string' ? [channel] : channel)
+
+/** What is wrong with how a person is asked, one sentence each. */
+export function humanProblems({ channel, timeoutMs, onTimeout, prompt }: AnyHuman, output: Schema | undefined, where: string): string[] {
+  const problems: string[] = []
+  const channels: readonly unknown[] = Array.isArray(channel) ? channel : [channel]
+  if (channel !== undefined && !channels.every((each) => typeof each === 'string' && each !== ''))
+    problems.push(`${where}: channel is ${described(channel)}, expected the name of a channel, or a list of names`)
+  if (timeoutMs !== undefined && !Number.isFinite(timeoutMs))
+    problems.push(`${where}: timeoutMs is ${described(timeoutMs)}, expected milliseconds`)
+  if (prompt !== undefined && typeof prompt !== 'function') problems.push(`${where}: prompt is ${described(prompt)}, expected a function`)
+  if (onTimeout === undefined || onTimeout === 'fail') return problems
+  if (!isObject(onTimeout) || onTimeout['answer'] === undefined)
+    return [...problems, `${where}: onTimeout is ${described(onTimeout)}, expected "fail" or { answer }`]
+  problems.push(...unknownNames(onTimeout, { answer: true }, `${where}: onTimeout`))
+  const fits = fitting(onTimeout['answer'], output)
+  if (!fits.ok) problems.push(`${where}: onTimeout.answer does not fit the output: ${fits.problem}`)
+  if (timeoutMs === undefined) problems.push(`${where}: onTimeout without timeoutMs: there is no deadline`)
+  return problems
+}
+
+/** What of how a person is asked is data. */
+export const humanData = ({ channel, timeoutMs, onTimeout }: AnyHuman): JsonObject => ({
+  human: { channel: (channel ?? null) as Json, timeoutMs: timeoutMs ?? null, onTimeout: (onTimeout ?? null) as Json },
+})
+
+/** What a person is shown. */
+export interface Shown {
+  /** `work`: the answer is the output. `lead`: they lead a team. */
+  readonly type: 'work' | 'lead'
+  readonly brief: unknown
+  readonly talk: Talk
+  readonly output: Schema | undefined
+  /** What they see besides. */
+  readonly more?: JsonObject
+}
+
+/** Asks a person until the answer passes. `late`: what counts as the answer if the deadline passes. */
+export function askHuman(
+  ctx: Context,
+  options: AnyHuman,
+  shown: Shown,
+  check: (answer: Json) => Checked<unknown>,
+  late: (answer: Json) => Json = (answer) => answer,
+): Promise<Answered> {
+  const { channel, timeoutMs, onTimeout } = options
+  return inquire(ctx, questionOf(options, shown), {
+    check,
+    ...(channel === undefined ? undefined : { notify: channelsOf(options) }),
+    ...(timeoutMs === undefined ? undefined : { timeoutMs }),
+    ...(typeof onTimeout === 'object' ? { otherwise: late(onTimeout.answer) } : undefined),
+  })
+}
+
+function questionOf({ prompt }: AnyHuman, { type, brief, talk, output, more }: Shown): JsonObject {
+  const history = heard(talk.history, brief as Json)
+  const { candidates } = talk
+  return {
+    type,
+    brief: prompt === undefined ? (brief as Json) : prompt(brief),
+    ...(history.length === 0 ? undefined : { history }),
+    ...more,
+    ...(candidates.length === 0 ? undefined : { candidates: candidates.map(({ name, description }) => ({ name, description })) }),
+    ...(output === undefined ? undefined : { output: output.json }),
+  }
+}
+
+/** What was said before, in words. The brief itself is shown already. */
+function heard(history: readonly HistoryEntry[], brief: Json): readonly Json[] {
+  const said = history.flatMap(({ agent, message: { role, content } }) =>
+    role === 'tool' || role === 'system' || typeof content !== 'string' || content === ''
+      ? []
+      : [agent === undefined ? { text: content } : { agent, text: content }],
+  )
+  const last = said.at(-1)
+  return last !== undefined && !('agent' in last) && last.text === asText(brief) ? said.slice(0, -1) : said
+}
+
+/** `{ transfer, task? }` where there is somebody to hand over to: control goes there. Undefined: the answer says nothing of it. */
+export function handingOver(answer: Json, candidates: readonly Candidate[]): Checked<End> | undefined {
+  if (candidates.length === 0 || !isObject(answer) || !('transfer' in answer)) return undefined
+  const { transfer: to, task, ...others } = answer
+  const names = candidates.map(({ name }) => name)
+  if (typeof to !== 'string' || !names.includes(to))
+    return { ok: false, problem: `"transfer" is ${described(to)}, expected one of ${names.join(', ')}` }
+  if (task !== undefined && typeof task !== 'string') return { ok: false, problem: `"task" is ${described(task)}, expected a text` }
+  const [strange] = Object.keys(others)
+  if (strange !== undefined) return { ok: false, problem: `beside "transfer" there may only be "task", and not "${strange}"` }
+  return { ok: true, value: transferTo(to, task === undefined ? {} : { task }) }
+}
+
+/** A person who does the work alone. `human()` makes one. */
+export class HumanAgent extends DefinedAgent {
+  readonly channels: readonly string[]
+  readonly #options: AnyHuman
+
+  constructor(options: AnyHuman) {
+    const where = `human "${options.name}"`
+    super({
+      ...options,
+      inputSchema: schemaOf(options.input, `${where}: input`),
+      outputSchema: schemaOf(options.output, `${where}: output`),
+    })
+    this.channels = channelsOf(options)
+    this.#options = options
+  }
+
+  protected madeVersion(): string {
+    const { inputSchema: input, outputSchema: output, limits, oversight, outputKey } = this
+    const data = dataOf({ input, output, limits, oversight, outputKey }) as JsonObject
+    return versionOf(this.#options.version, { ...data, ...humanData(this.#options) })
+  }
+
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    return runCode(this, ctx, edge, async (own, brief, talk) => {
+      const output = this.outputSchema
+      const { value, by } = await askHuman(own, this.#options, { type: 'work', brief, talk, output }, (answer) => {
+        const handed = handingOver(answer, talk.candidates)
+        if (handed !== undefined) return handed
+        const fits = fitting(answer, output)
+        return fits.ok ? { ok: true, value: answer } : fits // what the schema makes of it is made once, when it is the output
+      })
+      return value instanceof End ? value : saidBy(value as Json, by)
+    })
+  }
+
+  related(): readonly Agent[] {
+    return []
+  }
+
+  problems(): readonly string[] {
+    const where = `human "${this.name}"`
+    return [
+      ...unknownNames(this.#options, humanNames, where),
+      ...factProblems(this.#options, where),
+      ...humanProblems(this.#options, this.outputSchema, where),
+    ]
+  }
+}

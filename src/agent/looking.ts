@@ -1,0 +1,102 @@
+/**
+ * Looking: whether a human is asked about one call of a tool, and what speaks for it (spec team R-14, R-15, R-17).
+ *
+ * Owns: what is looked at of a call: its tool's name, what it costs, whether its tool or the edge always asks. Does not own: the question and what follows from it (gate.ts), the triggers and the
+ * modes (../oversight). Without oversight only tools and permissions ask, exactly as they say.
+ */
+import { messageOf } from '../core/index.ts'
+import { needsApproval, type ApprovalRules, type Edge, type Oversight } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ToolCall } from '../model/index.ts'
+import { currentMode, gateOf, noteHits, reasonOf, type GateWord } from '../oversight/index.ts'
+import type { Tool } from './tool.ts'
+
+/** What is to be approved, apart from the arguments. */
+export interface Gated extends Pick<Tool, 'name' | 'version' | 'sensitive' | 'approval'> {
+  readonly costUsd?: Tool['costUsd']
+  readonly spec?: Pick<Tool['spec'], 'description'>
+}
+
+/** That somebody is asked, and how. */
+export interface Asking {
+  readonly reason: string
+  /** It asks for itself, whatever anybody oversees. */
+  readonly always: boolean
+  /** What came of looking; absent where nobody oversees. */
+  readonly word?: GateWord
+  readonly rules?: ApprovalRules
+}
+
+/** Why this call always needs an approval; undefined if it does not. Pure as long as the tool's own rule is. */
+export function approvalReason(gated: Gated, input: unknown, edge: Edge): string | undefined {
+  const { name, sensitive, approval } = gated
+  if (sensitive) return approval?.reason ?? `"${name}" is a sensitive tool`
+  if (approval !== undefined && applies(approval.when, input)) return approval.reason ?? `"${name}" asks for approval`
+  return needsApproval(edge.permissions, name) ? `whoever gave this work wants to approve every call of "${name}"` : undefined
+}
+
+function applies(when: ((input: unknown) => boolean) | undefined, input: unknown): boolean {
+  try {
+    return when === undefined || when(input)
+  } catch {
+    return true // a rule that fails must not open the gate
+  }
+}
+
+/** Looks at a call, and notes what was found if nobody is asked about it. Undefined: nobody is. At once where nobody oversees it, so that nothing happens later than it would. */
+export function lookedAtCall(
+  ctx: Context,
+  gated: Gated,
+  call: ToolCall,
+  input: unknown,
+  edge: Edge,
+): Asking | undefined | Promise<Asking | undefined> {
+  const { oversight } = edge
+  const own = approvalReason(gated, input, edge)
+  if (oversight !== undefined) return overseenCall(ctx, gated, call, input, oversight, own)
+  return own === undefined ? undefined : { reason: own, always: true }
+}
+
+async function overseenCall(
+  ctx: Context,
+  gated: Gated,
+  call: ToolCall,
+  input: unknown,
+  oversight: Oversight,
+  own: string | undefined,
+): Promise<Asking | undefined> {
+  const { name, sensitive, approval, spec } = gated
+  const { costUsd, problem } = costOf(gated, input)
+  const always = own ?? problem
+  const subject = {
+    action: name,
+    sensitive,
+    always: always !== undefined,
+    ...(spec === undefined ? undefined : { description: spec.description }),
+    ...(approval?.risk === undefined ? undefined : { risk: approval.risk }),
+    ...(costUsd === undefined ? undefined : { costUsd }),
+  }
+  const word = gateOf(oversight, subject, await currentMode(ctx, oversight))
+  if (!word.asks) {
+    noteCall(ctx, call, word, false)
+    return undefined
+  }
+  const rules = oversight.approval
+  return { reason: reasonOf(word, always), always: always !== undefined, word, ...(rules === undefined ? undefined : { rules }) }
+}
+
+/** What was found, for the journal. */
+export const noteCall = (ctx: Context, { id, name }: ToolCall, word: GateWord, asks: boolean): void =>
+  noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
+
+/** What a call costs, as far as its tool says. A rule that fails must not open the gate. */
+function costOf({ name, costUsd: given }: Gated, input: unknown): { readonly costUsd?: number; readonly problem?: string } {
+  if (given === undefined) return {}
+  try {
+    const costUsd = typeof given === 'function' ? given(input) : given
+    if (Number.isFinite(costUsd)) return { costUsd }
+    return { problem: `what a call of "${name}" costs is ${String(costUsd)}, and no amount` }
+  } catch (thrown) {
+    return { problem: `what a call of "${name}" costs could not be said: ${messageOf(thrown)}` }
+  }
+}

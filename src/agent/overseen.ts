@@ -1,0 +1,230 @@
+/**
+ * Overseen: the work of one activation as humans look at it: before it begins, and once there is a result (spec team R-14, R-15, R-16).
+ *
+ * Owns: when a beginning and a result are looked at, what becomes of it after each word of a human. The same for every way of working together, because all of them begin here. Does not own: the
+ * calls of tools (gate.ts), the triggers and the question (../oversight), tasks of a planned team before they begin (../team).
+ * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that was not before.
+ */
+import {
+  asText,
+  failed,
+  failure,
+  parentOf,
+  trailOf,
+  withoutTrail,
+  withTrail,
+  type Failure,
+  type HistoryEntry,
+  type Json,
+  type Outcome,
+  type Trail,
+} from '../core/index.ts'
+import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { evaluateEscalation, review, type Subject, type Verdict } from '../oversight/index.ts'
+import type { Assessment } from './assessment.ts'
+import type { Agent } from './definition.ts'
+import { fitting } from './output.ts'
+import { OwnEdge, Spent } from './own-edge.ts'
+import { assessed, unknownToolIn } from './reporting.ts'
+
+/** How often work may be done again by the word of a human, if nobody says. */
+const defaultRounds = 3
+
+/** The work of an agent, looked at as its edge says. */
+export function overseen(agent: Agent, ctx: Context, edge: Edge): Promise<Outcome> {
+  return edge.oversight === undefined && agent.assess === undefined ? agent.orchestrate(ctx, edge) : lookedAfter(agent, ctx, edge)
+}
+
+async function lookedAfter(agent: Agent, given: Context, recorded: Edge): Promise<Outcome> {
+  const begun = await admitted(agent, given, { ...recorded })
+  if ('status' in begun) return begun
+  const looks = looksAtResult(agent, begun)
+  // a result is looked at with how it came about, and work goes on from there
+  let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, report: true } : begun
+  const before: HistoryEntry[] = []
+  const spent = new Spent()
+  for (let round = 0; ; round++) {
+    const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent)
+    const begunAt = given.now().getTime()
+    const outcome = await agent.orchestrate(ctx, edge)
+    if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer') return left(given, begun, outcome, before)
+    const tookMs = given.now().getTime() - begunAt
+    const verdict = await lookedAt(
+      agent,
+      new OwnEdge(given.scope('result'), edge, spent),
+      edge,
+      outcome,
+      { tookMs, costUsd: spent.usd },
+      round,
+    )
+    if (verdict === undefined) return left(given, begun, outcome, before)
+    if ('status' in verdict) return left(given, begun, verdict, before)
+    const { said } = trailOf(outcome)
+    before.push(...unanswered(said))
+    edge = again(edge, said, verdict.feedback)
+  }
+}
+
+/** Whether its end may be such that a human is to look. What a router's lead says is only a result once the router has ended. */
+function looksAtResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
+  if (flow?.lead === true) return false
+  return assess !== undefined || typeof oversight?.escalate?.decisionMs === 'number'
+}
+
+/**
+ * Whether somebody is asked before it begins. A human has started a root; the beginning of a task was looked at by the leader of its plan; a router's lead is the router.
+ */
+function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
+  const above = parentOf(ctx.place.activation)?.parent
+  return oversight !== undefined && isAdmitted !== true && flow?.lead !== true && above !== undefined && assignment?.leader !== above
+}
+
+/** The edge with the brief that holds, once it may begin; an outcome says why it may not. */
+async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
+  if (!asksFirst(ctx, edge)) return edge
+  const { name, version, description, inputSchema } = agent
+  const { oversight, failures } = edge
+  const verdict = await review(ctx.scope('begin'), oversight, { subject: 'work', name }, failures === undefined ? {} : { failures }, {
+    tool: name,
+    toolVersion: version,
+    input: briefValue(edge.brief),
+    kind: 'work',
+    ...(description === '' ? undefined : { description }),
+    fits: (input) => {
+      const checked = inputSchema?.check(input)
+      return checked === undefined || checked.ok ? undefined : checked.problem
+    },
+  })
+  if (verdict === undefined || (verdict.approved && !verdict.edited)) return edge
+  return verdict.approved ? withBrief(edge, verdict.input) : failed(turnedDown(`to let "${name}" begin this`, verdict))
+}
+
+/** Another brief, also where it stands in a conversation. */
+function withBrief(edge: Edge, input: Json): Edge {
+  const brief: Brief = 'input' in edge.brief || typeof input !== 'string' ? { input } : { instructions: input }
+  const { entries, flow } = edge
+  const [before, now] = [briefText(edge.brief), briefText(brief)]
+  if (entries === undefined) return { ...edge, brief }
+  const at = entries.findLastIndex(({ agent, message }) => agent === undefined && message.role === 'user' && message.content === before)
+  const asked: HistoryEntry = { message: { role: 'user', content: now } }
+  return {
+    ...edge,
+    brief,
+    entries: at === -1 ? [...entries, asked] : entries.with(at, asked),
+    ...(flow?.task === undefined ? undefined : { flow: { ...flow, task: now } }),
+  }
+}
+
+/** What a human who does not want it has said, for whoever gave the work. */
+function turnedDown(what: string, { how, comment }: Extract<Verdict, { approved: false }>, why?: string): Failure {
+  const said = comment === undefined || comment === '' ? '' : `: ${comment}`
+  const reason = why === undefined || why === '' ? '' : ` (${why})`
+  const message = {
+    rejected: `a human refused ${what}${reason}${said}`,
+    retry: `a human refused ${what}${reason}, and asks you to change it and try again${said}`,
+    'timed-out': `nobody agreed in time ${what}${reason}`,
+    cancelled: `the question whether ${what}${reason} was withdrawn`,
+    unreadable: `the decision ${what}${reason} could not be read`,
+  }[how]
+  return failure('work.rejected', message, 'rejected')
+}
+
+/** What work has taken. */
+interface Used {
+  readonly tookMs: number
+  readonly costUsd: number | undefined
+}
+
+/** A look at a result. Undefined: it stands. An outcome: so it ends. Feedback: it is to be done again. */
+async function lookedAt(
+  agent: Agent,
+  ctx: Context,
+  edge: Edge,
+  outcome: Extract<Outcome, { status: 'completed' }>,
+  used: Used,
+  round: number,
+): Promise<Outcome | { readonly feedback: string | undefined } | undefined> {
+  const { name, version, assess, outputSchema } = agent
+  const { oversight } = edge
+  const { output } = outcome
+  const { said } = trailOf(outcome)
+  const found = assess === undefined ? undefined : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
+  if (oversight === undefined) return undefined
+  const subject = assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, used, unknownToolIn(said, name))
+  const { all } = evaluateEscalation(subject, oversight.escalate)
+  if (found === undefined && all.length === 0) return undefined
+  const rounds = oversight.approval?.rounds ?? defaultRounds
+  const verdict = await review(ctx, oversight, { subject: 'result', name }, subject, {
+    tool: name,
+    toolVersion: version,
+    input: output,
+    kind: 'result',
+    ...(found === undefined ? undefined : { context: found as unknown as Json }),
+    ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
+    fits: (input) => {
+      const checked = fitting(input, outputSchema)
+      return checked.ok ? undefined : checked.problem
+    },
+  })
+  if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
+  if (verdict.approved) return instead(outcome, name, verdict.input)
+  if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
+  const why = all.map(({ detail }) => detail).join('; ')
+  const { action: _action, ...trail } = trailOf(outcome)
+  const how = verdict.how === 'retry' ? 'rejected' : verdict.how
+  return withTrail(failed(turnedDown(`to take the result of "${name}"`, { ...verdict, how }, why)), trail)
+}
+
+/** What is looked at of a result. */
+function subjectOf({ confidence, costUsd, proposedAction, cannotDo }: Assessment = {}, used: Used, unknownTool?: string): Subject {
+  const costs = [costUsd ?? used.costUsd, proposedAction?.costUsd].filter((each) => each !== undefined)
+  const outOfScope = cannotDo ?? (unknownTool === undefined ? undefined : `it wanted the tool "${unknownTool}", and there is none`)
+  return {
+    tookMs: used.tookMs,
+    ...(proposedAction === undefined ? undefined : { action: proposedAction.name }),
+    ...(costs.length === 0 ? undefined : { costUsd: Math.max(...costs) }),
+    ...(confidence === undefined ? undefined : { confidence }),
+    ...(outOfScope === undefined ? undefined : { outOfScope }),
+  }
+}
+
+/** The output that a human has put in its place, also in what others are shown. */
+function instead(outcome: Extract<Outcome, { status: 'completed' }>, agent: string, output: Json): Outcome {
+  const { said, ...trail } = trailOf(outcome)
+  const content = output === null ? '' : asText(output)
+  const at = said.findLastIndex((entry) => entry.answer === true)
+  const old = said[at]?.message
+  const entry: HistoryEntry =
+    old?.role === 'tool'
+      ? { agent, message: { ...old, content: output }, answer: true }
+      : { agent, message: { role: 'assistant', content }, answer: true }
+  return withTrail<Json>({ ...outcome, output }, { ...trail, said: at === -1 ? [...said, entry] : said.with(at, entry) })
+}
+
+/** What was said, with nothing in it that is an answer. */
+const unanswered = (said: readonly HistoryEntry[]): readonly HistoryEntry[] => said.map(({ answer: _answer, ...entry }) => entry)
+
+/** The same work again, from where it is, with what a human has said of it. */
+function again(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
+  const feedback = `A human has looked at that result and wants it changed${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
+  const { task, ...flow } = edge.flow ?? { hops: 0 }
+  const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
+  const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge
+  return {
+    ...kept,
+    // who reads the conversation has it there already
+    brief: 'instructions' in brief ? { instructions: `${brief.instructions}\n\n${feedback}` } : brief,
+    entries: [...entriesOf(edge), ...(task === undefined ? [] : [note(task)]), ...unanswered(said), note(feedback)],
+    ...(edge.flow === undefined ? undefined : { flow }),
+  }
+}
+
+/** How it ends, with everything that was said on the way, as far as somebody wants to know it. */
+function left(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
+  const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined
+  if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)
+  if (before.length === 0) return outcome
+  const trail: Trail = trailOf(outcome)
+  return withTrail(outcome, { ...trail, said: [...before, ...trail.said] })
+}

@@ -1,0 +1,74 @@
+/**
+ * Own edge: the context of whoever works under an edge that is not quite as it was recorded, with what the work has cost so far.
+ *
+ * Owns: the view, the sum. Does not own: what differs and why (overseen.ts), accounts and limits (the engine).
+ * Each run of the code has an edge object of its own, so what is kept by it lives exactly as long as the run of the code does. Costs are added up from arrivals, so replay makes the same sum (K3).
+ */
+import { isObject, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
+import type { Edge } from '../edge/index.ts'
+import { ContextView, type Arrival, type Context, type StepIO, type StepOptions } from '../engine/index.ts'
+
+/** What work has cost: its model's calls and everybody below it. */
+export class Spent {
+  readonly #models = new Set<OpId>()
+  #usd: number | undefined
+
+  /** US dollars, as far as they are known: it cost at least that. Undefined: nothing is known. */
+  get usd(): number | undefined {
+    return this.#usd
+  }
+
+  /** A call of a model has begun. */
+  asked(id: OpId): void {
+    this.#models.add(id)
+  }
+
+  heard(arrival: Arrival): void {
+    if (arrival.type === 'worker.settled')
+      for (const { usd, calls, unpriced } of arrival.usage) this.#add(calls > unpriced ? usd : undefined)
+    else if (arrival.type === 'step.settled' && this.#models.delete(arrival.id) && arrival.outcome.status === 'completed') {
+      const { output } = arrival.outcome
+      const usage = isObject(output) ? output['usage'] : undefined
+      const usd = isObject(usage) ? usage['usd'] : undefined
+      this.#add(typeof usd === 'number' ? usd : undefined)
+    }
+  }
+
+  #add(usd: number | undefined): void {
+    if (usd !== undefined) this.#usd = (this.#usd ?? 0) + usd
+  }
+}
+
+export class OwnEdge extends ContextView {
+  readonly #edge: Edge
+  readonly #spent: Spent
+
+  constructor(ctx: Context, edge: Edge, spent: Spent) {
+    super(ctx)
+    this.#edge = edge
+    this.#spent = spent
+  }
+
+  override get input(): Json {
+    return this.#edge as unknown as Json
+  }
+
+  protected of(ctx: Context): Context {
+    return new OwnEdge(ctx, this.#edge, this.#spent)
+  }
+
+  override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {
+    const id = super.begin(name, effect, options)
+    if (options?.effect === 'model') this.#spent.asked(id)
+    return id
+  }
+
+  override next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
+  override next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
+  override next(match?: OpId | ActivationId | MessageId | ((arrival: Arrival) => boolean)): Promise<Arrival>
+  override async next(match?: unknown): Promise<Arrival> {
+    const arrival = await super.next(match as OpId)
+    this.#spent.heard(arrival)
+    return arrival
+  }
+}

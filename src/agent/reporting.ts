@@ -1,0 +1,133 @@
+/**
+ * Reporting: asking an agent what it says of its own result: its function, or what its model has said by the tool `report`.
+ *
+ * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks (assessment.ts), what follows (overseen.ts).
+ * K3, K10: a function is one recorded step of one try; what a model says stands in its answers.
+ */
+import { isObject, present, type HistoryEntry, type Json } from '../core/index.ts'
+import type { Context } from '../engine/index.ts'
+import type { ResultAssessed } from '../journal/index.ts'
+import type { ToolCall, ToolSpec } from '../model/index.ts'
+import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
+import { askWord } from './around/word.ts'
+import type { Binding, CallResult, Opening, Toolbox } from './binding.ts'
+import { invalidInput } from './gate.ts'
+
+/** Asks for the assessment of a result; undefined if there is none, or none that could be used. */
+export async function assessed(
+  ctx: Context,
+  assess: Assess,
+  {
+    agent,
+    output,
+    brief,
+    said,
+  }: { readonly agent: string; readonly output: Json; readonly brief: Json; readonly said: readonly HistoryEntry[] },
+): Promise<Assessment | undefined> {
+  const word =
+    assess === 'report'
+      ? reportIn(said, agent)
+      : (await askWord<Assessment>(ctx, 'assess', () => assess(output, brief), assessmentProblem)).word
+  if (word === undefined || Object.keys(word).length === 0) return undefined
+  ctx.emit({ type: 'result.assessed', ...(present(word) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
+  return word
+}
+
+/** What its model has reported last. */
+function reportIn(said: readonly HistoryEntry[], agent: string): Assessment | undefined {
+  const calls = said.flatMap(({ agent: who, message }) => (who === agent && message.role === 'assistant' ? (message.calls ?? []) : []))
+  return calls
+    .filter(({ name }) => name === reportTool)
+    .map(({ input }) => readReport(input))
+    .findLast((each) => typeof each !== 'string')
+}
+
+/** Reads the arguments of a report; a text says what is wrong with them. Pure. Models give `null` for what they leave out. */
+function readReport(input: Json): Assessment | string {
+  if (!isObject(input)) return 'a report is an object'
+  const { confidence, proposed_action: action, cost_usd: costUsd, cannot_do: cannotDo } = given(input)
+  const { name, input: with_, cost_usd: costs } = isObject(action) ? given(action) : {}
+  const read = {
+    ...present({ confidence, costUsd, cannotDo }),
+    ...(action === undefined ? undefined : { proposedAction: present({ name, input: with_, costUsd: costs }) }),
+  } as Json
+  return assessmentProblem(read) ?? (read as unknown as Assessment)
+}
+
+const given = (members: { readonly [name: string]: Json | undefined }): { readonly [name: string]: Json | undefined } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''))
+
+const spec: ToolSpec = {
+  name: reportTool,
+  description:
+    'Says how sure you are of your result, before you answer. Also what it costs, what is to be done with it next, or why you cannot do this. Say only what you know.',
+  parameters: {
+    type: 'object',
+    properties: {
+      confidence: { type: ['number', 'null'], minimum: 0, maximum: 1, description: 'How sure you are of your answer, 0 to 1.' },
+      proposed_action: {
+        type: ['object', 'null'],
+        description: 'What is to be done next with your answer, by somebody else.',
+        properties: {
+          name: { type: 'string', description: 'The action, as one identifier.' },
+          input: { type: ['object', 'null'], description: 'What it is to be done with.' },
+          cost_usd: { type: ['number', 'null'], minimum: 0, description: 'What it would cost, in US dollars.' },
+        },
+        required: ['name'],
+      },
+      cost_usd: { type: ['number', 'null'], minimum: 0, description: 'What your result costs, in US dollars.' },
+      cannot_do: { type: ['string', 'null'], description: 'Why this cannot be done with what you have.' },
+    },
+    additionalProperties: false,
+  },
+}
+
+const report: Binding = {
+  verb: true,
+  spec,
+  run(ctx: Context, call: ToolCall): Promise<CallResult> {
+    const read = readReport(call.input)
+    return Promise.resolve(typeof read === 'string' ? invalidInput(ctx, call, read) : { content: 'noted' })
+  },
+}
+
+/** The opening of a mind that reports on its results. */
+export const withReport = (opening: Opening, reports: boolean): Opening =>
+  reports ? { ...opening, toolbox: new ReportingToolbox(opening.toolbox) } : opening
+
+/** Another toolbox and the tool that reports. */
+class ReportingToolbox implements Toolbox {
+  readonly #inner: Toolbox
+  #known: readonly ToolSpec[] | undefined
+  #specs: readonly ToolSpec[] = []
+
+  constructor(inner: Toolbox) {
+    this.#inner = inner
+  }
+
+  get specs(): readonly ToolSpec[] {
+    const inner = this.#inner.specs
+    if (inner !== this.#known) {
+      this.#known = inner
+      this.#specs = [...inner, spec]
+    }
+    return this.#specs
+  }
+
+  find(name: string): Binding | undefined {
+    return name === reportTool ? report : this.#inner.find(name)
+  }
+}
+
+/** A tool that this agent has called and that is not there; undefined if there is none. */
+export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {
+  const last = said.findLast(
+    ({ agent: who, message }) =>
+      who === agent &&
+      message.role === 'tool' &&
+      message.isError === true &&
+      typeof message.content === 'string' &&
+      message.content.startsWith(`[${noSuchTool(message.name)}`),
+  )?.message
+  return last?.role === 'tool' ? last.name : undefined
+}

@@ -1,0 +1,88 @@
+/** `reeve diff`: where two runs part. Owns: what is told of a difference, in which order. */
+import { describeOutcome } from '../../core/index.ts'
+import { diffOf, type JournalEvent, type Recorded, type RunDifference } from '../../runtime/index.ts'
+import { argumentsLine, shortly, visible } from '../asking.ts'
+import type { CommandContext } from '../context.ts'
+import { exits, type Exit } from '../exit.ts'
+import { look } from '../store.ts'
+import { oneLine } from '../tree.ts'
+
+/** How the comparison is shown. */
+export interface DiffOptions {
+  readonly json?: boolean
+  readonly limit: number
+}
+
+/** Compares two runs. */
+export function diff(
+  { terminal, options, cwd }: CommandContext,
+  one: string,
+  other: string,
+  { json = false, limit }: DiffOptions,
+): Promise<Exit> {
+  return look(options, cwd, async (runtime) => {
+    const [a, b] = await Promise.all([eventsOf(runtime.handle(one)), eventsOf(runtime.handle(other))])
+    const found = diffOf(a, b)
+    if (json) {
+      terminal.line(JSON.stringify(found))
+      return exits.done
+    }
+    const { same, first, differences } = found
+    if (first === undefined) {
+      terminal.line(`no difference: ${same} entries are the same`)
+      return exits.done
+    }
+    terminal.line(`${same} entries are the same; the first difference is where ${placeOf(first)}`)
+    for (const each of differences.slice(0, limit)) {
+      terminal.line(terminal.style('bold', placeOf(each)))
+      if (each.one !== undefined) terminal.line(terminal.style('red', `  - ${told(each.one.event)}`))
+      if (each.other !== undefined) terminal.line(terminal.style('green', `  + ${told(each.other.event)}`))
+    }
+    const more = differences.length - limit
+    if (more > 0) terminal.line(`… and ${more} more: --limit ${differences.length}, or --json`)
+    return exits.done
+  })
+}
+
+/** What has happened up to now. */
+async function eventsOf(run: {
+  events(): AsyncIterable<Recorded>
+  view(): Promise<{ readonly position: number }>
+}): Promise<readonly Recorded[]> {
+  const { position } = await run.view()
+  const events: Recorded[] = []
+  for await (const recorded of run.events()) {
+    events.push(recorded)
+    if (recorded.position >= position) break
+  }
+  return events
+}
+
+function placeOf({ path, agent, address, one, other }: RunDifference): string {
+  const what = (one ?? other)?.event.type ?? ''
+  const name = visible(oneLine(address ?? what))
+  return `${visible(agent)}${path === '' ? '' : ` (${visible(path)})`}: ${name}${address === undefined ? '' : ` (${what})`}`
+}
+
+/** One line that says what is there. */
+function told(event: JournalEvent): string {
+  switch (event.type) {
+    case 'step.settled':
+    case 'worker.settled':
+    case 'ask.settled':
+    case 'activation.settled':
+      return event.outcome.status === 'completed' ? shortly(event.outcome.output) : visible(oneLine(describeOutcome(event.outcome)))
+    case 'approval.requested':
+      return `asks for approval of ${visible(event.tool)} with ${argumentsLine(event.input)}`
+    case 'interrupt.raised':
+      return `asks ${shortly(event.question)}`
+    case 'activation.started':
+      return `begins with ${shortly(event.input)}`
+    case 'tool.called':
+      return `calls ${visible(event.tool)}`
+    case 'worker.started':
+      return `starts ${visible(event.agent)}`
+    default:
+      return event.type
+  }
+}

@@ -1,0 +1,42 @@
+/** `reeve fork`: a new run out of an old one. Own: nothing but the words; whoever drives the store runs it. */
+import { completed } from '../../core/index.ts'
+import type { ForkEdit } from '../../runtime/index.ts'
+import { whereOf, type CommandContext } from '../context.ts'
+import { exits, type Exit } from '../exit.ts'
+import { goesOnWith, look } from '../store.ts'
+import { readValue } from './answer.ts'
+
+/** What is different in the fork. */
+export interface ForkingOptions {
+  readonly at?: number
+  readonly run?: string
+  readonly output?: string
+  readonly input?: string
+  readonly reason?: string
+}
+
+/** Forks a run. Nothing in the store is run. */
+export function fork({ terminal, options, cwd }: CommandContext, run: string, given: ForkingOptions): Promise<Exit> {
+  return look(options, cwd, async (runtime, place) => {
+    const { at, run: runId, reason } = given
+    const edit = editOf(given)
+    const forked = await runtime.fork({
+      run,
+      by: 'cli',
+      ...(at === undefined ? {} : { at }),
+      ...(runId === undefined ? {} : { runId }),
+      ...(edit === undefined ? {} : { edit }),
+      ...(reason === undefined ? {} : { reason }),
+    })
+    const { origin } = await forked.view()
+    const where = whereOf(options)
+    terminal.line(`The run ${forked.id} is a fork of ${run} at ${origin?.at ?? '?'}. ${goesOnWith(place, forked.id, where)}`)
+    terminal.line(`Compare them with:\n  reeve diff ${run} ${forked.id}${where}`)
+    return exits.done
+  })
+}
+
+function editOf({ output, input }: ForkingOptions): ForkEdit | undefined {
+  if (input !== undefined) return { type: 'input', input: readValue(input) }
+  return output === undefined ? undefined : { type: 'outcome', outcome: completed(readValue(output)) }
+}

@@ -1,0 +1,100 @@
+/** `reeve trust`: how much is trusted under which name, why no more, incidents, an operator's word. Own: the words. Nothing is run; what is said counts in running runs from the next gate on. */
+import { visible } from '../asking.ts'
+import { thisUser, type CommandContext } from '../context.ts'
+import { exits, usage, type Exit } from '../exit.ts'
+import { look } from '../store.ts'
+import type { Terminal } from '../terminal.ts'
+import type { TrustLevel, TrustView } from '../../runtime/index.ts'
+
+/** The options of `reeve trust`. */
+export interface TrustOptions {
+  readonly json?: boolean
+  readonly serious?: boolean
+  readonly minor?: boolean
+  readonly note?: string
+  readonly by?: string
+  readonly run?: string
+  readonly id?: string
+  readonly to?: string
+}
+
+/** Shows trust; with `incident` notes one, with `set` sets a level. */
+export function trust(context: CommandContext, name: string | undefined, verb: string | undefined, options: TrustOptions): Promise<Exit> {
+  if (name === undefined) return list(context, options)
+  if (verb === undefined) return show(context, name, options)
+  if (verb === 'incident') return incident(context, name, options)
+  if (verb === 'set') return set(context, name, options)
+  throw usage(`"${verb}" is nothing that trust does`, 'There are: reeve trust <name> incident, reeve trust <name> set.')
+}
+
+function list({ terminal, options, cwd }: CommandContext, { json = false }: TrustOptions): Promise<Exit> {
+  return look(options, cwd, async (runtime) => {
+    const all = await runtime.trusts()
+    if (json) for (const each of all) terminal.line(JSON.stringify(each))
+    else if (all.length === 0)
+      terminal.note('Nothing is trusted under any name so far: oversight: { trust: "…" } of an agent or a run begins it.')
+    else for (const each of all) terminal.line(summary(each, terminal))
+    return exits.done
+  })
+}
+
+function show({ terminal, options, cwd }: CommandContext, name: string, { json = false }: TrustOptions): Promise<Exit> {
+  return look(options, cwd, async (runtime) => tell(await runtime.trust(name), terminal, json))
+}
+
+function incident({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
+  const { serious = false, minor = false, note, run, id, by = thisUser(), json = false } = given
+  if (serious === minor)
+    throw usage('an incident is either --serious or --minor', 'Serious: back to novice, and everything is counted anew.')
+  return look(options, cwd, async (runtime) => {
+    const word = { ...(note === undefined ? {} : { note }), ...(run === undefined ? {} : { run }), ...(id === undefined ? {} : { id }) }
+    return tell(await runtime.incident({ trust: name, severity: serious ? 'serious' : 'minor', by, ...word }), terminal, json)
+  })
+}
+
+function set({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
+  const { to, note, by = thisUser(), id, json = false } = given
+  if (to === undefined || note === undefined)
+    throw usage('a level is set with --to and --note', 'For example: reeve trust analysts set --to proficient --note "reviewed by hand"')
+  return look(options, cwd, async (runtime) =>
+    tell(
+      await runtime.setTrust({ trust: name, level: to as TrustLevel, reason: note, by, ...(id === undefined ? {} : { id }) }),
+      terminal,
+      json,
+    ),
+  )
+}
+
+function tell(view: TrustView, terminal: Terminal, json: boolean): Exit {
+  if (json) {
+    terminal.line(JSON.stringify(view))
+    return exits.done
+  }
+  terminal.line(summary(view, terminal))
+  terminal.line(nextLine(view))
+  for (const line of historyLines(view)) terminal.line(line)
+  return exits.done
+}
+
+/** Exact counts: a rate that was rounded hides what is missing. */
+const summary = ({ name, level, mode, completed, succeeded }: TrustView, { style }: Terminal): string =>
+  `${style('bold', name)}  ${level} (${mode})  ${succeeded} of ${completed} runs succeeded`
+
+const nextLine = ({ next }: TrustView): string =>
+  next.ok
+    ? `rises to ${next.target} when the next run has ended`
+    : next.target === undefined
+      ? next.reason.message
+      : `not yet ${next.target}: ${next.reason.message}`
+
+const newest = 10
+
+function historyLines({ history }: TrustView): string[] {
+  const shown = history.slice(-newest).map(({ at, what, from, to, severity, by, note, run }) => {
+    const change = from === undefined || from === to ? to : `${from} > ${to}`
+    const who = by ?? run
+    const said = `${severity === undefined ? '' : `${severity} `}${what}: ${change}${who === undefined ? '' : ` (${who})`}${note === undefined ? '' : `: ${note}`}`
+    return `${new Date(at).toISOString()}  ${visible(said)}`
+  })
+  return history.length > newest ? [`… and ${history.length - newest} before`, ...shown] : shown
+}

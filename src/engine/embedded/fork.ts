@@ -1,0 +1,78 @@
+/**
+ * Forking on the embedded engine: everything that a fork begins with is written in one transaction, then it is a run like any other that nobody drives yet.
+ *
+ * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
+ */
+import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+import { encode, type Caller } from '../../journal/index.ts'
+import { mustBeSameFork, planFork, valuesAt, type ForkOrigin, type ForkPlan } from '../fork.ts'
+import type { Mail } from '../mail.ts'
+import { unknownRun, type ForkRun } from '../port.ts'
+import { streamOf } from '../stream.ts'
+import { pack } from './blobs.ts'
+import type { Driver } from './driver.ts'
+import type { Reader } from './reader.ts'
+
+/** Forks a run. Resolves when it is durable. */
+export async function forkRun(driver: Driver, reader: Reader, request: ForkRun): Promise<{ readonly created: boolean }> {
+  const { to } = request
+  const again = (): { created: boolean } => {
+    mustBeSameFork(reader.feed(to, 0), request)
+    return { created: false }
+  }
+  const origin = originOf(reader, request)
+  if (driver.runs.has(to) || reader.run(to) !== undefined) return again()
+  write(driver, planFork(request, origin, driver.clock.now()))
+  const durable = driver.durable(to)
+  driver.schedule()
+  if (await durable) return again()
+  driver.residents.tryWake(to)
+  return { created: true }
+}
+
+function originOf(reader: Reader, { run, at }: ForkRun): ForkOrigin {
+  const row = reader.run(run)
+  if (row === undefined) throw unknownRun(run)
+  const caller = row.caller === null ? undefined : (JSON.parse(row.caller) as Caller)
+  return {
+    agent: row.agent,
+    version: row.version,
+    caller,
+    feed: reader.feed(run, 0),
+    mail: reader.unreadOf(run).map(({ body }) => JSON.parse(body) as Mail),
+    limits: new Map([...reader.accounts(run)].map(([activation, { limits }]) => [activation, limits])),
+    values: valuesAt(reader.writtenTo(streamOf(caller ?? {}, run)), at),
+  }
+}
+
+/** Puts the plan into the batch: rows that compete with others count only if the run is new, as everything of it. */
+function write(driver: Driver, plan: ForkPlan): void {
+  const { batch, clock, options } = driver
+  const { run, agent, version, caller } = plan
+  const at = clock.now()
+  batch.runs.push({ id: run, agent, version, caller: caller === undefined ? null : JSON.stringify(caller), at, owner: null })
+  // what it writes to itself counts, if it is new
+  batch.epochs.set(run, 1)
+  const acts = new Set<ActivationId>([rootActivation(run)])
+  for (const { activation } of plan.entries) acts.add(activation)
+  batch.acts.push(...acts)
+  for (const { activation, seq, at: then, event } of plan.entries) {
+    const text = options.redact(encode(event))
+    const packed = pack(text)
+    batch.log.push({ act: activation, run, seq, at: then, body: packed?.body ?? text, blobs: packed?.blobs })
+  }
+  for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, body: JSON.stringify(state) })
+  for (const { activation, at: asked, record } of plan.questions)
+    batch.questions.push({ ...record, act: activation, at: asked, body: options.redact(JSON.stringify(record.body)) })
+  const unheard = (): undefined => undefined
+  for (const { activation, key, body } of plan.mail)
+    driver.post({ act: activation, target: 'activation', key, kinds: undefined, from: run, body: JSON.stringify(body) }).catch(unheard)
+  for (const [key, value] of plan.values) writeValue(driver, run, plan.stream, key, JSON.stringify(value), at)
+}
+
+function writeValue(driver: Driver, run: RunId, stream: string, key: string, value: string, at: number): void {
+  const body = driver.options.redact(value)
+  const event = encode({ type: 'value.updated', key, value: JSON.parse(body) as never, version: 1, by: run })
+  const by = { run, once: `fork:${key}` }
+  driver.writeValue({ stream, key, expected: 0, body, by, event, at }).catch(() => undefined)
+}

@@ -1,0 +1,122 @@
+/**
+ * The options of a runtime.
+ *
+ * Owns: what may be given to `createRuntime`, and what is wrong with what was given as such. Does not own: what becomes of it (runtime.ts), what is wrong with the agents (registry.ts).
+ */
+import type { Agent } from '../agent/index.ts'
+import { described, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../core/index.ts'
+import type { Engine } from '../engine/index.ts'
+import type { EmbeddedOptions } from '../engine/embedded/index.ts'
+import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
+import type { MayDecide } from './decide.ts'
+import type { SessionMemory } from './session.ts'
+import { trustPresetProblems } from './trust.ts'
+import { choiceProblems, statusProblems, type RevisionStatus, type VersionChoices } from './versions.ts'
+
+/** How a runtime is made. */
+export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
+  /** A file for the embedded engine, or `:memory:`. Default `:memory:`. */
+  readonly store?: string
+  /** Another engine instead; then `store` and the embedded engine's options are not used. The runtime closes it. */
+  readonly engine?: Engine
+  /** Agents to register; everything they can reach is registered with them. */
+  readonly agents?: readonly Agent[]
+  /** Earlier versions of agents, for runs that began with them and are to end with them. Oldest first. Default: none. */
+  readonly earlier?: readonly Agent[]
+  /** False: read, decide and control, without running anything. Default true. */
+  readonly drive?: boolean
+  /** What becomes of a run whose agent's version is not registered any more: go on with the newest, or park. Default `move`. */
+  readonly onMissingVersion?: 'move' | 'park'
+  /** Where people are told that something waits for them: oversight names them. Default: nowhere. */
+  readonly channels?: readonly Channel[]
+  /** Whether somebody may make a decision on an approval: asked in this process by `decide`, after the approval's own rules. Default: its rules alone. */
+  readonly mayDecide?: MayDecide
+  /** What runs of a session are shown of it. Default: its last 100 turns. */
+  readonly memory?: SessionMemory
+  /** Versions of agents that hold in every run that is started here. A run may choose others. Default: the code as it is. */
+  readonly versions?: VersionChoices
+  /** The revisions that hold for all agents that nothing is chosen for: reads what is published at each start. Default: none. */
+  readonly defaultStatus?: RevisionStatus
+  /** By which rules trust rises, by name. Default `standard`. */
+  readonly trust?: TrustPresets
+  /** What becomes of a start that asks for a version that is not there: it begins with the code as it is and says so in its journal, or it throws `version.unknown`. Default `warn`; in strict mode `refuse`. */
+  readonly onUnknownVersion?: 'warn' | 'refuse'
+}
+
+const optionNames: NamesOf<RuntimeOptions> = {
+  store: true,
+  engine: true,
+  agents: true,
+  earlier: true,
+  drive: true,
+  onMissingVersion: true,
+  channels: true,
+  mayDecide: true,
+  memory: true,
+  versions: true,
+  defaultStatus: true,
+  trust: true,
+  onUnknownVersion: true,
+  clock: true,
+  strict: true,
+  durability: true,
+  leaseMs: true,
+  parkAfterMs: true,
+  undoWithinMs: true,
+  pollMs: true,
+  busyMs: true,
+  retentionMs: true,
+  redact: true,
+  writer: true,
+  onWarning: true,
+  governor: true,
+  crash: true,
+}
+
+/** Throws what is wrong with the options as such. */
+export function mustBeFine(options: RuntimeOptions): void {
+  const { agents, earlier, redact } = options
+  const problems = [
+    ...unknownNames(options, optionNames, 'createRuntime'),
+    ...Object.entries({ agents, earlier }).flatMap(([name, list]) =>
+      list === undefined || Array.isArray(list) ? [] : [`createRuntime: ${name} is ${described(list)}, expected a list of agents`],
+    ),
+    ...redactionProblems(redact, 'createRuntime: redact'),
+    ...channelProblems(options.channels, 'createRuntime'),
+    ...trustPresetProblems(options.trust, 'createRuntime: trust'),
+    ...(options.memory === undefined || typeof options.memory?.recall === 'function'
+      ? []
+      : [`createRuntime: memory is ${described(options.memory)}, expected an object with recall`]),
+    ...(options.mayDecide === undefined || typeof options.mayDecide === 'function'
+      ? []
+      : [`createRuntime: mayDecide is ${described(options.mayDecide)}, expected a function`]),
+    ...statusProblems(options.defaultStatus, 'createRuntime'),
+    ...(options.onUnknownVersion === undefined || options.onUnknownVersion === 'warn' || options.onUnknownVersion === 'refuse'
+      ? []
+      : [`createRuntime: onUnknownVersion is ${described(options.onUnknownVersion)}, expected "warn" or "refuse"`]),
+  ]
+  if (problems.length > 0)
+    throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })
+}
+
+/** A choice for somebody who is not here would be passed over in silence. */
+export function mustBeChoices(versions: VersionChoices | undefined, registered: readonly string[]): void {
+  const problems = choiceProblems(versions, 'createRuntime', registered)
+  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
+}
+
+/** Options of the embedded engine beside another engine would be passed over in silence, `redact` among them. */
+export function mustMeanSomething({
+  clock: _clock,
+  ...others
+}: Omit<EmbeddedOptions, 'file'> & { readonly store: string | undefined }): void {
+  const names = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (names.length === 0) return
+  throw new ReeveError(
+    'config.invalid',
+    `createRuntime: ${names.join(', ')} is for the embedded engine and would have no effect on the engine that is given`,
+    {
+      hint: 'Give it to that engine instead, for example restate({ redact: … }).',
+    },
+  )
+}

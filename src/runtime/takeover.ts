@@ -1,0 +1,278 @@
+/**
+ * Taking over: a human has a run, does what they want of it by hand, and hands it back.
+ *
+ * Owns: giving these commands, finding in the journal what became of them, the error for each way in which one comes to nothing (spec team R-13). Does not own: what a takeover holds back
+ * (engine), the document (oversight/takeover.ts), what an edit of a plan may say (team/plan/editing.ts).
+ * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command, from however many processes it comes.
+ */
+import {
+  asText,
+  described,
+  isObject,
+  jsonProblem,
+  newId,
+  present,
+  ReeveError,
+  unknownNames,
+  withTrail,
+  type ActivationId,
+  type Json,
+  type NamesOf,
+  type Outcome,
+  type RunId,
+} from '../core/index.ts'
+import { teamMessage } from '../agent/index.ts'
+import { leavesTrail, type Edge } from '../edge/index.ts'
+import { unknownRun, type Engine } from '../engine/index.ts'
+import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../journal/index.ts'
+import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../oversight/index.ts'
+import type { PlanEdit } from '../team/index.ts'
+import { follow } from './feed.ts'
+import { teamOf } from './team-of.ts'
+import { workNamed } from './work-named.ts'
+
+/** Where commands are given. */
+export interface ControlDesk {
+  readonly engine: Engine
+  readonly run: RunId
+}
+
+/** How a run is to be taken over. */
+export interface TakeOverOptions {
+  readonly reason?: string
+  /** Who takes it over, for the journal and for whoever sees the run. */
+  readonly by?: string
+  /** `next` (default): what is in flight may end. `now`: it is stopped, and repeated after the hand back. */
+  readonly at?: 'next' | 'now'
+  /** Milliseconds after which what is still in flight is stopped, and repeated after the hand back. */
+  readonly within?: number
+  /** The same id twice is one command. Default: every call is another. */
+  readonly id?: string
+  /** Ends the wait, not the takeover: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** What a takeover has come to: the document, and whether it was this one. */
+export interface TakenOver extends TakeoverContext {
+  /** False: somebody else has it already (`owner`), and keeps it. */
+  readonly takenOver: boolean
+}
+
+/** What is to be different when a run goes on. */
+export interface HandBack {
+  /** What is to become of the plan. All of it is done, or nothing. */
+  readonly plan?: PlanEdit
+  /** Whose plan: the team's activation, or its agent if that works only once. Default: the root, else the only team there is. */
+  readonly team?: string
+  readonly reason?: string
+  readonly by?: string
+  /** The same id twice is one command. Default: every call is another. */
+  readonly id?: string
+  /** Ends the wait, not the command: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** A step that a human has finished by hand. */
+export interface CompleteByHand {
+  /** A task of a planned team that has not ended, whether or not somebody works on it. One of `task` and `delegation` must be given. */
+  readonly task?: string
+  /** Somebody at work, at any depth: the worker's activation, the model's id of the call, or the leader's name for it, `d1`; of a team, its member. */
+  readonly delegation?: string
+  /** The result, as if whoever had the work had given it. */
+  readonly output: Json
+  /** Who did it. Default `operator`. */
+  readonly by?: string
+  readonly reason?: string
+  /** Ends the wait for a team that decides later, not the command. */
+  readonly signal?: AbortSignal
+}
+
+/** The end of a whole run by hand. */
+export interface FinishByHand {
+  readonly output: Json
+  /** Who did it. Default `operator`. */
+  readonly by?: string
+  readonly reason?: string
+}
+
+const takeOverNames: NamesOf<TakeOverOptions> = { reason: true, by: true, at: true, within: true, id: true, signal: true }
+const handBackNames: NamesOf<HandBack> = { plan: true, team: true, reason: true, by: true, id: true, signal: true }
+const completeNames: NamesOf<CompleteByHand> = { task: true, delegation: true, output: true, by: true, reason: true, signal: true }
+const finishNames: NamesOf<FinishByHand> = { output: true, by: true, reason: true }
+
+/** Takes a run over. Resolves when that is in the journal, with what there is to know of it then. */
+export async function takeOver(desk: ControlDesk, given: TakeOverOptions = {}): Promise<TakenOver> {
+  mustBe(given, takeOverNames, 'takeOver', [
+    ...(given?.at === undefined || given.at === 'next' || given.at === 'now'
+      ? []
+      : [`"at" is ${described(given.at)}, expected next or now`]),
+    ...(given?.within === undefined || (Number.isFinite(given.within) && given.within >= 0)
+      ? []
+      : [`"within" is ${described(given.within)}, expected milliseconds`]),
+  ])
+  const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
+  await posted(desk, { type: 'pause', run: desk.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
+  const noted = await told(desk, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
+  if (noted === undefined) throw ended(desk.run)
+  return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(desk)) }
+}
+
+/** What there is to know of a run for whoever would take it over, now. */
+export async function contextOf({ engine, run }: ControlDesk): Promise<TakeoverContext> {
+  const events = await readAll(engine, run)
+  return takeoverContext({ view: runView(events), delegations: delegationsOf(events), said: [...spokenOf(events)] })
+}
+
+/** What is commanded of a run, and every command so far. */
+export const controlOf = async ({ engine, run }: ControlDesk): Promise<ControlState> => controlState(await readAll(engine, run))
+
+/** Edits the plan, if it is to be edited, and lets the run go on. Resolves when both are in the journal. */
+export async function handBack(desk: ControlDesk, given: HandBack = {}): Promise<void> {
+  mustBe(given, handBackNames, 'handBack', given?.plan === undefined || isObject(given.plan) ? [] : [`"plan" is ${described(given.plan)}`])
+  const { plan, team, reason, by, id = newId('msg'), signal } = given
+  await mustBeTaken(desk)
+  if (plan !== undefined) await edit(desk, plan, { team, by, reason, id, signal })
+  await posted(desk, { type: 'resume', run: desk.run, handBack: true, id, ...present({ reason, by }) })
+  const noted = await told(desk, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
+  if (noted === undefined) throw ended(desk.run)
+  if (noted.type === 'control.ignored') throw notTaken(desk.run)
+}
+
+/** Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken it. */
+export async function complete(desk: ControlDesk, given: CompleteByHand): Promise<void> {
+  const both = (given?.task === undefined) === (given?.delegation === undefined)
+  mustBe(given, completeNames, 'complete', [...(both ? ['say which: one of "task" and "delegation"'] : []), ...outputProblems(given)])
+  const { task, delegation, output, by, reason, signal } = given
+  const events = await readAll(desk.engine, desk.run)
+  const found = workNamed(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
+  if (found.type === 'pending') {
+    const edited = { results: { [found.task]: output } }
+    return edit(desk, edited, { team: found.team, by, reason, id: newId('msg'), signal })
+  }
+  const said = { reason: doneBy(by, reason), by: by ?? unnamed }
+  const outcome = leaving(events, found.activation, { status: 'completed', output, by: by ?? unnamed })
+  const result = await desk.engine.post({ type: 'cancel', run: desk.run, activation: found.activation, outcome, ...said })
+  if (result === 'unknown') throw unknownRun(desk.run)
+  if (result !== 'accepted')
+    throw new ReeveError('delegation.ended', `the work of "${task ?? delegation}" has ended, or was stopped`, {
+      hint: 'Nothing was changed.',
+    })
+}
+
+/** Those who come after somebody that hands control on are shown what was said: what the human gives is said in their place. */
+function leaving(events: readonly Recorded[], activation: ActivationId, outcome: Extract<Outcome, { status: 'completed' }>): Outcome {
+  const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
+  if (begun?.type !== 'activation.started' || !isObject(begun.input) || !leavesTrail(begun.input as unknown as Edge)) return outcome
+  const message = { role: 'assistant', content: asText(outcome.output) } as const
+  return withTrail(outcome, { said: [{ agent: begun.agent, message, answer: true }] })
+}
+
+/** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
+export async function finish(desk: ControlDesk, given: FinishByHand): Promise<void> {
+  mustBe(given, finishNames, 'finish', outputProblems(given))
+  const { output, by = unnamed, reason } = given
+  await mustBeTaken(desk)
+  await posted(desk, { type: 'cancel', run: desk.run, reason: doneBy(by, reason), by, outcome: { status: 'completed', output, by } })
+}
+
+/** Who it was, where nobody said. */
+const unnamed = 'operator'
+const doneBy = (by: string = unnamed, reason: string | undefined): string =>
+  reason === undefined || reason === '' ? `finished by ${by}` : `finished by ${by}: ${reason}`
+
+/** A run that a human has goes on only by a hand back. */
+export async function mayResume({ engine, run }: ControlDesk): Promise<void> {
+  if ((await engine.summary(run))?.status !== 'human_control') return
+  throw new ReeveError('run.taken-over', `a human has taken the run "${run}" over`, {
+    hint: 'They hand it back: run.handBack(), or reeve handback <run>. Nothing was changed.',
+  })
+}
+
+async function mustBeTaken({ engine, run }: ControlDesk): Promise<void> {
+  const view = runView(await readAll(engine, run))
+  if (view.outcome !== undefined) throw ended(run)
+  if (view.takeover === undefined) throw notTaken(run)
+}
+
+const ended = (run: RunId): ReeveError =>
+  new ReeveError('run.ended', `the run "${run}" has ended`, {
+    hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
+  })
+const notTaken = (run: RunId): ReeveError =>
+  new ReeveError('run.not-taken-over', `no human has taken the run "${run}" over`, {
+    hint: 'run.takeOver() does, and resolves when it has; of a run that is paused, run.resume() lets it go on. Nothing was changed.',
+  })
+
+interface EditSaying {
+  readonly team: string | undefined
+  readonly by: string | undefined
+  readonly reason: string | undefined
+  readonly id: string
+  readonly signal: AbortSignal | undefined
+}
+
+/** Says to a team how its plan is to be different, and waits until it has decided. Throws `plan.invalid` if it refuses. */
+async function edit(desk: ControlDesk, plan: PlanEdit, { team: named, by, reason, id, signal }: EditSaying): Promise<void> {
+  const problem = jsonProblem(plan, 'plan')
+  if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
+  const team = await teamOf(desk.engine, desk.run, named, signal)
+  if (team === undefined || team.ended) throw ended(desk.run)
+  const request = `edit:${id}`
+  const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)
+  await desk.engine.post({ type: 'message', activation: team.activation, id: request, body })
+  const decided = await told(desk, signal, ({ activation, event }) => {
+    if (activation !== team.activation) return false
+    if (event.type === 'activation.settled') return true
+    return (event.type === 'plan.edited' || event.type === 'plan.edit-refused') && event.request === request
+  })
+  if (decided?.type === 'plan.edit-refused')
+    throw new ReeveError('plan.invalid', `the plan was not edited: ${decided.problems.join('; ')}`, {
+      hint: 'Nothing was changed, and the run was not handed back.',
+    })
+  if (decided?.type !== 'plan.edited') throw ended(desk.run)
+}
+
+const isOf = (event: JournalEvent, id: string, type: 'run.taken-over' | 'run.handed-back', command: 'takeover' | 'handback'): boolean =>
+  (event.type === type && event.id === id) || (event.type === 'control.ignored' && event.command === command && event.id === id)
+
+/** Waits for the first event of this kind; undefined if the run has ended without it. */
+async function told(
+  desk: ControlDesk,
+  signal: AbortSignal | undefined,
+  is: (recorded: Recorded) => boolean,
+): Promise<JournalEvent | undefined> {
+  for await (const recorded of follow(desk.engine, desk.run, present({ signal }))) if (is(recorded)) return recorded.event
+  signal?.throwIfAborted()
+  return undefined
+}
+
+async function readAll(engine: Engine, run: RunId): Promise<readonly Recorded[]> {
+  const events = await engine.read(run)
+  if (events.length === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+  return events
+}
+
+async function posted({ engine, run }: ControlDesk, post: Parameters<Engine['post']>[0]): Promise<void> {
+  const result = await engine.post(post)
+  if (result === 'unknown') throw unknownRun(run)
+  if (result === 'closed') throw ended(run)
+}
+
+const outputProblems = (given: { readonly output?: unknown } | undefined): readonly string[] => {
+  if (given?.output === undefined) return ['there is no output']
+  const problem = jsonProblem(given.output, 'output')
+  return problem === undefined ? [] : [problem]
+}
+
+/** All that is wrong with a command at once. */
+function mustBe(given: object, names: Readonly<Record<string, true>>, what: string, more: readonly string[]): void {
+  const problems = unknownNames(given, names, `run.${what}()`)
+  if (isObject(given))
+    for (const name of ['by', 'reason', 'id', 'team', 'task', 'delegation']) {
+      const value: unknown = given[name]
+      if (name in names && value !== undefined && (typeof value !== 'string' || value.trim() === ''))
+        problems.push(`run.${what}(): "${name}" is ${described(value)}, expected a text that is not empty`)
+    }
+  problems.push(...more.map((problem) => `run.${what}(): ${problem}`))
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
+}

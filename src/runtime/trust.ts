@@ -1,0 +1,174 @@
+/**
+ * Trust as operators see it: how much is trusted under a name, why no more, incidents, and an operator's own word.
+ *
+ * Owns: what is shown, what may be said from outside, that every change says who and why. Does not own: the rules and the record (oversight/trust-record.ts), what a run does with it (oversight/trust.ts).
+ * K1: records outlive runs. K2: whoever speaks may be any process; the change is compare-and-set, so none is lost.
+ */
+import { described, hasNames, isObject, ReeveError, unknownNames, type Json } from '../core/index.ts'
+import { isTrustName, type OversightMode } from '../edge/index.ts'
+import type { Engine } from '../engine/index.ts'
+import {
+  canUpgrade,
+  modeOfLevel,
+  newTrust,
+  opened,
+  readableTrust,
+  readTrust,
+  recordIncident,
+  setLevel,
+  trustKey,
+  trustNames,
+  trustRuleProblems,
+  trustRules,
+  trustStream,
+  withName,
+  type IncidentSeverity,
+  type TrustEntry,
+  type TrustLevel,
+  type TrustPresets,
+  type TrustRecord,
+  type TrustRules,
+  type UpgradeWord,
+} from '../oversight/index.ts'
+
+/** How much is trusted under a name, and why no more. */
+export interface TrustView {
+  readonly name: string
+  readonly level: TrustLevel
+  /** The mode of runs that begin now and name this trust alone. */
+  readonly mode: OversightMode
+  /** Finished runs since everything was last counted anew. */
+  readonly completed: number
+  readonly succeeded: number
+  /** Since when is counted; absent: nothing was counted yet. Milliseconds since 1970. */
+  readonly startedAt?: number
+  readonly lastIncident?: number
+  readonly rules: TrustRules
+  /** Whether it would rise now, and what is missing. It rises when a run has ended. */
+  readonly next: UpgradeWord
+  /** What became of it, oldest first. */
+  readonly history: readonly TrustEntry[]
+}
+
+/** Something went wrong that those who are trusted here answer for. */
+export interface Incident {
+  readonly trust: string
+  /** `serious`: at once a novice, everything is counted anew. `minor`: no rise for a while. Both count in running runs from the next gate on. */
+  readonly severity: IncidentSeverity
+  readonly note?: string
+  readonly by?: string
+  /** The run in which it happened. */
+  readonly run?: string
+  /** Its idempotency key: the same again is the same incident. Default: every word is another. */
+  readonly id?: string
+}
+
+/** An operator's word on a level. */
+export interface TrustSetting {
+  readonly trust: string
+  readonly level: TrustLevel
+  readonly by: string
+  readonly reason: string
+  readonly id?: string
+}
+
+/** What is wrong with the rules that a runtime is given, one sentence each. */
+export function trustPresetProblems(given: unknown, where: string): string[] {
+  if (given === undefined) return []
+  if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object: { name: rules }`]
+  return Object.entries(given).flatMap(([name, rules]) => [
+    ...(isTrustName(name) ? [] : [`${where}: "${name}" is no name for trust`]),
+    ...trustRuleProblems(rules, `${where}.${name}`),
+  ])
+}
+
+/** Where records are looked up and changed. */
+export interface TrustDesk {
+  readonly engine: Engine
+  readonly now: number
+  readonly presets: TrustPresets | undefined
+}
+
+/** The trust under a name. Who has done nothing yet is a novice. */
+export async function trustOf({ engine, now, presets }: TrustDesk, name: string): Promise<TrustView> {
+  mustBeName(name)
+  const kept = readTrust(await engine.stream(trustStream(name)).get(trustKey))
+  return viewOf(name, kept, now, presets)
+}
+
+function viewOf(name: string, kept: TrustRecord | undefined, now: number, presets: TrustPresets | undefined): TrustView {
+  const record = kept ?? newTrust(now)
+  const { level, completed, succeeded, startedAt, lastIncident, history } = record
+  const rules = trustRules(presets?.[name] ?? record.rules)
+  return {
+    name,
+    level,
+    mode: modeOfLevel(level),
+    completed,
+    succeeded,
+    ...(kept === undefined ? undefined : { startedAt }),
+    ...(lastIncident === undefined ? undefined : { lastIncident }),
+    rules,
+    next: canUpgrade(record, now, rules),
+    history,
+  }
+}
+
+/** Every trust that something was counted or said under, by name. */
+export async function allTrust(desk: TrustDesk): Promise<readonly TrustView[]> {
+  const names = await desk.engine.stream(trustNames.stream).get(trustNames.key)
+  return Promise.all((Array.isArray(names) ? (names as readonly string[]) : []).map((name) => trustOf(desk, name)))
+}
+
+/** Notes an incident. It holds at once. */
+export async function noteIncident(desk: TrustDesk, given: Incident): Promise<TrustView> {
+  const known = { trust: true, severity: true, note: true, by: true, run: true, id: true } as const
+  mustBeWord(given, known, 'incident()', ['note', 'by', 'run', 'id'])
+  const { trust, severity, ...word } = given
+  return change(desk, trust, readTrust, (record) => recordIncident(record, severity, desk.now, word))
+}
+
+/** Sets a level by an operator's word. What was counted stays; what cannot be read is begun anew. */
+export async function setTrust(desk: TrustDesk, given: TrustSetting): Promise<TrustView> {
+  mustBeWord(given, { trust: true, level: true, by: true, reason: true, id: true }, 'setTrust()', ['id'])
+  const { trust, level, by, reason, id } = given
+  for (const [name, value] of Object.entries({ by, reason }))
+    if (typeof value !== 'string' || value === '')
+      throw new ReeveError('input.invalid', `setTrust(): ${name} is ${described(value)}: a level that is set says who and why`, {
+        hint: nothing,
+      })
+  return change(desk, trust, readableTrust, (record) =>
+    setLevel(record, level, desk.now, { by, note: reason, ...(id === undefined ? undefined : { id }) }),
+  )
+}
+
+async function change(
+  desk: TrustDesk,
+  name: string,
+  read: (value: Json) => TrustRecord | undefined,
+  next: (record: TrustRecord) => TrustRecord,
+): Promise<TrustView> {
+  const { engine, now, presets } = desk
+  const kept = await engine
+    .stream(trustStream(name))
+    .update(trustKey, (value) => next(read(value) ?? opened(newTrust(now))) as unknown as Json)
+  await engine.stream(trustNames.stream).update(trustNames.key, (value) => withName(value, name))
+  return viewOf(name, kept as unknown as TrustRecord, now, presets)
+}
+
+const nothing = 'Nothing was changed.'
+
+function mustBeWord(given: unknown, known: Readonly<Record<string, true>>, where: string, texts: readonly string[]): void {
+  const problems = unknownNames(given, known, where)
+  if (isObject(given)) {
+    if (!isTrustName(given['trust'])) problems.push(`${where}: trust is ${described(given['trust'])}, expected a name`)
+    for (const name of texts)
+      if (given[name] !== undefined && typeof given[name] !== 'string')
+        problems.push(`${where}: ${name} is ${described(given[name])}, expected a text`)
+  }
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: nothing })
+}
+
+function mustBeName(name: unknown): void {
+  if (!isTrustName(name)) throw new ReeveError('input.invalid', `trust(): ${described(name)} is no name for trust`)
+}

@@ -1,0 +1,244 @@
+/**
+ * human(): a person as an agent: somebody who does the work, or who leads those that do.
+ *
+ * Owns: the public constructor, and how a person leads: what they are shown, what they may say. Does not own: how a person is asked (agent/human.ts), the way of a delegation (leading.ts): a person
+ * who leads is a leader that is code, and the code asks.
+ * Holds: K3: whatever is done follows from recorded answers, in their order.
+ */
+import { described, FailureError, isObject, mustBeOptions, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
+import {
+  askHuman,
+  channelsOf,
+  type End,
+  fitting,
+  handingOver,
+  HumanAgent,
+  humanData,
+  humanNames,
+  humanProblems,
+  refuseTeam,
+  renamable,
+  saidBy,
+  schemaOf,
+  type Agent,
+  type AgentContext,
+  type AnyHuman,
+  type HumanFacts,
+  type HumanOptions,
+  type NameOf,
+  type Talk,
+} from '../agent/index.ts'
+import type { Checked, Infer, Schema, SchemaLike } from '../edge/index.ts'
+import type { DelegationResult, LedTeam } from './leading.ts'
+import { describe, type Roster } from './roster.ts'
+import { codeSupervisor, type Supervisor, type TeamFacts } from './supervisor.ts'
+
+/** A person who leads a team. They answer `{ delegate: { worker, instructions } }` (with `input` for a worker that takes one; a list: at once), `{ forward: 'd1' }` or `{ answer }`. */
+export interface LeadingHumanOptions<
+  Name extends string,
+  Workers extends readonly Agent[],
+  In extends SchemaLike | undefined,
+  Out extends SchemaLike | undefined,
+>
+  extends HumanFacts<Name, In, Out>, Pick<TeamFacts<Workers, readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'> {}
+
+/** What a person answers: what their schema says, else any JSON value. */
+type Answer<Out extends SchemaLike | undefined> = [Out] extends [undefined] ? Json : Infer<Out>
+
+type AnyLeader = AnyHuman & Pick<TeamFacts<readonly Agent[], readonly Agent[]>, 'workers' | 'delegation' | 'concurrency'>
+
+const leaderNames: NamesOf<AnyLeader> = { ...humanNames, workers: true, delegation: true, concurrency: true }
+
+/**
+ * A person as an agent, wherever an agent may stand: a worker, a speaker at a round table, a step of a flow, a task of a plan, an agent as a tool, a root; with `workers` a leader. They are asked by an
+ * interrupt, and answer with `run.answer`; an answer that does not fit is asked for again, with what is wrong with it. While they think, they hold no permit and no memory.
+ *
+ * Where control may be handed on, `{ transfer: 'name', task? }` hands it on. A name that is given with the answer (`by`) stands on the outcome.
+ * Throws `agent.invalid` for what are no options, and for a leader `team.empty` and `team.invalid`; everything else that is wrong is found together when a runtime is made.
+ */
+export function human<
+  const Name extends string,
+  const Workers extends readonly Agent[],
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+>(options: LeadingHumanOptions<Name, Workers, In, Out>): Supervisor<Name, Infer<In>, Answer<Out>, NameOf<Workers[number]>>
+export function human<
+  const Name extends string,
+  In extends SchemaLike | undefined = undefined,
+  Out extends SchemaLike | undefined = undefined,
+>(options: HumanOptions<Name, In, Out>): Agent<Name, Infer<In>, Answer<Out>>
+export function human(given: object): Agent {
+  mustBeOptions(given, 'human', 'agent.invalid')
+  const options = given as AnyHuman & { readonly workers?: unknown }
+  const made = options.workers === undefined ? new HumanAgent(options) : leader(given as AnyLeader)
+  return renamable<Agent>(made, (name) => human({ ...given, name } as HumanOptions<string, undefined, undefined>))
+}
+
+function leader(options: AnyLeader): Agent {
+  const where = `human "${options.name}"`
+  const output = schemaOf(options.output, `${where}: output`)
+  const lead = (roster: Roster) => (ctx: AgentContext, brief: unknown, team: LedTeam, talk: Talk) =>
+    new Lead(options, output, roster, ctx, team, talk).work(brief)
+  const made = codeSupervisor(options, lead, {
+    where,
+    names: leaderNames,
+    problems: () => humanProblems(options, output, where),
+    data: humanData(options),
+  })
+  if (typeof options.workers !== 'function') refuseTeam(made.problems())
+  return Object.assign(made, { channels: channelsOf(options) })
+}
+
+/** Somebody is to work. */
+interface Order {
+  readonly worker: string
+  readonly brief: Json
+  readonly turns?: number
+}
+
+/** What a person who leads has said. */
+type Word =
+  | { readonly type: 'delegate'; readonly orders: readonly Order[] }
+  | { readonly type: 'forward'; readonly what: string }
+  | { readonly type: 'answer'; readonly answer: Json }
+  | { readonly type: 'transfer'; readonly end: End }
+
+/** One person at the head of a team, for one piece of work. */
+class Lead {
+  readonly #options: AnyLeader
+  readonly #output: Schema | undefined
+  readonly #roster: Roster
+  readonly #ctx: AgentContext
+  readonly #team: LedTeam
+  readonly #talk: Talk
+  readonly #results: DelegationResult[] = []
+
+  constructor(options: AnyLeader, output: Schema | undefined, roster: Roster, ctx: AgentContext, team: LedTeam, talk: Talk) {
+    this.#options = options
+    this.#output = output
+    this.#roster = roster
+    this.#ctx = ctx
+    this.#team = team
+    this.#talk = talk
+  }
+
+  async work(brief: unknown): Promise<unknown> {
+    let problem: string | undefined
+    for (;;) {
+      const { word, by } = await this.#asked(brief, problem)
+      problem = undefined
+      if (word.type === 'answer') return saidBy(word.answer, by)
+      if (word.type === 'transfer') return word.end
+      if (word.type === 'delegate') {
+        // begun in the order in which they were named (K3)
+        this.#results.push(...(await Promise.all(word.orders.map((order) => this.#delegated(order)))))
+        if (this.#team.bailed !== undefined) return null // a hook has ended the work; what is returned counts for nothing
+        continue
+      }
+      try {
+        return this.#team.forward(word.what as `d${number}`)
+      } catch (thrown) {
+        if (!(thrown instanceof FailureError)) throw thrown
+        problem = thrown.failure.message
+      }
+    }
+  }
+
+  #delegated({ worker, brief, turns }: Order): Promise<DelegationResult> {
+    return this.#team.delegate(worker, brief, turns === undefined ? {} : { turns }) as Promise<DelegationResult>
+  }
+
+  async #asked(brief: unknown, problem: string | undefined): Promise<{ readonly word: Word; readonly by: string | undefined }> {
+    const shown = { type: 'lead', brief, talk: this.#talk, output: this.#output, more: this.#more(problem) } as const
+    const { value, by } = await askHuman(
+      this.#ctx,
+      this.#options,
+      shown,
+      (answer) => this.#read(answer),
+      (answer) => ({ type: 'answer', answer }),
+    )
+    return { word: value as Word, by }
+  }
+
+  /** The team, and what has come of it so far. */
+  #more(problem: string | undefined): JsonObject {
+    return {
+      workers: this.#team.names.map((name) => {
+        const worker = this.#roster.find(name)
+        return {
+          name,
+          description: describe(name, worker),
+          ...(worker?.inputSchema === undefined ? undefined : { input: worker.inputSchema.json }),
+        }
+      }),
+      results: this.#results.map(({ delegation, worker, outcome, text, feedback }) => ({
+        delegation,
+        worker,
+        status: outcome.status,
+        text,
+        ...(feedback === undefined ? undefined : { feedback }),
+      })),
+      ...(problem === undefined ? undefined : { problem }),
+    }
+  }
+
+  /** Pure. */
+  #read(answer: Json): Checked<Word> {
+    const handed = handingOver(answer, this.#talk.candidates)
+    if (handed !== undefined) return handed.ok ? { ok: true, value: { type: 'transfer', end: handed.value } } : handed
+    const [verb, ...others] = isObject(answer) ? Object.keys(answer) : []
+    if (!isObject(answer) || verb === undefined || others.length > 0 || !['delegate', 'forward', 'answer'].includes(verb))
+      return no('say { delegate: { worker, instructions } }, { forward: "d1" } or { answer }')
+    if (verb === 'delegate') return this.#orders(answer[verb]!)
+    if (verb === 'forward') return this.#forwarded(answer[verb]!)
+    const fits = fitting(answer[verb]!, this.#output)
+    return fits.ok ? { ok: true, value: { type: 'answer', answer: answer[verb]! } } : no(`"answer": ${fits.problem}`)
+  }
+
+  #orders(given: Json): Checked<Word> {
+    const list: readonly Json[] = Array.isArray(given) ? (given as readonly Json[]) : [given]
+    if (list.length === 0) return no('"delegate" is an empty list')
+    const orders: Order[] = []
+    const problems: string[] = []
+    for (const [i, each] of list.entries()) {
+      const read = this.#order(each)
+      if (read.ok) orders.push(read.value)
+      else problems.push(`${Array.isArray(given) ? `delegate[${i}]` : 'delegate'}: ${read.problem}`)
+    }
+    return problems.length > 0 ? no(problems.join('; ')) : { ok: true, value: { type: 'delegate', orders } }
+  }
+
+  #order(given: Json): Checked<Order> {
+    if (!isObject(given)) return no(`it is ${described(given)}, expected { worker, instructions }`)
+    const { worker, instructions, input, turns, ...others } = given
+    const { names } = this.#team
+    const [strange] = Object.keys(others)
+    if (strange !== undefined) return no(`"${strange}" is unknown: say worker, instructions or input, and turns`)
+    if (typeof worker !== 'string' || !names.includes(worker))
+      return no(`"worker" is ${described(worker)}, expected one of ${names.join(', ')}`)
+    if (turns !== undefined && !(Number.isInteger(turns) && (turns as number) > 0))
+      return no(`"turns" is ${described(turns)}, expected a whole number of at least 1`)
+    const most = turns === undefined ? undefined : { turns: turns as number }
+    const schema = this.#roster.find(worker)?.inputSchema
+    if (schema === undefined) {
+      if (input !== undefined || typeof instructions !== 'string' || instructions.trim() === '')
+        return no(`"${worker}" takes "instructions", a text that says what is to be done`)
+      return { ok: true, value: { worker, brief: instructions, ...most } }
+    }
+    if (input === undefined || instructions !== undefined) return no(`"${worker}" takes an "input", and no instructions`)
+    const checked = schema.check(input)
+    return checked.ok ? { ok: true, value: { worker, brief: input, ...most } } : no(`the input of "${worker}": ${checked.problem}`)
+  }
+
+  #forwarded(what: Json): Checked<Word> {
+    if (typeof what !== 'string') return no(`"forward" is ${described(what)}, expected a delegation, as "d1", or a worker`)
+    const result =
+      this.#results.find(({ delegation }) => delegation === what) ??
+      this.#results.findLast(({ worker, outcome }) => worker === what && outcome.status === 'completed')
+    if (result?.outcome.status !== 'completed') return no(`there is no output of "${what}" to forward`)
+    const fits = fitting(result.outcome.output, this.#output)
+    return fits.ok ? { ok: true, value: { type: 'forward', what } } : no(`the output of "${what}" cannot be the answer: ${fits.problem}`)
+  }
+}
+
+const no = (problem: string): { readonly ok: false; readonly problem: string } => ({ ok: false, problem })

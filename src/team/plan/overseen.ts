@@ -1,0 +1,104 @@
+/**
+ * Overseen: what a task of a plan says of the humans who look at it: what it does, how bad that may be, who has to see it (spec team 1.14 to 1.17, 1.23).
+ *
+ * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not own: gates (../work/reviews.ts), triggers (../../oversight). Pure.
+ */
+import { described, isObject, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
+import { oversightModes, riskLevels, stricter, type Oversight, type OversightMode, type RiskLevel } from '../../edge/index.ts'
+import { approvalProblems, gateOf, type GateWord, type Subject } from '../../oversight/index.ts'
+import { fieldOf } from './fields.ts'
+import type { Subtask, TaskApproval } from './plan.ts'
+
+/** These fields of a task. */
+type Overseen = Pick<Subtask, 'action' | 'risk' | 'required' | 'requiresApproval' | 'mode' | 'review' | 'approval'>
+
+const approvalNames: NamesOf<TaskApproval> = { timeoutMs: true, onTimeout: true }
+
+/** Reads them. Adds to the problems; what is wrong is left out. */
+export function overseenOf(task: JsonObject, where: string, problems: string[]): Overseen {
+  const flag = (name: 'required' | 'requiresApproval' | 'review'): boolean | undefined => {
+    const given = fieldOf(task, name)
+    if (given === undefined || typeof given === 'boolean') return given
+    problems.push(`${where}: ${name} is ${described(given)}, expected true or false`)
+    return undefined
+  }
+  const word = <Word extends string>(name: 'risk' | 'mode', words: readonly Word[]): Word | undefined => {
+    const given = fieldOf(task, name)
+    if (given === undefined) return undefined
+    const said = typeof given === 'string' ? words.find((each) => each === given.trim().toLowerCase()) : undefined
+    if (said === undefined)
+      problems.push(`${where}: ${name} is ${described(given)}, expected ${words.map((each) => `"${each}"`).join(', ')}`)
+    return said
+  }
+  const action = fieldOf(task, 'action')
+  if (action !== undefined && typeof action !== 'string') problems.push(`${where}: action is ${described(action)}, expected a text`)
+  const risk = word<RiskLevel>('risk', riskLevels)
+  const mode = word<OversightMode>('mode', oversightModes)
+  const approval = approvalOf(fieldOf(task, 'approval'), where, problems)
+  return {
+    ...(typeof action === 'string' && action.trim() !== '' ? { action: action.trim() } : undefined),
+    ...(risk === undefined ? undefined : { risk }),
+    ...(flag('required') === false ? { required: false } : undefined),
+    ...(flag('requiresApproval') === true ? { requiresApproval: true } : undefined),
+    ...(mode === undefined ? undefined : { mode }),
+    ...(flag('review') === true ? { review: true } : undefined),
+    ...(approval === undefined ? undefined : { approval }),
+  }
+}
+
+function approvalOf(given: unknown, where: string, problems: string[]): TaskApproval | undefined {
+  if (given === undefined) return undefined
+  const unknown = unknownNames(given, approvalNames, `${where}: approval`)
+  problems.push(...unknown)
+  if (unknown.length > 0 || !isObject(given)) return undefined
+  const { timeoutMs, onTimeout } = given
+  const wrongTime = timeoutMs !== undefined && timeoutMs !== 'never' && !Number.isFinite(timeoutMs)
+  const wrongEnd = onTimeout !== undefined && onTimeout !== 'reject' && onTimeout !== 'approve' && onTimeout !== 'escalate'
+  if (wrongTime) problems.push(`${where}: approval.timeoutMs is ${described(timeoutMs)}, expected milliseconds, or "never"`)
+  if (wrongEnd) problems.push(`${where}: approval.onTimeout is ${described(onTimeout)}, expected "reject", "approve" or "escalate"`)
+  return wrongTime || wrongEnd ? undefined : given
+}
+
+/** What several tasks say of it that are done as one: of each the strictest. */
+export function overseenTogether(tasks: readonly Subtask[]): Overseen {
+  const actions = [...new Set(tasks.flatMap(({ action }) => action ?? []))]
+  const strictest = <Word>(words: readonly Word[], said: readonly (Word | undefined)[]): Word | undefined =>
+    words.findLast((each) => said.includes(each))
+  const risk = strictest(riskLevels, tasks.map((each) => each.risk)) // prettier-ignore
+  const mode = strictest(oversightModes, tasks.map((each) => each.mode)) // prettier-ignore
+  return {
+    ...(actions.length === 0 ? undefined : { action: actions.join('+') }),
+    ...(risk === undefined ? undefined : { risk }),
+    ...(mode === undefined ? undefined : { mode }),
+    ...(tasks.some(({ requiresApproval }) => requiresApproval === true) ? { requiresApproval: true } : undefined),
+    ...(tasks.some(({ review }) => review === true) ? { review: true } : undefined),
+  }
+}
+
+/** What a gate looks at before a task begins. */
+export const subjectOf = ({ action, description, risk, requiresApproval, estimate }: Subtask): Subject => ({
+  ...(action === undefined ? undefined : { action }),
+  description,
+  ...(risk === undefined ? undefined : { risk }),
+  ...(requiresApproval === true ? { always: true } : undefined),
+  ...(estimate?.usd === undefined ? undefined : { costUsd: estimate.usd }),
+})
+
+/** What holds for a task: that of its team, of its role, its own mode, the strictest of them. */
+export function oversightOf(task: Subtask, team: Oversight | undefined, role: Oversight | undefined): Oversight | undefined {
+  return stricter(team, ownOversight(task, role))
+}
+
+/** What a task and its role add to what holds for the team. */
+export const ownOversight = ({ mode }: Subtask, role: Oversight | undefined): Oversight | undefined =>
+  mode === undefined ? role : stricter(role, { mode })
+
+/** What is known of a task before anybody begins: whether it is sensitive, and its risk. */
+export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateWord => gateOf(oversight, subjectOf(task))
+
+/** What is wrong with how a task is to be approved, one sentence each. */
+export function consentProblems(task: Subtask, oversight: Oversight | undefined, where: string): readonly string[] {
+  if (task.approval === undefined) return []
+  const { sensitive, risk } = gateOfTask(task, oversight ?? {})
+  return approvalProblems({ ...task.approval, risk, sensitive: sensitive || task.requiresApproval === true }, where)
+}

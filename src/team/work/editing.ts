@@ -1,0 +1,129 @@
+/**
+ * Editing: a human who has the run changes the plan, or gives the result of a task.
+ *
+ * Owns: carrying an edit out, all of it or nothing, and what is recorded of it. Does not own: what an edit may say (../plan/editing.ts), who gives it and when (runtime/takeover.ts).
+ * Holds: K3: it is heard as a word, in recorded order, while nothing new begins. Whatever has begun stays as it is (spec team R-13, C72, C73).
+ */
+import { present, type JsonObject } from '../../core/index.ts'
+import type { EditWord, HeardWord } from '../../agent/index.ts'
+import type { Oversight } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { lookAtEdit, type LookedAtEdit, type Standing } from '../plan/editing.ts'
+import type { Subtask } from '../plan/plan.ts'
+import type { RoleBook } from '../plan/roles.ts'
+import type { Directory } from '../staff/directory.ts'
+import { joins, plannedTask } from '../staff/joining.ts'
+import { hasEnded, newEntry, type Book, type Entry } from './book.ts'
+import { failureBudgetOf } from './failure-budget.ts'
+import type { WorkRules } from './rules.ts'
+import type { Work } from './work.ts'
+
+/** What an edit changes. */
+export interface EditParts {
+  readonly ctx: Context
+  readonly book: Book
+  readonly directory: Directory
+  readonly roles: RoleBook
+  readonly defaultRole: string
+  readonly oversight: Oversight | undefined
+  readonly work: Work
+  /** What the work goes by; changed in place. */
+  readonly rules: { -readonly [K in 'concurrency' | 'failures']: WorkRules[K] }
+}
+
+/** Who did it, where nobody said. */
+const unnamed = 'operator'
+
+/** Hears a word that edits the plan. What became of it is a fact; nobody inside may say such a word. */
+export function edited(parts: EditParts, { request, edit, reason }: EditWord, { from, by }: HeardWord): JsonObject {
+  if (from !== undefined) return { accepted: false, reason: 'invalid', message: 'a member does not edit the plan' }
+  const { ctx, book, roles, defaultRole, oversight, work } = parts
+  const looked =
+    work.closed === undefined && !book.all.every(hasEnded)
+      ? lookAtEdit(
+          edit,
+          book.all.map((entry) => standing(entry, work)),
+          roles,
+          { defaultRole, oversight },
+        )
+      : { problems: ['the work of this team has ended: its plan stays as it is'] }
+  if (!('added' in looked) || looked.problems.length > 0)
+    ctx.emit({ type: 'plan.edit-refused', request, problems: looked.problems, ...present({ by, reason }) })
+  else carryOut(parts, looked, request, { by, reason })
+  return {}
+}
+
+function standing(entry: Entry, work: Work): Standing {
+  const state = hasEnded(entry)
+    ? 'ended'
+    : work.running.includes(entry)
+      ? 'at-work'
+      : entry.begun > 0 || entry.status === 'awaiting_approval'
+        ? 'open'
+        : 'new'
+  return { task: entry.task, state, recruited: entry.recruit !== undefined }
+}
+
+function carryOut(
+  parts: EditParts,
+  looked: LookedAtEdit,
+  request: string,
+  { by, reason }: { readonly by: string | undefined; readonly reason: string | undefined },
+): void {
+  const { ctx, book, directory, rules, work } = parts
+  const { removed, results, warnings, tolerance, maxFailures, concurrency } = looked
+  const gone = removed.map((id) => book.get(id)!)
+  const replaced = looked.replaced.map((task) => [book.get(task.id)!, task] as const)
+  const newcomers = replaced.flatMap(([entry, task]) => (replace(parts, entry, task) ? [entry] : []))
+  for (const entry of gone) book.remove(entry)
+  const added = looked.added.map((task) => addedEntry(parts, task))
+  book.reindex()
+  if (concurrency !== undefined) rules.concurrency = concurrency
+  if (tolerance !== undefined || maxFailures !== undefined)
+    rules.failures = failureBudgetOf(book.planned.length, tolerance ?? 0, maxFailures)
+  ctx.emit({
+    type: 'plan.edited',
+    request,
+    added: added.map((entry) => plannedTask(entry, parts.oversight)),
+    replaced: replaced.map(([entry]) => plannedTask(entry, parts.oversight)),
+    removed,
+    settled: results.map(([id]) => id),
+    warnings,
+    ...present({ by, reason, tolerance, concurrency }),
+    ...(tolerance === undefined && maxFailures === undefined ? {} : { maxFailures: rules.failures.maxFailures }),
+  })
+  for (const entry of [...newcomers, ...added]) joins(ctx, directory, entry)
+  for (const entry of gone) work.settle(entry, 'skipped', { reason: `removed by ${by ?? unnamed}` })
+  for (const [id, output] of results) {
+    const entry = book.get(id)!
+    entry.output = output
+    entry.by = by ?? unnamed
+    work.settle(entry, 'succeeded')
+  }
+  work.again(replaced.map(([entry]) => entry).filter((entry) => !hasEnded(entry)))
+}
+
+/** The task is another one. True: somebody else has it now. */
+function replace({ book, directory, roles, defaultRole }: EditParts, entry: Entry, task: Subtask): boolean {
+  const role = roles.find(task.role ?? defaultRole)!
+  const isElse = role.role !== entry.role.role
+  entry.task = task
+  entry.estimate = task.estimate
+  entry.looked = entry.unblocked = false
+  if (!isElse) return false
+  directory.move(entry.member, 'cancelled')
+  entry.role = role
+  entry.member = directory.newId(role.role, false, (id) => book.get(id) !== undefined)
+  return true
+}
+
+function addedEntry({ book, directory, roles, defaultRole }: EditParts, task: Subtask): Entry {
+  const role = roles.find(task.role ?? defaultRole)!
+  const entry = newEntry(
+    task,
+    role,
+    directory.newId(role.role, false, (id) => book.get(id) !== undefined),
+  )
+  book.add(entry)
+  return entry
+}

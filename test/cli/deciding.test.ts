@@ -1,0 +1,93 @@
+/** Approvals as commands show and decide them: who may, two people, other arguments, sent back. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { main } from '../../src/cli/program.ts'
+import { agent, approve, createRuntime, type ApprovalRequest, type Json } from '../../src/index.ts'
+import { fakeTerminal } from './fake-terminal.ts'
+
+let folder = ''
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'reeve-deciding-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const asks = (request: Partial<ApprovalRequest>) =>
+  agent({
+    name: 'asks',
+    run: async (ctx) => {
+      const verdict = await approve(ctx, { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money', ...request })
+      return verdict.approved ? verdict.input : verdict.how
+    },
+  })
+
+/** Drives the run until it waits or has ended, and leaves it: the id of what it asks, or its output. */
+async function driven(request: Partial<ApprovalRequest>): Promise<Json> {
+  const root = asks(request)
+  await using runtime = await createRuntime({ store: join(folder, 'reeve.db'), agents: [root] })
+  const run = await runtime.start(root, 'go', { runId: 'run_d' })
+  const state = await run.until('waiting')
+  if ('waiting' in state) return state.questions[0]!.id
+  return state.status === 'completed' ? state.output : state.status
+}
+async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const terminal = fakeTerminal()
+  const code = await main([...args, '--store', 'reeve.db'], {
+    terminal,
+    cwd: folder,
+    interrupted: new AbortController().signal,
+    version: '1',
+  })
+  return { code, out: terminal.written, err: terminal.notes }
+}
+
+describe('deciding at the command line', () => {
+  test('who may decide is shown, and whoever else tries is told so', async () => {
+    const request: Partial<ApprovalRequest> = {
+      risk: 'critical',
+      rules: { approvers: [{ who: ['ann', 'bob'] }] },
+      hits: [{ code: 'cost_limit', priority: 'high', detail: 'it costs $2' }],
+      kind: 'task',
+      task: 't1',
+      options: ['approve', 'reject'],
+    }
+    const first = (await driven(request)) as string
+    const shown = (await reeve('show', 'run_d')).out
+    for (const line of [
+      'about: task t1',
+      'escalated: cost_limit (high)',
+      'to be decided by ann or bob',
+      'two people have to approve it',
+      'may be decided: approve, reject',
+      'until 20',
+    ])
+      expect(shown).toContain(`\n  ${line}`)
+    const refused = await reeve('approve', first, '--by', 'eve')
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toMatch(/"ann", "bob", and not by "eve"[^]*Nothing was decided/)
+    const yes = await reeve('approve', first, '--approver', 'ann')
+    expect(yes).toMatchObject({ code: 0 })
+    expect(yes.out).toContain('Somebody else has to approve it, too')
+    const second = (await driven(request)) as string
+    expect((await reeve('show', 'run_d')).out).toContain('approved by ann already: somebody else has to look')
+    expect((await reeve('approve', second, '--by', 'ann')).err).toMatch(/has approved it already/)
+    expect((await reeve('approve', second, '--by', 'bob')).code).toBe(0)
+    expect(await driven(request)).toEqual({ amount: 10 })
+    expect((await reeve('show', 'run_d')).out).toMatch(/seconded by ann[^]*approved by bob/)
+  })
+  test('other arguments', async () => {
+    const id = (await driven({})) as string
+    expect(await reeve('edit', id, 'five')).toMatchObject({ code: 2, out: '' })
+    const edited = await reeve('edit', id, '{"amount": 5}', '--by', 'ann')
+    expect(edited).toMatchObject({ code: 0 })
+    expect(edited.out).toContain('Approved with other arguments')
+    expect(await driven({})).toEqual({ amount: 5 })
+  })
+  test('sent back', async () => {
+    const id = (await driven({})) as string
+    expect((await reeve('retry', id, '--comment', 'less')).out).toContain('Sent back')
+    expect(await driven({})).toBe('retry')
+    expect((await reeve('approve', id)).err).toMatch(/already decided: retry/)
+  })
+})

@@ -1,0 +1,36 @@
+/** A run that is trusted, with its process dying at every point where it can: it counts once, and its mode stays what it was. */
+import { describe } from 'vitest'
+import { completed } from '../../src/core/index.ts'
+import { review } from '../../src/oversight/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
+import { teamScenario, type Scenario } from '../../src/testing/index.ts'
+import { hand } from '../runtime/hand.ts'
+import { diesEverywhere } from './dying.ts'
+
+const analyst = hand(
+  'analyst',
+  async (ctx, edge) => {
+    const about = { tool: 'send', toolVersion: '1', input: 'the report' }
+    const done: string[] = []
+    for (let n = 0; n < 2; n++) {
+      const verdict = await review(ctx.scope('gate'), edge.oversight, { subject: 'action', name: 'send' }, { action: 'send' }, about)
+      done.push(verdict?.approved === true ? 'approved' : 'not approved')
+    }
+    return completed(done)
+  },
+  { oversight: { trust: 'analysts' } },
+)
+
+const scenario: Scenario = teamScenario({
+  name: 'trusted work',
+  agents: [analyst],
+  input: 'go',
+  outside: async (runtime: Runtime) => {
+    for (const { id } of await runtime.approvals()) await runtime.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
+  },
+})
+
+describe('a process that dies while trusted work goes on', () => {
+  // a run that counted twice would say so in its fact: `trust.updated` has the number of tasks
+  diesEverywhere(scenario, { status: 'completed', output: ['approved', 'approved'] })
+})

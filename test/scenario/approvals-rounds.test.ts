@@ -1,0 +1,426 @@
+/** Approvals in rounds: who is asked after whom, two pairs of eyes, who may decide, what may be decided; what a yes is good for. Spec team R-16, cases C79 to C90. */
+import { describe, expect, test } from 'vitest'
+import { agent, tool } from '../../src/agent/index.ts'
+import { asTool } from '../../src/flow/index.ts'
+import { failure, FailureError, type Json } from '../../src/core/index.ts'
+import type { ApprovalRules } from '../../src/edge/index.ts'
+import {
+  approve,
+  hmacSigner,
+  signCapability,
+  verifyCapability,
+  type ApprovalRequest,
+  type UsedCapability,
+} from '../../src/oversight/index.ts'
+import type { Approval, Run } from '../../src/runtime/index.ts'
+import { calls, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
+
+const minute = 60_000
+
+/** Code that asks for one approval and answers with what came of it. */
+const asks = (request: Partial<ApprovalRequest>, name = 'asks') =>
+  agent({
+    name,
+    description: 'Asks.',
+    run: async (ctx) => {
+      const { capability, ...verdict } = { capability: undefined, ...(await approve(ctx, { ...base, ...request })) }
+      return {
+        ...verdict,
+        ...(capability === undefined ? {} : { capability: { approvers: capability.approvers, approvals: capability.approvals } }),
+      }
+    },
+  })
+const base: ApprovalRequest = { tool: 'pay', toolVersion: '1', input: { amount: 10 }, reason: 'money' }
+const critical = (rules: ApprovalRules = {}): Partial<ApprovalRequest> => ({ risk: 'critical', rules })
+
+const only = async (run: Run<unknown>): Promise<Approval> => {
+  const { waiting: open } = await waiting(run)
+  expect(open).toHaveLength(1)
+  return open[0]!
+}
+const next = async (run: Run<unknown>, before: Approval): Promise<Approval> => {
+  await expect.poll(async () => (await waiting(run)).waiting.map(({ id }) => id)).not.toContain(before.id)
+  return only(run)
+}
+
+describe('one after the other', () => {
+  const tiers: ApprovalRules = {
+    onTimeout: 'escalate',
+    approvers: [
+      { who: ['ann'], timeoutMs: 60 },
+      { who: ['bob', 'eve'], timeoutMs: 10 * minute },
+    ],
+  }
+
+  test('R-16: a deadline that escalates asks the next ones, under a new id with a new deadline; the last word counts', async () => {
+    const root = asks({ rules: tiers })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    await expect.poll(async () => (await waiting(run)).waiting[0]?.tier).toBe(2)
+    const second = await only(run)
+    const [first] = (await run.view()).approvals
+    expect(first).toMatchObject({ open: false, resolution: 'escalated', approvers: ['ann'], onTimeout: 'escalate' })
+    expect(second).toMatchObject({ tier: 2, follows: first!.id, approvers: ['bob', 'eve'], input: { amount: 10 } })
+    expect(second.until! - second.askedAt).toBeGreaterThan(9 * minute)
+    await expect(run.decide({ approvalId: first!.id, decision: 'approve', approver: 'ann' })).rejects.toMatchObject({
+      code: expect.stringMatching(/^approval\.(already-decided|expired)$/) as string,
+    })
+    await run.decide({ approvalId: second.id, decision: 'approve', approver: 'eve' })
+    expect(await run.outcome()).toMatchObject({
+      output: { approved: true, by: 'human', approver: 'eve', capability: { approvers: ['eve'], approvals: [second.id] } },
+    })
+  })
+  test('R-16: the deadline of the last ones rejects, and says that it was one', async () => {
+    const approvers = [
+      { who: ['ann'], timeoutMs: 30 },
+      { who: ['bob'], timeoutMs: 30 },
+    ]
+    const root = asks({ rules: { onTimeout: 'escalate', approvers } })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out' } })
+    const { approvals } = await run.view()
+    expect(approvals.map(({ resolution, tier }) => [resolution, tier])).toEqual([
+      ['escalated', undefined],
+      ['timed-out-rejected', 2],
+    ])
+  })
+})
+
+describe('who may decide', () => {
+  test('X43: somebody who is not asked may not, nobody without a name may, and nothing is changed by trying', async () => {
+    const root = asks({ rules: { approvers: [{ who: ['ann', 'bob'] }] } })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const open = await only(run)
+    expect(open).toMatchObject({ approvers: ['ann', 'bob'] })
+    for (const decision of ['approve', 'reject', 'retry'] as const)
+      for (const who of [undefined, 'eve', 'ANN', '', 'ann ']) {
+        const given = { approvalId: open.id, decision, ...(who === undefined ? {} : { approver: who }) }
+        await expect(run.decide(given)).rejects.toMatchObject({
+          code: 'approval.forbidden',
+          message: expect.stringMatching(/"ann", "bob"/) as string,
+        })
+      }
+    expect(await only(run)).toEqual(open)
+    await run.decide({ approvalId: open.id, decision: 'approve', approver: 'bob' })
+    expect(await run.outcome()).toMatchObject({ output: { approved: true, approver: 'bob' } })
+  })
+  test('R-16: what is not offered is not decided', async () => {
+    const root = asks({ options: ['approve', 'reject'] })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const open = await only(run)
+    expect(open.options).toEqual(['approve', 'reject'])
+    for (const given of [{ decision: 'retry' }, { decision: 'edit', input: { amount: 1 } }] as const)
+      await expect(run.decide({ approvalId: open.id, ...given })).rejects.toMatchObject({ code: 'approval.invalid' })
+    await run.decide({ approvalId: open.id, decision: 'reject', comment: 'no' })
+    expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'rejected', comment: 'no' } })
+  })
+  test('a policy of the application: mayDecide sees the approval and the decision; false, a reason and an error all leave it open', async () => {
+    const seen: Json[] = []
+    const mayDecide = async ({ tool: name, risk, input }: Approval, { decision, approver }: { decision: string; approver?: string }) => {
+      await Promise.resolve()
+      seen.push({ name, risk, input, decision, approver: approver ?? null })
+      if (approver === 'broken') throw new Error('the directory is away')
+      return approver === 'ann' ? true : approver === 'bob' ? 'bob is on holiday' : false
+    }
+    const root = asks({})
+    const runtime = await runtimeOf([root], { mayDecide })
+    const run = await runtime.start(root, 'go')
+    const open = await only(run)
+    const decision = (approver?: string) =>
+      runtime.decide({ approvalId: open.id, decision: 'approve', ...(approver === undefined ? {} : { approver }) })
+    await expect(decision('bob')).rejects.toMatchObject({
+      code: 'approval.forbidden',
+      message: expect.stringMatching(/on holiday/) as string,
+    })
+    await expect(decision()).rejects.toMatchObject({ code: 'approval.forbidden' })
+    await expect(decision('broken')).rejects.toThrow('the directory is away')
+    expect(await only(run)).toEqual(open)
+    await run.decide({ approvalId: open.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ output: { approved: true } })
+    expect(seen[0]).toEqual({ name: 'pay', risk: 'medium', input: { amount: 10 }, decision: 'approve', approver: 'bob' })
+  })
+})
+
+describe('two pairs of eyes', () => {
+  test('R-16: critical risk is approved by two different people, each in a question of their own; both stand in the capability', async () => {
+    const root = asks(critical())
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const first = await only(run)
+    expect(first).toMatchObject({ fourEyes: true, grantable: false })
+    await expect(run.decide({ approvalId: first.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.forbidden' })
+    await run.decide({ approvalId: first.id, decision: 'approve', approver: 'ann' })
+    const second = await next(run, first)
+    expect(second).toMatchObject({ follows: first.id, excludes: ['ann'], fourEyes: true, until: first.until })
+    await expect(run.decide({ approvalId: second.id, decision: 'approve', approver: 'ann' })).rejects.toMatchObject({
+      code: 'approval.forbidden',
+      message: expect.stringMatching(/already/) as string,
+    })
+    await run.decide({ approvalId: second.id, decision: 'approve', approver: 'bob' })
+    expect(await run.outcome()).toMatchObject({
+      output: { approved: true, approver: 'bob', capability: { approvers: ['ann', 'bob'], approvals: [first.id, second.id] } },
+    })
+    expect((await run.view()).approvals.map(({ resolution, approver }) => [resolution, approver])).toEqual([
+      ['seconded', 'ann'],
+      ['approved', 'bob'],
+    ])
+  })
+  test('the second one may say no, and so may the first one, who has thought again', async () => {
+    for (const who of ['bob', 'ann']) {
+      const root = asks(critical())
+      const run = await (await runtimeOf([root])).start(root, 'go')
+      const first = await only(run)
+      await run.decide({ approvalId: first.id, decision: 'approve', approver: 'ann' })
+      await run.decide({ approvalId: (await next(run, first)).id, decision: 'reject', approver: who })
+      expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'rejected', approver: who } })
+    }
+  })
+  test('both see the same arguments: an edit by the second one has to be seen by somebody else again', async () => {
+    const root = asks(critical())
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const first = await only(run)
+    await run.decide({ approvalId: first.id, decision: 'edit', input: { amount: 5 }, approver: 'ann' })
+    const second = await next(run, first)
+    expect(second).toMatchObject({ input: { amount: 5 }, excludes: ['ann'] })
+    await run.decide({ approvalId: second.id, decision: 'edit', input: { amount: 6 }, approver: 'bob' })
+    const third = await next(run, second)
+    expect(third).toMatchObject({ input: { amount: 6 }, excludes: ['bob'] })
+    await run.decide({ approvalId: third.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({
+      output: {
+        approved: true,
+        edited: true,
+        input: { amount: 6 },
+        capability: { approvers: ['bob', 'ann'], approvals: [second.id, third.id] },
+      },
+    })
+  })
+  test('a deadline is nobody: where two people have to look it rejects', async () => {
+    const root = asks({ risk: 'low', timeoutMs: 30, onTimeout: 'approve', rules: { fourEyes: 'low' } })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out' } })
+  })
+})
+
+describe('deadlines', () => {
+  test('team C82: a deadline approves what is of low risk, and it is plain that no human did', async () => {
+    const root = asks({ risk: 'low', timeoutMs: 30, onTimeout: 'approve' })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    expect(await run.outcome()).toMatchObject({ output: { approved: true, by: 'deadline', capability: { approvers: [] } } })
+    const [approval] = (await run.view()).approvals
+    expect(approval).toMatchObject({ resolution: 'timed-out-approved', open: false })
+    expect(approval).not.toHaveProperty('approver')
+  })
+  test('team C82: for high risk and what is sensitive it is refused where it is configured, and forced to reject where it slips through', async () => {
+    for (const options of [{ sensitive: true }, { approval: { risk: 'high' } }, { approval: { risk: 'critical' } }] as const) {
+      const approval = { ...('approval' in options ? options.approval : {}), onTimeout: 'approve' } as const
+      expect(() => tool({ name: 'act', ...options, approval, execute: () => 1 })).toThrow(/a deadline may not approve/)
+    }
+    for (const more of [{ risk: 'high' }, { risk: 'critical' }, { sensitive: true, risk: 'low' }] as const) {
+      const root = asks({ ...more, timeoutMs: 30, onTimeout: 'approve' })
+      const run = await (await runtimeOf([root])).start(root, 'go')
+      expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out' } })
+    }
+  })
+  test('R-16: only critical risk waits for ever, and only where nobody else has set a deadline; of two deadlines the shorter counts', async () => {
+    for (const [request, least, most] of [
+      [{ timeoutMs: 'never', risk: 'critical' }, Infinity, Infinity],
+      [{ timeoutMs: 'never', risk: 'high' }, 29 * minute, 31 * minute],
+      [{ timeoutMs: 'never', risk: 'critical', rules: { timeoutMs: 5 * minute, fourEyes: false } }, 4 * minute, 6 * minute],
+      [{ timeoutMs: 60 * minute, rules: { timeoutMs: 5 * minute } }, 4 * minute, 6 * minute],
+      [{ timeoutMs: 2 * minute, rules: { timeoutMs: 5 * minute } }, minute, 3 * minute],
+    ] as const) {
+      const root = asks(request)
+      const run = await (await runtimeOf([root])).start(root, 'go')
+      const { askedAt, until = Infinity } = await only(run)
+      expect(until - askedAt).toBeGreaterThanOrEqual(least)
+      expect(until - askedAt).toBeLessThanOrEqual(most)
+      await run.cancel('seen')
+      await run.outcome()
+    }
+  })
+})
+
+describe('several, and none', () => {
+  test('team C79: two are pending and are answered in reverse order; each decision reaches its own request', async () => {
+    const root = agent({
+      name: 'both',
+      run: async (ctx) => {
+        const one = approve(ctx.scope('one'), { ...base, input: 1 })
+        const two = approve(ctx.scope('two'), { ...base, input: 2 })
+        return (await Promise.all([one, two])).map((verdict) => ({ approved: verdict.approved, comment: verdict.comment ?? null }))
+      },
+    })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    await expect.poll(async () => (await waiting(run)).waiting.length).toBe(2)
+    const { waiting: open } = await waiting(run)
+    const idOf = (input: Json): string => open.find((each) => each.input === input)!.id
+    await run.decide({ approvalId: idOf(2), decision: 'reject', comment: 'the second' })
+    await run.decide({ approvalId: idOf(1), decision: 'approve', comment: 'the first' })
+    expect(await run.outcome()).toMatchObject({
+      output: [
+        { approved: true, comment: 'the first' },
+        { approved: false, comment: 'the second' },
+      ],
+    })
+  })
+  test('team C84: a channel that fails is noted; whoever waits goes on waiting, and a later decision counts', async () => {
+    const told: string[] = []
+    const channels = [
+      { name: 'broken', notify: () => Promise.reject(new FailureError(failure('notice.failed', 'the bell is broken', 'validation'))) },
+      { name: 'good', notify: ({ id }: { readonly id: string }) => void told.push(id) },
+    ]
+    const root = asks({ rules: { notify: ['broken', 'good'] } })
+    const run = await (await runtimeOf([root], { channels })).start(root, 'go')
+    await expect.poll(async () => told.length > 0 && (await waiting(run)).status === 'waiting').toBe(true)
+    const { id } = await only(run)
+    await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ output: { approved: true, approver: 'ann' } })
+    expect(told).toEqual([id])
+    expect((await eventsOf(run)).find(({ type }) => type === 'notice.failed')).toMatchObject({ channel: 'broken', id })
+  })
+  test('team C82: an agent whose oversight lets deadlines approve says of what always asks that they may not', async () => {
+    const wipe = tool({ name: 'wipe', sensitive: true, execute: () => 'wiped' })
+    const root = agent({ name: 'root', model: scripted('x'), tools: [wipe], oversight: { approval: { onTimeout: 'approve' } } })
+    await expect(runtimeOf([root])).rejects.toMatchObject({
+      code: 'team.invalid',
+      message: expect.stringMatching(/"wipe" is sensitive/) as string,
+    })
+  })
+  test('team C89: a cancel while one is pending closes it as cancelled; a late decision is an error and changes nothing', async () => {
+    const root = asks({})
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const { id } = await only(run)
+    await run.cancel('not wanted any more')
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
+    await expect(run.decide({ approvalId: id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+    expect((await run.view()).approvals).toMatchObject([{ open: false, resolution: 'cancelled' }])
+  })
+})
+
+describe('what a yes is good for', () => {
+  const signer = hmacSigner('a secret of more than thirty-two bytes', 'bank')
+
+  /** A payer whose bank demands a capability, and a process in which its tool is another. */
+  function payer(options: { readonly validForMs?: number; readonly version?: string; readonly turns?: Parameters<typeof scripted> } = {}) {
+    const paid: Json[] = []
+    const held: (UsedCapability | undefined)[] = []
+    const used = new Map<string, string>()
+    const bank = async (token: string, input: Json): Promise<void> => {
+      const verdict = await verifyCapability(
+        token,
+        { tool: 'pay', input, approvers: 1 },
+        {
+          keys: [signer],
+          now: Date.now(),
+          used: (id, key) => {
+            const before = used.get(id)
+            used.set(id, before ?? key)
+            return before
+          },
+        },
+      )
+      if (!verdict.ok) throw new Error(`the bank says: ${verdict.problem}`)
+      paid.push(input)
+    }
+    const { validForMs, version, turns = [calls(['pay', { amount: 10 }]), 'paid'] } = options
+    const pay = tool({
+      name: 'pay',
+      ...(version === undefined ? {} : { version }),
+      input: { type: 'object', properties: { amount: { type: 'number' } } },
+      approval: validForMs === undefined ? true : { validForMs },
+      execute: async (input, io) => {
+        held.push(io.capability)
+        await bank(await signCapability(signer, io.capability!), input)
+        return 'done'
+      },
+    })
+    const model = scripted(...turns)
+    return { root: agent({ name: 'payer', version: '1', model, tools: [pay] }), paid, held, model }
+  }
+
+  test('a tool hands what was approved to a service that checks it; the journal says which capability was used where', async () => {
+    const { root, paid, held } = payer()
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const open = await only(run)
+    await run.decide({ approvalId: open.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ output: 'paid' })
+    expect(paid).toEqual([{ amount: 10 }])
+    const [capability] = held
+    expect(capability).toMatchObject({
+      run: run.id,
+      path: ['payer'],
+      tool: 'pay',
+      inputHash: open.inputHash,
+      by: 'human',
+      approvers: ['ann'],
+      approvals: [open.id],
+    })
+    expect(capability!.expiresAt - capability!.issuedAt).toBe(24 * 60 * minute)
+    const events = await eventsOf(run)
+    expect(events.find(({ type }) => type === 'approval.resolved')).toMatchObject({ capability: capability!.id })
+    expect(events.find(({ type }) => type === 'tool.called')).toMatchObject({ capability: capability!.id })
+    expect((await run.view()).approvals[0]).toMatchObject({ capability: capability!.id })
+  })
+  test('team C86: each call has its own; what was granted for the session has one for each use, too', async () => {
+    const turns = [calls(['pay', { amount: 10 }]), calls(['pay', { amount: 10 }]), 'paid'] as const
+    const { root, paid, held } = payer({ turns: [...turns] })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const open = await only(run)
+    await run.decide({ approvalId: open.id, decision: 'approve', approver: 'ann', grant: 'session' })
+    await run.outcome()
+    expect(paid).toHaveLength(2)
+    expect(held.map((each) => [each!.by, each!.approvers])).toEqual([
+      ['human', ['ann']],
+      ['grant', ['ann']],
+    ])
+    expect(new Set(held.map((each) => each!.id)).size).toBe(2)
+    expect((await eventsOf(run)).find(({ type }) => type === 'approval.granted')).toMatchObject({ capability: held[1]!.id })
+  })
+  test('a tool that is orchestration and an agent as a tool begin with what was approved, too', async () => {
+    const began: Json[] = []
+    const plan = tool({
+      name: 'plan',
+      approval: true,
+      input: { type: 'object', properties: { days: { type: 'number' } } },
+      run: async (_ctx, input) => (began.push(input), await Promise.resolve('planned')),
+    })
+    const helper = asTool(agent({ name: 'helper', description: 'Helps.', model: scripted('helped') }), { approval: true })
+    const model = scripted(calls(['plan', { days: 3 }, 'one'], ['helper', { request: 'x' }, 'two']), 'done')
+    const root = agent({ name: 'root', model, tools: [plan, helper] })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    await expect.poll(async () => (await waiting(run)).waiting.length).toBe(2)
+    for (const { id, tool: name } of (await waiting(run)).waiting)
+      await run.decide(name === 'plan' ? { approvalId: id, decision: 'edit', input: { days: 2 } } : { approvalId: id, decision: 'approve' })
+    expect(await run.outcome()).toMatchObject({ output: 'done' })
+    expect([began, told(model.prompts[1])]).toEqual([[{ days: 2 }], ['planned', 'helped']])
+  })
+  test('a call that comes too late after its approval is not done, and the model is told; called again it is asked for again', async () => {
+    const { root, paid, model } = payer({ validForMs: 40, turns: [calls(['pay', { amount: 10 }]), 'given up'] })
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const { id } = await only(run)
+    await run.pause({ reason: 'hold on' })
+    await run.decide({ approvalId: id, decision: 'approve' })
+    await expect.poll(async () => (await run.view()).approvals[0]?.resolution).toBe('approved')
+    const { resolvedAt } = (await run.view()).approvals[0]!
+    await expect.poll(() => Date.now()).toBeGreaterThan(resolvedAt! + 100)
+    await run.resume()
+    expect(await run.outcome()).toMatchObject({ output: 'given up' })
+    expect([paid, told(model.prompts[1])]).toEqual([[], [expect.stringMatching(/does not hold for this: it was good until/)]])
+    expect((await eventsOf(run)).find((event) => event.type === 'step.settled' && event.outcome.status === 'failed')).toMatchObject({
+      outcome: { failure: { code: 'capability.refused', retryable: false } },
+    })
+  })
+  test('what was approved is a version of the tool: another process with another one does not run it', async () => {
+    const before = payer({ version: '1' })
+    const first = await runtimeOf([before.root], { store: store() })
+    const run = await first.start(before.root, 'go')
+    const { id } = await only(run)
+    await first.close()
+    const after = payer({ version: '2', turns: ['given up'] })
+    const again = (await runtimeOf([after.root], { store: store() })).handle(run.id)
+    await again.decide({ approvalId: id, decision: 'approve' })
+    const outcome = await again.outcome()
+    expect(after.paid).toEqual([])
+    expect(outcome).toMatchObject({ output: 'given up' })
+    expect(told(after.model.prompts.at(-1))).toEqual([expect.stringMatching(/it is for version 1\+/)])
+  })
+})

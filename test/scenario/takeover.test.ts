@@ -1,0 +1,142 @@
+/** A human takes a run over, finishes steps by hand, hands it back, in every way of working together, on every engine: spec team R-13, C71 to C74. Doors in the test's hand, no exact times. */
+import { describe, expect, test } from 'vitest'
+import { agent } from '../../src/agent/index.ts'
+import type { Run } from '../../src/runtime/index.ts'
+import { roundtable, supervisor } from '../../src/supervisor/index.ts'
+import { team } from '../../src/team/index.ts'
+import { worker } from './control.ts'
+import { counted, hanging, heldAlone, shapes, slow } from './held.ts'
+import { delegates, runtimeOf, scripted, store, told } from './team.ts'
+
+/** Whoever works under this name. */
+const at = async (run: Run | Run<unknown>, name: string): Promise<string> =>
+  (await run.view()).activations.findLast((each) => each.agent === name && each.outcome === undefined)!.activation
+
+describe('one step is done by hand while a human has the run, and nobody can tell', () => {
+  test.each(shapes.slice(1))(
+    'team C73: in %s: whoever works is stopped, the others go on with the result, everybody is asked as often as without',
+    async (_name, scene) => {
+      const held = hanging('never said')
+      const { root, others, output } = scene(held)
+      const run = await (await runtimeOf([root])).start(root, 'task')
+      await heldAlone(run, held)
+      expect((await run.takeOver({ by: 'ann' })).takenOver).toBe(true)
+      await run.complete({ delegation: await at(run, 'held'), output: 'held answers', by: 'ann' })
+      await expect.poll(() => held.seen.aborts, { timeout: 10_000 }).toBe(1)
+      await run.handBack({ by: 'ann' })
+      const outcome = await run.outcome()
+      expect(outcome).toMatchObject({ status: 'completed', output })
+      expect(counted(others)).toEqual(others.map(([, times]) => times))
+      expect(held.seen.times).toBe(1)
+      const byHand = (await run.view()).activations.filter((each) => each.outcome?.status === 'completed' && each.outcome.by !== undefined)
+      expect(byHand.at(-1)).toMatchObject({ agent: 'held', outcome: { output: 'held answers', by: 'ann' } })
+    },
+  )
+
+  test('team C73: a delegation two levels down: its leader is told the output as if the worker had said it; its row says whose it is', async () => {
+    const held = hanging('never said')
+    const [top, mid] = [scripted(delegates(['mid', 'x', 'c1']), 'final'), scripted(delegates(['held', 'y', 'c2']), 'mid is done')]
+    const middle = supervisor({ name: 'mid', description: 'Leads.', model: mid, workers: [slow('held', held)] })
+    const boss = supervisor({ name: 'boss', model: top, workers: [middle] })
+    const run = await (await runtimeOf([boss])).start(boss, 'go')
+    await heldAlone(run, held)
+    const context = await run.takeOver({ by: 'ann' })
+    expect(context.inFlight.map(({ worker: who }) => who)).toEqual(['mid', 'held'])
+    await run.complete({ delegation: 'c2', output: 'by hand' })
+    await expect.poll(async () => (await run.delegations())[1]!.status, { timeout: 10_000 }).toBe('completed')
+    expect(mid.prompts).toHaveLength(1)
+    expect((await run.takeoverContext()).completed).toMatchObject([{ worker: 'held', by: 'operator' }])
+    await run.handBack()
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
+    expect(told(mid.prompts[1])).toEqual(['by hand'])
+    expect((await run.delegations())[1]).toMatchObject({ output: 'by hand', outcome: { by: 'operator' } })
+    await expect(run.complete({ delegation: 'c2', output: 'late' })).rejects.toMatchObject({ code: 'delegation.ended' })
+  })
+
+  test('team C73: a speaker at a round table: the next one hears what the human said in their place', async () => {
+    const held = hanging('never said')
+    const next = scripted('b speaks')
+    const table = roundtable({ name: 'table', agents: [slow('held', held), worker('b', next)], speaker: 'round-robin', maxRounds: 2 })
+    const run = await (await runtimeOf([table])).start(table, 'task')
+    await heldAlone(run, held)
+    await run.takeOver()
+    await run.complete({ delegation: await at(run, 'held'), output: 'said by hand' })
+    await run.handBack()
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'b speaks' })
+    expect(JSON.stringify(next.prompts[0])).toContain('said by hand')
+  })
+
+  test('team C73: a planned team inside a worker: one task at work and one that nobody has begun are done by hand', async () => {
+    const held = hanging('never said')
+    const crew = team({
+      name: 'crew',
+      description: 'Works by a plan.',
+      roles: { doer: slow('held', held) },
+      planner: {
+        subtasks: [
+          { id: 'one', description: 'one', role: 'doer' },
+          { id: 'two', description: 'two', role: 'doer', dependencies: ['one'] },
+        ],
+      },
+    })
+    const lead = scripted(delegates(['crew', 'x', 'c1']), 'final')
+    const boss = supervisor({ name: 'boss', model: lead, workers: [crew] })
+    const run = await (await runtimeOf([boss])).start(boss, 'go')
+    await heldAlone(run, held)
+    const context = await run.takeOver({ by: 'ann' })
+    expect([context.inFlight, context.pending].map((steps) => steps.map(({ id }) => id))).toEqual([['one'], ['two']])
+    await run.complete({ task: 'two', output: 'second by hand', by: 'ann' })
+    await run.complete({ task: 'one', output: 'first by hand', by: 'bob' })
+    await run.handBack()
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
+    const [rows] = (await run.view()).teams.map(({ plan }) => plan.tasks)
+    expect(rows!.map(({ status, by }) => [status, by])).toEqual([
+      ['succeeded', 'bob'],
+      ['succeeded', 'ann'],
+    ])
+    expect(held.seen.times).toBe(1)
+  })
+})
+
+describe('a run as a whole', () => {
+  test('a run is taken over by a process that is not there any more, and finished by hand in another', async () => {
+    const held = hanging('never said')
+    const boss = supervisor({ name: 'boss', model: scripted(delegates(['held', 'x']), 'final'), workers: [slow('held', held)] })
+    const before = await runtimeOf([boss], { store: store() })
+    const run = await before.start(boss, 'go', { runId: 'run_f' })
+    await heldAlone(run, held)
+    await run.takeOver({ by: 'ann', at: 'now' })
+    await before.close()
+    const after = await runtimeOf([boss], { store: store() })
+    const again = after.handle('run_f')
+    expect(await again.control()).toMatchObject({ state: 'human_control', by: 'ann' })
+    await expect(again.resume()).rejects.toMatchObject({ code: 'run.taken-over' })
+    await again.finish({ output: { text: 'by hand' }, by: 'bob' })
+    expect(await again.outcome()).toMatchObject({ status: 'completed', output: { text: 'by hand' }, by: 'bob' })
+    expect(held.seen.times).toBe(1)
+  })
+
+  test('team C74: cancelled while a human has it: what undoes the work is done, in the reverse order of its ends, each once', async () => {
+    const undone: string[] = []
+    const held = hanging('never said')
+    const lead = agent({
+      name: 'lead',
+      run: async (ctx) => {
+        for (const name of ['first', 'second', 'third']) ctx.onCancel(name, async () => void undone.push(name))
+        const outcome = await ctx.next(ctx.begin('work', ({ signal }) => held.work(signal)))
+        return outcome.type
+      },
+    })
+    const run = await (await runtimeOf([lead])).start(lead, 'go')
+    await held.begun
+    await run.takeOver()
+    await run.cancel('enough', 'ann')
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'enough' })
+    expect(undone).toEqual(['third', 'second', 'first'])
+    await run.cancel('again')
+    expect((await run.control()).ops.map(({ op, by }) => [op, by])).toEqual([
+      ['takeover', undefined],
+      ['cancel', 'ann'],
+    ])
+  })
+})
