@@ -118,7 +118,8 @@ class Log {
     if (end === undefined) return this.#askAnew(i, address)
     const ended = this.entries[end]!.event
     if (event.type !== 'approval.requested' || ended.type !== 'ask.settled' || !permits(event, ended.outcome)) return
-    if (this.#takeBack(scopeOf(address), end + 1)) this.#askAnew(i, address)
+    // what follows from a task's approval may stand in any scope of its team
+    if (this.#takeBack(event.kind === 'task' ? '' : scopeOf(address), end + 1)) this.#askAnew(i, address)
   }
 
   /** The question is left out, and what was told beside it. */

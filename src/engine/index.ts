@@ -7,14 +7,7 @@ export { isLeaving, thrownOutcome } from './cancellation.ts'
 export { awaitsForeign, codeFor } from './code.ts'
 export { backoff } from './backoff.ts'
 export { Effects, encodeEnd, type EffectsHost } from './effects.ts'
-export {
-  cannotFork,
-  mustBeSameFork,
-  planFork,
-  valuesAt,
-  type ForkOrigin,
-  type ForkPlan,
-} from './fork.ts'
+export { cannotFork, mustBeSameFork, planFork, valuesAt, type ForkOrigin, type ForkPlan } from './fork.ts'
 export { doneBy, doneIn, happenedAs } from './origin.ts'
 export { governorOf, Governor, type GovernedModel } from './governor.ts'
 export type { Host } from './host.ts'

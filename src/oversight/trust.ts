@@ -6,7 +6,7 @@
  * A record stands on the stream `trust_<name>` and outlives runs. What work begins with is put into its edge, so that nothing gets looser while it goes on; every gate reads again, so that an incident
  * counts from the next gate on. K1, K4: `record`, `names` and the steps `trust` are persistent format. K10: every read is recorded.
  */
-import { isObject, ReeveError, type Json, type Outcome } from '../core/index.ts'
+import { isObject, ReeveError, type ErrorCode, type Json, type Outcome } from '../core/index.ts'
 import { defaultMode, oversightModes, stricterMode, trustsOf, type Edge, type Oversight, type OversightMode } from '../edge/index.ts'
 import { Cancelled, type Context } from '../engine/index.ts'
 import { modeOfLevel, readTrust, recordRun, trustLevels, type TrustLevel, type TrustPreset, type TrustRecord } from './trust-record.ts'
@@ -108,8 +108,12 @@ async function modeAtBeginning(ctx: Context, oversight: Oversight, isRun: boolea
 export function successOf(outcome: Outcome): boolean | undefined {
   if (outcome.status === 'completed') return true
   if (outcome.status === 'cancelled' || outcome.status === 'bailed') return undefined
-  return outcome.status === 'failed' && outcome.failure.code === 'work.rejected' && outcome.failure.class === 'rejected' ? undefined : false
+  const byHuman = outcome.status === 'failed' && outcome.failure.class === 'rejected' && rejections.has(outcome.failure.code)
+  return byHuman ? undefined : false
 }
+
+/** Failures of their class that are a human's no to the work, and to a task without which its plan is worth nothing. */
+const rejections: ReadonlySet<string> = new Set<ErrorCode>(['work.rejected', 'task.rejected'])
 
 async function count(ctx: Context, names: readonly string[], presets: TrustPresets | undefined, succeeded: boolean): Promise<void> {
   const scope = ctx.scope('trust')

@@ -376,16 +376,3 @@ test('team R-16, C86: an approval holds for what was seen: where that was change
   for (const { id } of await asked(run, 2)) await run.decide({ approvalId: id, decision: 'approve' })
   expect(statuses(await run.outcome())).toEqual(['report succeeded', 'publish succeeded', 'tell succeeded'])
 })
-
-test('team R-13, R-16: a task that somebody changes while a human is asked about it is asked about anew', async () => {
-  const { root, done } = crewOf([task('post', { requiresApproval: true })])
-  const run = await begun(root)
-  const [first] = await asked(run)
-  await run.takeOver({ by: 'bob' })
-  await run.handBack({ plan: { replace: [task('post', { description: 'whisper', requiresApproval: true })] } })
-  await expect.poll(async () => (await open(run))[0]?.id ?? first!.id).not.toBe(first!.id)
-  expect(await says(run, 'approve')).toMatchObject({ input: { description: 'whisper' } })
-  expect((await run.outcome()).status).toBe('completed')
-  expect(done).toEqual([expect.stringContaining('whisper')])
-  expect((await run.view()).approvals[0]).toMatchObject({ id: first!.id, resolution: 'cancelled' })
-})

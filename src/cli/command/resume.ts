@@ -4,6 +4,7 @@
  * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or those of the config; with an engine
  * its workers do, and this process says the word and watches. Does not own: going on, which is the same loop as running.
  */
+import { ReeveError } from '../../core/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
 import { settingsOf } from '../demo/settings.ts'
@@ -31,8 +32,7 @@ async function drive(context: CommandContext, place: Place, id: string, { yes = 
   await using runtime = await openRuntime(place, { ...driven, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
   // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
-  if (view.endedAt === undefined) {
-    await run.resume('cli')
+  if (view.endedAt === undefined && (await goesOn(run))) {
     await takenUp(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
   }
   return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
@@ -50,8 +50,7 @@ async function tell(context: CommandContext, place: Place, id: string, { yes = f
   await using runtime = await openRuntime(place, { drive: false })
   const run = runtime.handle(id)
   const { endedAt, position } = await run.view()
-  if (endedAt === undefined) {
-    await run.resume('cli')
+  if (endedAt === undefined && (await goesOn(run))) {
     const isTaken = await takenUp(run, position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
     if (!isTaken && !interrupted.aborted && !(await isStuck(runtime, id))) {
       terminal.note(`No worker has taken the run up yet. It goes on as soon as one drives it: reeve work${where}`)
@@ -63,6 +62,17 @@ async function tell(context: CommandContext, place: Place, id: string, { yes = f
 
 const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
   (await runtime.runs({ status: ['stuck'] })).some(({ run }) => run === id)
+
+/** Says the word. False: a cancel that lay unread has ended the run by now, and whoever looks is shown that. */
+async function goesOn(run: Run): Promise<boolean> {
+  try {
+    await run.resume('cli')
+    return true
+  } catch (thrown) {
+    if (ReeveError.is(thrown, 'run.ended')) return false
+    throw thrown
+  }
+}
 
 /** Waits until the run has read the word, so that a pause from before it is not taken for the present. False: it has not, and the signal came. */
 async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boolean> {

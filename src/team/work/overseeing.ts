@@ -58,11 +58,6 @@ export class Overseeing {
     return this.#reviews.has(entry)
   }
 
-  /** A task may have been changed from outside. */
-  changed(entry: Entry): void {
-    this.#reviews.changed(entry)
-  }
-
   /** A task has ended, whatever was asked about it. */
   ended(entry: Entry): void {
     this.#reviews.callOff(entry, 'its task has ended')

@@ -10,7 +10,6 @@ import type { Edge, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
 import { oversightOf, subjectOf } from '../plan/overseen.ts'
-import type { Subtask } from '../plan/plan.ts'
 import type { Book, Entry } from './book.ts'
 import { editedTask } from './edited.ts'
 
@@ -51,7 +50,7 @@ export class Reviews {
   /** Of each kind: how often a task was to be changed. */
   readonly #rounds: Readonly<Record<Kind, Map<Entry, number>>> = { task: new Map(), result: new Map() }
   /** Those that are looked at: how that is called off. Of `false`, nobody was asked yet: they keep their permit. */
-  readonly #open = new Map<Entry, { readonly ctx: Context; readonly task: Subtask; asked: boolean }>()
+  readonly #open = new Map<Entry, { readonly ctx: Context; asked: boolean }>()
 
   constructor(parts: ReviewParts) {
     this.#parts = parts
@@ -72,12 +71,6 @@ export class Reviews {
   /** Nobody is asked about it any more. */
   callOff(entry: Entry, reason: string): void {
     this.#open.get(entry)?.ctx.stopAll(reason)
-  }
-
-  /** A task may be another one now: then nobody is asked about the one that it was. */
-  changed(entry: Entry): void {
-    const open = this.#open.get(entry)
-    if (open !== undefined && open.task !== entry.task) open.ctx.stopAll('its task was changed')
   }
 
   /** A task has ended. */
@@ -105,7 +98,6 @@ export class Reviews {
       const shown = { task: id, description, ...present({ action, input, toolParameters }) } as JsonObject
       const context = inputsOf(this.#parts.book, entry)
       const { verdict, reason } = await this.#ask(entry, 'task', shown, context, problem)
-      if (entry.task !== task && (verdict?.approved === true || verdict?.how === 'cancelled')) return { type: 'stale' }
       if (verdict?.approved === true && !isSame(context, inputsOf(this.#parts.book, entry))) return { type: 'stale' }
       if (verdict?.approved !== true || !verdict.edited) return this.#wordOf(entry, 'task', verdict, reason)
       const edited = editedTask(task, verdict.input, entry.role.agent)
@@ -135,7 +127,7 @@ export class Reviews {
     const { ctx: above, asks } = this.#parts
     const ctx = above.scope(kind === 'task' ? 'approval' : 'result').scope(entry.id)
     const { id, task } = entry
-    const open = { ctx, task, asked: false }
+    const open = { ctx, asked: false }
     this.#open.set(entry, open)
     let reason = ''
     const oversight = this.#oversight(entry)

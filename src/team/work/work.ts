@@ -300,8 +300,6 @@ export class Work {
   /** There may be room for these now, which were to wait for it. */
   again(entries: readonly Entry[]): void {
     for (const entry of entries) {
-      this.#overseeing.changed(entry)
-      if (this.#overseeing.has(entry)) continue
       entry.backingOff = false
       this.#queue.again(entry)
     }
