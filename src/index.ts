@@ -265,6 +265,8 @@ export type { ControlOp, ControlState, TakeoverContext, TakeoverPlan, TakeoverSt
 export type { Channel, Notice } from './oversight/index.ts'
 
 export type {
+  ApprovalRules,
+  ApproverTier,
   Assignment,
   TaskInput,
   TeamVerb,
@@ -272,8 +274,11 @@ export type {
   Conversation,
   Edge,
   EdgeMessage,
+  Escalate,
   JsonSchema,
   Limits,
+  Oversight,
+  OversightMode,
   Permissions,
   Revision,
   SchemaLike,

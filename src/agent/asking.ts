@@ -6,14 +6,14 @@
 import { askTool, failure, isObject } from '../core/index.ts'
 import type { Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
+import type { ToolCall } from '../model/index.ts'
+import { Extended, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
 import { invalidInput } from './gate.ts'
 import { askSupervisor } from './question.ts'
 
 /** The opening of a mind that may ask whoever gave it its work. The same where questions are not taken. */
 export function withQuestions(opening: Opening, { asks: to }: Edge): Opening {
-  return to === undefined ? opening : { ...opening, toolbox: new AskingToolbox(opening.toolbox) }
+  return to === undefined ? opening : { ...opening, toolbox: new Extended(opening.toolbox, [asking]) }
 }
 
 /** The tool `ask_supervisor`. */
@@ -37,28 +37,4 @@ const asking: Binding = {
     const { answered, text } = await askSupervisor(ctx, question)
     return answered ? { content: text } : refuse(ctx, call, failure('work.rejected', text, 'rejected'), `[not answered: ${text}]`)
   },
-}
-
-/** Another toolbox and the tool that asks. */
-class AskingToolbox implements Toolbox {
-  readonly #inner: Toolbox
-  #known: readonly ToolSpec[] | undefined
-  #specs: readonly ToolSpec[] = []
-
-  constructor(inner: Toolbox) {
-    this.#inner = inner
-  }
-
-  get specs(): readonly ToolSpec[] {
-    const inner = this.#inner.specs
-    if (inner !== this.#known) {
-      this.#known = inner
-      this.#specs = [...inner, asking.spec]
-    }
-    return this.#specs
-  }
-
-  find(name: string): Binding | undefined {
-    return name === askTool ? asking : this.#inner.find(name)
-  }
 }

@@ -98,6 +98,33 @@ export class Lessened implements Toolbox {
   }
 }
 
+/** Another toolbox with more tools. One of its own under the same name stays what it is. */
+export class Extended implements Toolbox {
+  readonly #inner: Toolbox
+  readonly #more: readonly Binding[]
+  #known: readonly ToolSpec[] | undefined
+  #specs: readonly ToolSpec[] = []
+
+  constructor(inner: Toolbox, more: readonly Binding[]) {
+    this.#inner = inner
+    this.#more = more
+  }
+
+  get specs(): readonly ToolSpec[] {
+    const inner = this.#inner.specs
+    if (inner !== this.#known) {
+      this.#known = inner
+      const more = this.#more.filter(({ spec: { name } }) => this.#inner.find(name) === undefined)
+      this.#specs = [...inner, ...more.map(({ spec }) => spec)]
+    }
+    return this.#specs
+  }
+
+  find(name: string): Binding | undefined {
+    return this.#inner.find(name) ?? this.#more.find(({ spec }) => spec.name === name)
+  }
+}
+
 /** Refuses a call: a fact for the journal, and for the model a text that says why. */
 export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
   ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })

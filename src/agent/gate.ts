@@ -4,7 +4,7 @@
  * Owns: how a call of a user's tool runs. Does not own: whether somebody is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { digestJson, failed, failure, failureFrom, type Json } from '../core/index.ts'
+import { describeOutcome, digestJson, failed, failure, type Json } from '../core/index.ts'
 import { labelled, toolEdge, toolTold, type Checked, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -15,12 +15,15 @@ import {
   CapabilityHolder,
   grantFor,
   grantsKey,
+  holdsFor,
   keepGrant,
   mayApproveUnseen,
+  notApprovedAs,
   readGrants,
   streakOf,
   workerEnd,
   type Capability,
+  type DecidedOn,
   type CapabilityUse,
   type GatedCall,
   type UsedCapability,
@@ -57,20 +60,19 @@ export async function passGate(
   }
   // who is in command sees every call
   const grantable = word?.mode !== 'in-command'
+  const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
   // what asks for itself is not approved by a deadline that somebody else has set
   const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
-  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, asked, call) : undefined
+  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, about, call) : undefined
   if (word !== undefined) noteCall(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
   let why = reason
   for (let round = 0; ; round++) {
     const verdict = await approve(ctx, {
-      ...asked,
+      ...about,
       callId: call.id,
       reason: why,
-      grantable,
       ...(hits.length === 0 ? undefined : { hits }),
-      ...(rules === undefined ? undefined : { rules }),
       ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
       ...(onTimeout === undefined ? undefined : { onTimeout }),
       ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
@@ -86,13 +88,14 @@ export async function passGate(
   }
 }
 
-/** What a human has granted before. A grant that cannot be read lets nothing pass: then somebody is asked. */
-async function grantOf(ctx: Context, asked: GatedCall, call: ToolCall): Promise<Verdict | undefined> {
+/** What a human has granted before who might decide it now. A grant that cannot be read lets nothing pass: then somebody is asked. */
+async function grantOf(ctx: Context, asked: GatedCall & Parameters<typeof holdsFor>[0], call: ToolCall): Promise<Verdict | undefined> {
   const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
     if (isLeaving(thrown)) throw thrown
     return null
   })
-  const grant = grantFor(readGrants(grants), asked, ctx.now().getTime())
+  const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
+  const grant = grantFor(good, asked, ctx.now().getTime())
   if (grant === undefined) return undefined
   const by = grant.approver === undefined ? undefined : { approver: grant.approver }
   const { tool, toolVersion } = asked
@@ -114,7 +117,7 @@ export function notApproved(ctx: Context, call: ToolCall, verdict: Extract<Verdi
     cancelled: `[not done: the approval of this call of "${call.name}" was withdrawn]`,
     unreadable: `[not done: the decision on this call of "${call.name}" could not be read]`,
   }[verdict.how]
-  return refuse(ctx, call, failure('work.rejected', told, 'rejected'), told)
+  return refuse(ctx, call, notApprovedAs(told, verdict), told)
 }
 
 /** What a wrapped call was last done with. */
@@ -166,11 +169,11 @@ export class ToolBinding implements Binding {
     const looked = lookedAtCall(ctx, tool, call, checked.value, desk.edge)
     const asking = looked instanceof Promise ? await looked : looked
     let edited = false
-    let capability: Capability | undefined
+    let given: Pick<ApprovedCall, 'capability' | 'on'> = {}
     if (asking !== undefined) {
       const verdict = await passGate(ctx, tool, call, asking, (input) => problemOf(tool, input))
       if (!verdict.approved) return notApproved(ctx, call, verdict)
-      capability = verdict.capability
+      given = verdict
       if (verdict.edited) {
         edited = true
         call = { ...call, input: verdict.input }
@@ -178,7 +181,7 @@ export class ToolBinding implements Binding {
         if (!checked.ok) return invalidInput(ctx, call, checked.problem)
       }
     }
-    const told = await this.#work(ctx, call, checked.value, desk, { edited, capability })
+    const told = await this.#work(ctx, call, checked.value, desk, { edited, capability: given.capability, on: given.on })
     if (ran !== undefined) ran.checked = checked
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
@@ -188,11 +191,11 @@ export class ToolBinding implements Binding {
   async #work(ctx: Context, call: ToolCall, input: unknown, desk: Desk, approved: ApprovedCall): Promise<CallResult> {
     const { name, version, work } = this.#tool
     if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
-    const refused = refusedWork(ctx, { name, version }, call, approved.capability)
+    const { capability, on } = approved
+    // what was given in this very moment is good, and what needed nothing begins at once
+    const refused = capability === undefined || on === undefined ? undefined : await refusedWork(ctx, { name, version }, call, capability)
     if (refused !== undefined) return refused
-    return work.kind === 'agent'
-      ? agentOf(ctx, name, work, call, desk, approved.capability !== undefined)
-      : this.#orchestrate(ctx, call, desk)
+    return work.kind === 'agent' ? agentOf(ctx, name, work, call, desk, capability !== undefined) : this.#orchestrate(ctx, call, desk)
   }
 
   async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
@@ -223,7 +226,9 @@ function problemOf(tool: Tool, input: Json): string | undefined {
 /** What an approval has made of a call. */
 interface ApprovedCall {
   readonly edited: boolean
-  readonly capability: Capability | undefined
+  readonly capability?: Capability | undefined
+  /** What a human has seen who approved it. */
+  readonly on?: DecidedOn | undefined
 }
 
 /** What is about to be done with a call's capability. */
@@ -235,20 +240,16 @@ const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: 
 type NamedTool = Pick<Tool, 'name' | 'version'>
 
 /**
- * Work that is begun as a worker: its capability is looked at before, by recorded time. Not at the version of its tool: a worker that has begun goes on in another process with another version, and
- * what it does is looked at for itself. Undefined: it may begin.
+ * Work that is begun as a worker: its capability is used in a step before it, so that what came of it is recorded: a worker that has begun goes on in another process with another version of its tool,
+ * and one that has not does not begin there. Undefined: it may begin.
  */
-function refusedWork(ctx: Context, tool: NamedTool, call: ToolCall, capability: Capability | undefined): CallResult | undefined {
-  if (capability === undefined) return undefined
-  const { activation, scope } = ctx.place
-  try {
-    const as = { name: tool.name, version: capability.toolVersion }
-    new CapabilityHolder(capability).use(useOf(ctx, as, call, `${activation}>${scope}${tool.name}`, ctx.now().getTime()))
-    return undefined
-  } catch (thrown) {
-    const what = failureFrom(thrown, 'capability.refused')
-    return refuse(ctx, call, what, `[${what.message}]`)
-  }
+async function refusedWork(ctx: Context, tool: NamedTool, call: ToolCall, capability: Capability): Promise<CallResult | undefined> {
+  const holder = new CapabilityHolder(capability)
+  const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, { effect: 'read' })
+  const { outcome } = await ctx.next(used)
+  if (outcome.status === 'completed') return undefined
+  const what = outcome.status === 'failed' ? outcome.failure : failure('capability.refused', describeOutcome(outcome), 'rejected')
+  return refuse(ctx, call, what, `[${what.message}]`)
 }
 
 /** One step. Where it needed an approval, each try looks at the capability before it does anything. */

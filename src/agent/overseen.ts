@@ -8,7 +8,6 @@
 import {
   asText,
   failed,
-  failure,
   parentOf,
   trailOf,
   withoutTrail,
@@ -21,7 +20,7 @@ import {
 } from '../core/index.ts'
 import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { evaluateEscalation, review, type Subject, type Verdict } from '../oversight/index.ts'
+import { evaluateEscalation, notApprovedAs, review, type Subject, type Verdict } from '../oversight/index.ts'
 import type { Assessment } from './assessment.ts'
 import type { Agent } from './definition.ts'
 import { fitting } from './output.ts'
@@ -117,7 +116,8 @@ function withBrief(edge: Edge, input: Json): Edge {
 }
 
 /** What a human who does not want it has said, for whoever gave the work. */
-function turnedDown(what: string, { how, comment }: Extract<Verdict, { approved: false }>, why?: string): Failure {
+function turnedDown(what: string, verdict: Extract<Verdict, { approved: false }>, why?: string): Failure {
+  const { how, comment } = verdict
   const said = comment === undefined || comment === '' ? '' : `: ${comment}`
   const reason = why === undefined || why === '' ? '' : ` (${why})`
   const message = {
@@ -127,7 +127,7 @@ function turnedDown(what: string, { how, comment }: Extract<Verdict, { approved:
     cancelled: `the question whether ${what}${reason} was withdrawn`,
     unreadable: `the decision ${what}${reason} could not be read`,
   }[how]
-  return failure('work.rejected', message, 'rejected')
+  return notApprovedAs(message, verdict)
 }
 
 /** What work has taken. */

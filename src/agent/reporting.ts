@@ -10,7 +10,7 @@ import type { ResultAssessed } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
 import { askWord } from './around/word.ts'
-import type { Binding, CallResult, Opening, Toolbox } from './binding.ts'
+import { Extended, type Binding, type CallResult, type Opening } from './binding.ts'
 import { invalidInput } from './gate.ts'
 
 /** Asks for the assessment of a result; undefined if there is none, or none that could be used. */
@@ -93,31 +93,7 @@ const report: Binding = {
 
 /** The opening of a mind that reports on its results. */
 export const withReport = (opening: Opening, reports: boolean): Opening =>
-  reports ? { ...opening, toolbox: new ReportingToolbox(opening.toolbox) } : opening
-
-/** Another toolbox and the tool that reports. */
-class ReportingToolbox implements Toolbox {
-  readonly #inner: Toolbox
-  #known: readonly ToolSpec[] | undefined
-  #specs: readonly ToolSpec[] = []
-
-  constructor(inner: Toolbox) {
-    this.#inner = inner
-  }
-
-  get specs(): readonly ToolSpec[] {
-    const inner = this.#inner.specs
-    if (inner !== this.#known) {
-      this.#known = inner
-      this.#specs = [...inner, spec]
-    }
-    return this.#specs
-  }
-
-  find(name: string): Binding | undefined {
-    return name === reportTool ? report : this.#inner.find(name)
-  }
-}
+  reports ? { ...opening, toolbox: new Extended(opening.toolbox, [report]) } : opening
 
 /** A tool that this agent has called and that is not there; undefined if there is none. */
 export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {

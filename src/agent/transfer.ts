@@ -8,7 +8,7 @@ import { completed, failure, isObject, transferred, transferTool } from '../core
 import type { Candidate } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuse, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
+import { Extended, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
 import type { Desk } from './desk.ts'
 
 /** The opening of a mind that may hand control on. The same if there is nobody to hand it to. */
@@ -19,7 +19,7 @@ export function withTransfer(opening: Opening, candidates: readonly Candidate[] 
   return {
     ...opening,
     system: system === undefined || system === '' ? others : `${system}\n\n${others}`,
-    toolbox: new TransferToolbox(toolbox, new TransferBinding(candidates)),
+    toolbox: new Extended(toolbox, [new TransferBinding(candidates)]),
   }
 }
 
@@ -93,30 +93,4 @@ export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallRes
   if (action?.type !== 'transfer') return told
   const what = failure('transfer.refused', `a later call of this turn decides, so "${action.to}" does not take over`, 'policy')
   return refuse(ctx, call, what, `[not transferred: ${what.message}]`)
-}
-
-/** Another toolbox and the transfer tool. */
-class TransferToolbox implements Toolbox {
-  readonly #inner: Toolbox
-  readonly #transfer: Binding
-  #known: readonly ToolSpec[] | undefined
-  #specs: readonly ToolSpec[] = []
-
-  constructor(inner: Toolbox, transfer: Binding) {
-    this.#inner = inner
-    this.#transfer = transfer
-  }
-
-  get specs(): readonly ToolSpec[] {
-    const inner = this.#inner.specs
-    if (inner !== this.#known) {
-      this.#known = inner
-      this.#specs = [...inner, this.#transfer.spec]
-    }
-    return this.#specs
-  }
-
-  find(name: string): Binding | undefined {
-    return name === transferTool ? this.#transfer : this.#inner.find(name)
-  }
 }

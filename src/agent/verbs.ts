@@ -184,6 +184,7 @@ export async function delegate<A extends Agent>(
   brief: InputOf<A>,
   options?: DelegateOptions,
 ): Promise<Outcome<OutputOf<A>>> {
+  mustBeAgent(worker)
   if (options !== undefined) mustBeGrant(options)
   const scope = ctx.scope(worker.name)
   const { grant, answer } = takingQuestions(scope, options)
@@ -196,6 +197,12 @@ export async function delegate<A extends Agent>(
   const { outcome } = await endOf(scope, started, answer)
   streakOf(above).note(outcome)
   return outcome as Outcome<OutputOf<A>>
+}
+
+/** A name is none: nobody would ever begin, and the run would wait for them. */
+function mustBeAgent(worker: unknown): void {
+  if (typeof worker === 'object' && worker !== null && 'orchestrate' in worker) return
+  throw new ReeveError('agent.invalid', `delegate: the worker is ${described(worker)}, expected an agent`)
 }
 
 /** What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not taken. */

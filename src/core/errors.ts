@@ -41,7 +41,6 @@ export const errorCodes = [
   'engine.worker-unreachable',
   'engine.wrong-address',
   'fork.invalid',
-  'fork.unsupported',
   'hook.failed',
   'input.invalid',
   'input.not-json',

@@ -11,6 +11,7 @@
  */
 import {
   canonical,
+  childActivation,
   derivedId,
   ReeveError,
   rootActivation,
@@ -21,6 +22,7 @@ import {
 } from '../core/index.ts'
 import {
   isNotice,
+  type ActivationStarted,
   type AskOpened,
   type Caller,
   type Copied,
@@ -60,6 +62,16 @@ export interface ForkPlan {
   readonly caller: Caller | undefined
   /** In the order of the origin's feed; of every activation from 0 on. */
   readonly entries: readonly ForkEntry[]
+  /**
+   * Workers that somebody at work has begun in it, and whose logs began after the fork point, with their first events as they were in the origin (none: nobody had their code). For engines whose
+   * workers are born with their leaders' commits; elsewhere they are born when their leaders' code asks for them.
+   */
+  readonly unborn: readonly {
+    readonly activation: ActivationId
+    readonly agent: string
+    readonly first: ActivationStarted | undefined
+    readonly limits: AccountLimits | undefined
+  }[]
   readonly accounts: readonly { readonly activation: ActivationId; readonly state: AccountState }[]
   readonly questions: readonly { readonly activation: ActivationId; readonly at: number; readonly record: QuestionRecord }[]
   /** Rows for inboxes, with the keys under which they compete. */
@@ -69,10 +81,6 @@ export interface ForkPlan {
 }
 
 const invalid = (message: string, hint: string): ReeveError => new ReeveError('fork.invalid', message, { hint })
-
-/** What an engine says that cannot fork. */
-export const cannotFork = (engine: string): ReeveError =>
-  new ReeveError('fork.unsupported', `the ${engine} engine cannot fork runs`, { hint: 'Fork on the embedded engine. Nothing was changed.' })
 
 /** The same id again: fine if it is the same fork, else the caller has made a mistake (`run.conflict`). */
 export function mustBeSameFork(feed: readonly Recorded[], { run, at, to, edit }: ForkRun): void {
@@ -149,6 +157,7 @@ class Fork {
       version,
       caller: own,
       entries,
+      unborn: this.#unborn(entries),
       accounts: accountsIn(entries, new Map([...this.#origin.limits].map(([id, limits]) => [this.#moved(id) as ActivationId, limits]))),
       questions: this.#questions(entries),
       mail: this.#mail(entries),
@@ -249,16 +258,19 @@ class Fork {
           found.set(`${one.activation} ${one.address}`, { ...one, activation: this.#moved(one.activation) as ActivationId })
       if (!('address' in event) || isNotice(nameOf(activation))) continue
       const key = `${activation} ${event.address}`
+      const own = { activation: this.#moved(activation) as ActivationId, address: event.address, run: this.#request.run }
       if (event.type === 'effect.held') held.add(key)
       else if (event.type === 'effect.released') held.delete(key)
+      else if (event.type === 'effect.cleared') found.set(key, own)
       else if (
         'op' in event &&
         event.op === 'step' &&
         outside(event.effect) &&
         event.refused === undefined &&
-        !isHousekeeping(event.address)
+        !isHousekeeping(event.address) &&
+        !found.has(key) // what a run before has made is not made here without a word, which clears it
       )
-        found.set(key, { activation: this.#moved(activation) as ActivationId, address: event.address, run: this.#request.run })
+        found.set(key, own)
       else if (event.type === 'step.settled' && found.get(key)?.run === this.#request.run) {
         if (event.outcome.status === 'failed') found.delete(key)
         else if (event.outcome.status === 'completed')
@@ -266,6 +278,24 @@ class Fork {
       }
     }
     return [...found].flatMap(([key, one]) => (has.has(key) || held.has(key) ? [] : [one]))
+  }
+
+  #unborn(entries: readonly ForkEntry[]): ForkPlan['unborn'] {
+    const begun = new Map<ActivationId, string>()
+    for (const { activation, event } of entries) {
+      if (event.type === 'worker.started') begun.set(childActivation(activation, event.address), event.agent)
+      else if (event.type === 'worker.settled') begun.delete(childActivation(activation, event.address))
+      else if (event.type === 'activation.started') begun.delete(activation)
+      else if (event.type === 'activation.settled') for (const id of begun.keys()) if (id.startsWith(`${activation}>`)) begun.delete(id)
+    }
+    return [...begun].map(([activation, agent]) => {
+      const old = (this.#from + activation.slice(this.#root.length)) as ActivationId
+      const event = this.#origin.feed.find((each) => each.activation === old)?.event
+      const limits = this.#origin.limits.get(old)
+      if (event?.type !== 'activation.started') return { activation, agent, first: undefined, limits }
+      const { copied: _copied, ...first } = this.#moved(event as unknown as Json) as unknown as ActivationStarted
+      return { activation, agent, first, limits }
+    })
   }
 
   /** Those that were put in former segments. */

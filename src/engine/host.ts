@@ -33,7 +33,7 @@ export interface Host {
   openQuestion(op: Operation, event: AskOpened): void
   /** The question needs no answer any more. */
   closeQuestion(op: Operation): void
-  /** Whether the run that this one was forked from has made this effect. Absent: this engine forks nothing. */
+  /** Whether the run that this one was forked from has made this effect. Absent: none is known to have been made. */
   doneElsewhere?(op: Operation): DoneElsewhere | undefined
   /** Asks the outside whether an effect has happened: a `once` one of this run, or any that the origin of this run has made. */
   openDoubt(op: Operation, isNew: boolean): void

@@ -72,6 +72,8 @@ export interface Question {
   readonly address: string
   readonly askedAt: number
   readonly until?: number
+  /** The answer that counts is there, somebody's or the clock's; whoever asked has yet to read it. */
+  readonly answered?: true
   /** The event that asked; for `in-doubt` and `diverged`: what is in doubt. */
   readonly body: ApprovalRequested | InterruptRaised | Json
 }
@@ -180,7 +182,7 @@ export interface Engine {
   stream(name: string): StreamValues
   /**
    * Begins a run with what another one has recorded up to a position; that one is not touched. Resolves when it is durable. `created` is false if this id was forked before (from the same
-   * position with the same edit; else `run.conflict`). Rejects with `run.unknown` and `fork.invalid`; with `fork.unsupported` where the engine cannot.
+   * position with the same edit; else `run.conflict`). Rejects with `run.unknown` and `fork.invalid`.
    */
   fork(request: ForkRun): Promise<{ readonly created: boolean }>
   /** Removes an ended run and everything of it. Rejects with `run.conflict` while it is running. */

@@ -20,7 +20,6 @@ import {
 import {
   isNotice,
   pathOf,
-  type ApprovalRequested,
   type AskOpened,
   type Caller,
   type CommandEvent,
@@ -31,16 +30,17 @@ import {
 } from './events.ts'
 import type { ApprovalResolved } from './facts.ts'
 import { foldTeamFact, newTeamsFold, type TeamsFold } from './team-fold.ts'
-import type {
-  ActivationView,
-  ApprovalView,
-  DoubtView,
-  FailedAttempt,
-  InterruptView,
-  MessageView,
-  OpenOperation,
-  RecruitView,
-  RunView,
+import {
+  approvalAsked,
+  type ActivationView,
+  type ApprovalView,
+  type DoubtView,
+  type FailedAttempt,
+  type InterruptView,
+  type MessageView,
+  type OpenOperation,
+  type RecruitView,
+  type RunView,
 } from './views.ts'
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
@@ -204,16 +204,11 @@ function foldQuestion(fold: RunFold, here: ActivationFold, { activation, at }: R
   } else {
     here.open.set(event.address, operation('approval', event.tool, event.address, at))
     fold.asked.set(key(activation, event.address), event.id)
-    fold.approvals.set(event.id, { ...common, ...pickApproval(event) })
+    fold.approvals.set(event.id, { ...common, ...approvalAsked(event) })
   }
 }
 
 const pickInterrupt = ({ id, path, question }: InterruptRaised): Pick<InterruptView, 'id' | 'path' | 'question'> => ({ id, path, question })
-
-function pickApproval(event: ApprovalRequested): Omit<ApprovalView, 'activation' | 'address' | 'agent' | 'askedAt' | 'open'> {
-  const { type: _type, op: _op, address: _address, until: _until, grantable: _grantable, ...asked } = event
-  return asked
-}
 
 function resolve(fold: RunFold, event: ApprovalResolved, at: number): void {
   const approval = fold.approvals.get(event.id)
@@ -259,7 +254,10 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
       return
     }
     case 'cancel.received':
-      if (here.view.parent === undefined) fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
+      if (here.view.parent !== undefined) return
+      fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
+      // it goes on, to its end: nobody holds it any more
+      fold.pause = fold.takeover = undefined
       return
     case 'activation.settled':
       here.usage = addUsage(here.usage, event.lost ?? [])

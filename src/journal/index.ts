@@ -33,15 +33,17 @@ export type {
   TeamView,
   TopicView,
 } from './team-views.ts'
-export type {
-  ActivationView,
-  ApprovalView,
-  DoubtView,
-  FailedAttempt,
-  InterruptView,
-  MessageView,
-  OpenOperation,
-  RecruitView,
-  RunView,
-  ViewStatus,
+export {
+  approvalAsked,
+  type ActivationView,
+  type ApprovalAsked,
+  type ApprovalView,
+  type DoubtView,
+  type FailedAttempt,
+  type InterruptView,
+  type MessageView,
+  type OpenOperation,
+  type RecruitView,
+  type RunView,
+  type ViewStatus,
 } from './views.ts'

@@ -49,38 +49,20 @@ export interface ActivationView {
   readonly task?: string
 }
 
+/** What a yes/no question asks for, without its place in a log. */
+export type ApprovalAsked = Omit<ApprovalRequested, 'type' | 'op' | 'address' | 'until' | 'grantable'>
+
+/** What this question asks for. Shares its values with it. */
+export function approvalAsked(event: ApprovalRequested): ApprovalAsked {
+  const { type: _type, op: _op, address: _address, until: _until, grantable: _grantable, ...asked } = event
+  return asked
+}
+
 /** A yes/no question to the outside. `resolution` is absent while it is open. */
-export interface ApprovalView {
-  readonly id: string
+export interface ApprovalView extends ApprovalAsked {
   readonly activation: ActivationId
   readonly address: string
   readonly agent: string
-  readonly path: readonly string[]
-  readonly tool: string
-  readonly toolVersion: string
-  readonly input: Json
-  readonly inputHash: string
-  readonly reason: string
-  readonly risk: ApprovalRequested['risk']
-  readonly onTimeout: ApprovalRequested['onTimeout']
-  /** The model's id of the call, if it is about one. */
-  readonly callId?: string
-  /** What it is about, if not a call of a tool. */
-  readonly kind?: NonNullable<ApprovalRequested['kind']>
-  readonly task?: string
-  readonly description?: string
-  readonly hits?: NonNullable<ApprovalRequested['hits']>
-  readonly context?: Json
-  readonly options?: NonNullable<ApprovalRequested['options']>
-  /** Who may decide; absent: anybody. */
-  readonly approvers?: readonly string[]
-  /** Who may not approve it: they have already. */
-  readonly excludes?: readonly string[]
-  /** Two different people have to approve it. */
-  readonly fourEyes?: true
-  /** The approval before this one. */
-  readonly follows?: string
-  readonly tier?: number
   readonly askedAt: number
   readonly until?: number
   readonly open: boolean

@@ -158,7 +158,7 @@ function concluded(ctx: Context, request: ApprovalRequest, { first, input }: Rou
   const { grant, ...yes } = verdict
   // the arguments may have been edited by whoever looked first
   const edited = yes.edited || input !== request.input
-  return { ...yes, edited, capability, ...(grant === undefined || !isGrantable(request) ? undefined : { grant }) }
+  return { ...yes, edited, capability, ...present({ on }), ...(grant === undefined || !isGrantable(request) ? undefined : { grant }) }
 }
 
 /** When a question is over: the shorter of what the request says and what the rules say. */
@@ -178,13 +178,21 @@ function onTimeoutOf(request: ApprovalRequest): NonNullable<ApprovalRules['onTim
 }
 
 /** Whether two different people have to approve it. Only where rules speak of it; then critical risk does by itself. */
-function needsFourEyes({ rules, risk = 'medium' }: ApprovalRequest): boolean {
+function needsFourEyes({ rules, risk = 'medium' }: Pick<ApprovalRequest, 'rules' | 'risk'>): boolean {
   const from = rules === undefined ? false : (rules.fourEyes ?? 'critical')
   return from !== false && riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
 }
 
+type Grantable = Pick<ApprovalRequest, 'grantable' | 'risk' | 'sensitive' | 'rules'>
+
+/** Whether what this approver has granted before may stand for the answer: as if they were asked now. Pure. */
+export function holdsFor(request: Grantable, approver: string | undefined): boolean {
+  const tiers = request.rules?.approvers ?? [{ who: [] }]
+  return isGrantable(request) && tiers.some(({ who }) => notPermitted({ approvers: who }, 'approve', approver) === undefined)
+}
+
 /** Whether a yes may hold for later calls. */
-const isGrantable = (request: ApprovalRequest): boolean =>
+const isGrantable = (request: Grantable): boolean =>
   request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
 
 /** What the question says of who may decide it. */

@@ -3,7 +3,7 @@
  *
  * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (permitted.ts), how a decision gets here (runtime).
  */
-import { isObject, present, type Json, type Outcome } from '../core/index.ts'
+import { failure, isObject, present, type Failure, type Json, type Outcome } from '../core/index.ts'
 import type { ApprovalResolved } from '../journal/index.ts'
 import type { Capability } from './capability.ts'
 import { readGranting, type SessionGrant } from './grants.ts'
@@ -24,6 +24,8 @@ export type Verdict =
       readonly grant?: SessionGrant
       /** What it is good for: one use. */
       readonly capability?: Capability
+      /** What a human has seen who decided it; no journal has it from before that was recorded. */
+      readonly on?: DecidedOn
     }
   | {
       readonly approved: false
@@ -89,6 +91,13 @@ export function decisionIn(verdict: Verdict): DecisionOption | undefined {
   if (verdict.approved) return verdict.by !== 'human' ? undefined : verdict.edited ? 'edit' : 'approve'
   return verdict.how === 'rejected' ? 'reject' : verdict.how === 'retry' ? 'retry' : undefined
 }
+
+/** The failure of what was not approved, in these words; `details.how` tells a human's no from a deadline, which is nobody's. Pure. */
+export const notApprovedAs = (message: string, { how, approver, comment }: Extract<Verdict, { readonly approved: false }>): Failure =>
+  failure('work.rejected', message, how === 'timed-out' ? 'timeout' : 'rejected', {
+    retryable: false,
+    details: { how, ...present({ approver, comment }) },
+  })
 
 /** How it is recorded. Pure. */
 export function resolutionOf(verdict: Verdict): ApprovalResolved['resolution'] {

@@ -1,5 +1,5 @@
 /** Humans at the top: asking for a value, asking for a yes or no. */
-export { approvalProblems, approve, deadlineProblems, defaultApprovalTimeoutMs, mayApproveUnseen } from './approval.ts'
+export { approvalProblems, approve, deadlineProblems, defaultApprovalTimeoutMs, holdsFor, mayApproveUnseen } from './approval.ts'
 export {
   capabilityFor,
   CapabilityHolder,
@@ -15,7 +15,7 @@ export {
   type UsedCapability,
   type VerifyOptions,
 } from './capability.ts'
-export { readDecision, verdictOf, type Decided, type DecidedOn, type DecisionOption, type Verdict } from './decided.ts'
+export { notApprovedAs, readDecision, verdictOf, type Decided, type DecidedOn, type DecisionOption, type Verdict } from './decided.ts'
 export { notPermitted, type AskedOf, type NotPermitted } from './permitted.ts'
 export {
   ed25519Signer,

@@ -15,6 +15,10 @@ export interface NotPermitted {
   readonly problem: string
 }
 
+/** Whether these are the same person, as far as their names tell: what else is the same however it is written. */
+const isSame = (one: string, other: string): boolean => plain(one) === plain(other)
+const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
+
 const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 /** Why this decision by this approver does not count; undefined if it does. Pure. Whoever has approved something may still take that back with a no. */
@@ -32,7 +36,7 @@ export function notPermitted(asked: AskedOf, decision: DecisionOption, approver:
   }
   if (approvers.length > 0 && !approvers.includes(approver))
     return { kind: 'forbidden', problem: `it is to be decided by ${list(approvers)}, and not by "${approver}"` }
-  return says && excludes.includes(approver)
+  return says && excludes.some((each) => isSame(each, approver))
     ? { kind: 'forbidden', problem: `"${approver}" has approved it already: somebody else has to look` }
     : undefined
 }

@@ -8,7 +8,7 @@ import { riskLevels, type Escalate, type RiskLevel } from '../edge/index.ts'
 /** Both lists that the sources have. */
 export const sensitiveWords: readonly string[] = ['publish', 'send', 'send_email', 'delete', 'pay', 'share']
 
-/** The word for which an action is sensitive; undefined if it is not. A name that says nothing is not. */
+/** The word for which an action is sensitive; undefined if it is not. A name that says nothing is not. Looking for parts of names sees all that looking for words does, so it is never the looser one. */
 export function sensitiveWord(action: string | undefined, rules: Escalate = {}, description?: string): string | undefined {
   const { sensitive = [], exceptions = [], match = 'substring', scanDescription = false } = rules
   if (sensitive === false) return undefined
@@ -16,16 +16,20 @@ export function sensitiveWord(action: string | undefined, rules: Escalate = {}, 
   const looked = [action, scanDescription ? description : undefined]
   for (const text of looked) {
     if (text === undefined || text.trim() === '') continue
-    if (exceptions.some((each) => each.toLowerCase() === text.toLowerCase())) continue
-    const found = words.find((word) => (match === 'word' ? hasWord(text, word) : text.toLowerCase().includes(word.toLowerCase())))
+    if (exceptions.some((each) => plain(each) === plain(text))) continue
+    const found = words.find((word) => (match !== 'word' && plain(text).includes(plain(word))) || hasWord(text, word))
     if (found !== undefined) return found
   }
   return undefined
 }
 
+/** One letter may be written in many ways, and is one letter. */
+const composed = (text: string): string => text.normalize('NFKC')
+const plain = (text: string): string => composed(text).toLowerCase()
+
 /** The parts of a name: `sendEmail`, `send_email` and `send-email` have the same. */
 const partsOf = (text: string): readonly string[] =>
-  text
+  composed(text)
     .replaceAll(/([\p{Ll}\p{N}])(\p{Lu})/gu, '$1 $2')
     .replaceAll(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2')
     .toLowerCase()

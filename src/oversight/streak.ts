@@ -5,8 +5,10 @@
  * (the worker's begin, or the gate of a task).
  * Lives in memory, in the order in which ends are heard, so replay makes it again (K3).
  */
-import type { Outcome } from '../core/index.ts'
+import type { Failure, Outcome } from '../core/index.ts'
 import { escalateDefaults, type Edge, type Oversight } from '../edge/index.ts'
+
+const isRefusal = ({ class: of, code }: Failure): boolean => of === 'rejected' || code === 'work.rejected'
 
 export class Streak {
   #failures = 0
@@ -16,11 +18,11 @@ export class Streak {
     return this.#failures
   }
 
-  /** Notes an end. A success ends the row. What a human rejected a human has seen, and what was stopped is nobody's failure: neither counts. */
+  /** Notes an end. A success ends the row. What a human rejected a human has seen, and what nobody approved in time or was stopped is nobody's failure: none of it counts. */
   note(outcome: Outcome): void {
     if (outcome.status === 'completed') this.#failures = 0
     else if (outcome.status === 'cancelled' || outcome.status === 'bailed') return
-    else if (outcome.status !== 'failed' || outcome.failure.class !== 'rejected') this.#failures++
+    else if (outcome.status !== 'failed' || !isRefusal(outcome.failure)) this.#failures++
   }
 
   /** A human has looked at this leader's work: the row ends. */

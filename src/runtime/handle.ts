@@ -15,7 +15,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import { isTeamWord, type Recruited, type Retired } from '../agent/index.ts'
+import { isTeamWord, type Agent, type Recruited, type Retired } from '../agent/index.ts'
 import { unknownRun, type Engine, type Post, type PostResult, type Question } from '../engine/index.ts'
 import {
   delegationsIn,
@@ -129,10 +129,10 @@ export interface Run<O = Json> {
   handBack(how?: HandBack): Promise<void>
   /**
    * Finishes one step by hand: a worker at any depth, whoever leads it, or a task of a planned team that nobody has begun. Whoever waits for it goes on with this output; nothing that was done for
-   * it is undone. Rejects with `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so.
+   * it is undone. Rejects with `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so, or where the agent is registered here and the output does not fit its own.
    */
   complete(step: CompleteByHand): Promise<void>
-  /** Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over` and `run.ended`. */
+  /** Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over`, `run.ended`, and `input.invalid` as `complete` does. */
   finish(end: FinishByHand): Promise<void>
   /** Whether it is paused or taken over, by whom, and every command so far with what became of it. Always answers. */
   control(): Promise<ControlState>
@@ -166,11 +166,13 @@ export interface HandleParts {
   readonly engine: Engine
   readonly clock: Clock
   readonly mayDecide?: DecisionDesk['mayDecide']
+  /** An agent that is registered here. */
+  readonly find?: (name: string) => Agent | undefined
 }
 
 /** A handle. Cheap: nothing is read until it is asked. */
-export function runHandle<O>(id: RunId, { engine, clock, mayDecide }: HandleParts): Run<O> {
-  const desk = { engine, clock, mayDecide, run: id }
+export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
+  const desk = { engine, clock, mayDecide, find, run: id }
   const current = reader(engine, id, newRunFold(), foldRun, ({ position }) => position)
   const delegated = reader(engine, id, newDelegated(), foldDelegated, ({ run }) => run.position)
   const outcome = async (): Promise<RunOutcome<O>> => {

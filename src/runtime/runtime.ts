@@ -85,7 +85,7 @@ export interface Runtime extends AsyncDisposable {
   /**
    * A new run that has everything up to a position of another one, with an edit if there is one, and goes on by itself: nothing of that is done again. That run is not touched. What it did later is
    * not done again without somebody's word (`settleDoubt`); approvals and grants do not carry over. A fork of a run of a session has a session of its own.
-   * Throws `fork.invalid`, `input.invalid`, `run.unknown`; `run.conflict` for a `runId` that is another run; `fork.unsupported` where the engine cannot.
+   * Throws `fork.invalid`, `input.invalid`, `run.unknown`; `run.conflict` for a `runId` that is another run.
    */
   fork(options: ForkOptions): Promise<Run>
   /** Removes an ended run and everything of it. Changes no session. */
@@ -273,7 +273,7 @@ class EngineRuntime implements Runtime {
   }
 
   handle<O>(id: string): Run<O> {
-    return runHandle<O>(id as RunId, this.#desk)
+    return runHandle<O>(id as RunId, { ...this.#desk, find: (name) => this.#registry.named(name) })
   }
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {

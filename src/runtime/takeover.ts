@@ -13,6 +13,7 @@ import {
   newId,
   present,
   ReeveError,
+  rootActivation,
   unknownNames,
   withTrail,
   type ActivationId,
@@ -21,7 +22,7 @@ import {
   type Outcome,
   type RunId,
 } from '../core/index.ts'
-import { teamMessage } from '../agent/index.ts'
+import { fitting, teamMessage, type Agent } from '../agent/index.ts'
 import { leavesTrail, type Edge } from '../edge/index.ts'
 import { unknownRun, type Engine } from '../engine/index.ts'
 import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../journal/index.ts'
@@ -35,6 +36,8 @@ import { workNamed } from './work-named.ts'
 export interface ControlDesk {
   readonly engine: Engine
   readonly run: RunId
+  /** An agent that is registered here. */
+  readonly find?: ((name: string) => Agent | undefined) | undefined
 }
 
 /** How a run is to be taken over. */
@@ -150,13 +153,25 @@ export async function complete(desk: ControlDesk, given: CompleteByHand): Promis
     return edit(desk, edited, { team: found.team, by, reason, id: newId('msg'), signal })
   }
   const said = { reason: doneBy(by, reason), by: by ?? unnamed }
-  const outcome = leaving(events, found.activation, { status: 'completed', output, by: by ?? unnamed })
+  const fits = fittingOutput(desk, events, found.activation, output)
+  const outcome = leaving(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
   const result = await desk.engine.post({ type: 'cancel', run: desk.run, activation: found.activation, outcome, ...said })
   if (result === 'unknown') throw unknownRun(desk.run)
   if (result !== 'accepted')
     throw new ReeveError('delegation.ended', `the work of "${task ?? delegation}" has ended, or was stopped`, {
       hint: 'Nothing was changed.',
     })
+}
+
+/** What a human gives in somebody's place is what those promise, as far as they are known here. Throws `input.invalid`. */
+function fittingOutput({ find }: ControlDesk, events: readonly Recorded[], activation: ActivationId, output: Json): Json {
+  const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
+  if (begun?.type !== 'activation.started') return output
+  const fits = fitting(output, find?.(begun.agent)?.outputSchema)
+  if (fits.ok) return fits.value
+  throw new ReeveError('input.invalid', `the output does not fit the output schema of "${begun.agent}": ${fits.problem}`, {
+    hint: 'Nothing was changed.',
+  })
 }
 
 /** Those who come after somebody that hands control on are shown what was said: what the human gives is said in their place. */
@@ -171,8 +186,8 @@ function leaving(events: readonly Recorded[], activation: ActivationId, outcome:
 export async function finish(desk: ControlDesk, given: FinishByHand): Promise<void> {
   mustBe(given, finishNames, 'finish', outputProblems(given))
   const { output, by = unnamed, reason } = given
-  await mustBeTaken(desk)
-  await posted(desk, { type: 'cancel', run: desk.run, reason: doneBy(by, reason), by, outcome: { status: 'completed', output, by } })
+  const outcome = { status: 'completed', output: fittingOutput(desk, await mustBeTaken(desk), rootActivation(desk.run), output), by } as const
+  await posted(desk, { type: 'cancel', run: desk.run, reason: doneBy(by, reason), by, outcome })
 }
 
 /** Who it was, where nobody said. */
@@ -188,10 +203,13 @@ export async function mayResume({ engine, run }: ControlDesk): Promise<void> {
   })
 }
 
-async function mustBeTaken({ engine, run }: ControlDesk): Promise<void> {
-  const view = runView(await readAll(engine, run))
-  if (view.outcome !== undefined) throw ended(run)
-  if (view.takeover === undefined) throw notTaken(run)
+/** Its events. Throws where no human has it. */
+async function mustBeTaken({ engine, run }: ControlDesk): Promise<readonly Recorded[]> {
+  const events = await readAll(engine, run)
+  const { status, outcome } = runView(events)
+  if (outcome !== undefined) throw ended(run)
+  if (status !== 'human_control') throw notTaken(run)
+  return events
 }
 
 const ended = (run: RunId): ReeveError =>

@@ -7,6 +7,7 @@ import { decode, encode, upcasters, versions, type JournalEvent, type Upcaster }
 import { checkJournal, manualClock, resume, verifyJournal } from '../../src/testing/index.ts'
 import { goldens, plant } from './golden.ts'
 import { delegationGoldens } from './delegation-goldens.ts'
+import { oversightGoldens } from './oversight-goldens.ts'
 import { plannedGoldens } from './planned-goldens.ts'
 import { flowGoldens } from './flow-scenarios.ts'
 import { scenarios } from './scenarios.ts'
@@ -25,7 +26,9 @@ describe('golden journals', () => {
     })
 
     test(`K12: ${version}/${name}: resumed from each of its commits it ends as it did, and repeats nothing`, async () => {
-      const scenario = [...scenarios, ...flowGoldens, ...delegationGoldens, ...plannedGoldens].find((one) => one.name === name)
+      const scenario = [...scenarios, ...flowGoldens, ...delegationGoldens, ...plannedGoldens, ...oversightGoldens].find(
+        (one) => one.name === name,
+      )
       expect(scenario, `the code of ${name} is kept as long as its journal`).toBeDefined()
       const last = commits.flatMap(({ log }) => log).at(-1)!
       const ended = decode(last['body'] as string)

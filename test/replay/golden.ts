@@ -8,6 +8,7 @@ import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { manualClock, type Scenario } from '../../src/testing/index.ts'
 import { delegationGoldens } from './delegation-goldens.ts'
 import { flowGoldens } from './flow-scenarios.ts'
+import { oversightGoldens } from './oversight-goldens.ts'
 import { plannedGoldens } from './planned-goldens.ts'
 import { scenarios } from './scenarios.ts'
 
@@ -100,7 +101,7 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
 if (process.argv[1] === import.meta.filename) {
   const version = 'v0.1'
   mkdirSync(`${folder}${version}`, { recursive: true })
-  for (const scenario of [...scenarios, ...flowGoldens, ...delegationGoldens, ...plannedGoldens]) {
+  for (const scenario of [...scenarios, ...flowGoldens, ...delegationGoldens, ...plannedGoldens, ...oversightGoldens]) {
     const path = `${folder}${version}/${scenario.name}.jsonl`
     if (existsSync(path)) continue
     const commits = await record(scenario)

@@ -28,7 +28,6 @@ export function onRestate(store: keyof typeof stores, skip: EngineSubject['skip'
   return {
     name: store,
     skip,
-    forks: false,
     async create({ clock }) {
       const { ingress, admin } = await restateServer()
       const kept = await stores[store]()

@@ -11,10 +11,11 @@ import { rootActivation, runId, type Json, type RunId } from '../../src/core/ind
 import { createEmbeddedEngine, type CrashPoint } from '../../src/engine/embedded/index.ts'
 import type { Recorded } from '../../src/journal/index.ts'
 import { approve, interrupt } from '../../src/oversight/index.ts'
-import { createRuntime, registerAgents, type Run, type Runtime } from '../../src/runtime/index.ts'
+import { registerAgents, type Run, type Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { team } from '../../src/team/index.ts'
 import { verifyJournal } from '../../src/testing/index.ts'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 
 let folder = ''
 beforeEach(() => {
@@ -131,7 +132,7 @@ describe('K4: a fork at any position', () => {
   test.each(kinds)(
     '%s: ends as its origin did',
     async (_name, root, least) => {
-      await using runtime = await createRuntime({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
+      await using runtime = await runtimeUnderTest({ agents: [root], strict: true, parkAfterMs: 20, pollMs: 5 })
       const registry = registerAgents([root], [], 'move')
       const run = await runtime.start(root, 'Go', { runId: 'origin' })
       const end = await ended(runtime, run)
@@ -167,11 +168,11 @@ describe('K5: a fork whose process dies', () => {
   }
 
   test.each<CrashPoint>(['commit.before', 'commit.after', 'append', 'release'])(
-    'at %s: all of it is there or nothing, and it goes on',
+    'dies at %s: all of it is there or nothing, and it goes on',
     async (at) => {
       {
         const { engine, asker } = opened()
-        await using runtime = await createRuntime({ engine, agents: [asker] })
+        await using runtime = await runtimeUnderTest({ engine, agents: [asker] })
         await (await runtime.start(asker, 'Go', { runId: 'origin' })).until('waiting')
       }
       const first = opened((point) => dying && point === at)
@@ -183,7 +184,7 @@ describe('K5: a fork whose process dies', () => {
       await Promise.race([forked, new Promise((resolve) => setTimeout(resolve, 100))])
       await first.engine.close()
       const { engine, asker } = opened()
-      await using runtime = await createRuntime({ engine, agents: [asker] })
+      await using runtime = await runtimeUnderTest({ engine, agents: [asker] })
       const there = await engine.summary(request.to)
       const forks = (await engine.read(request.to)).filter(({ event }) => event.type === 'run.forked')
       expect(forks).toHaveLength(there === undefined ? 0 : 1)

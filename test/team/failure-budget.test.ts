@@ -30,9 +30,9 @@ test('team C48: percent are whole, so no fraction is lost: 29 % of 100 tasks are
 
 test('team C47: presets; `maxFailures` decides whatever is tolerated', () => {
   expect(tolerances).toEqual({ research: 50, data_analysis: 20, critical: 0 })
-  expect(failureBudgetOf(8, 'research')).toEqual({ maxFailures: 5, never: false })
-  expect(failureBudgetOf(8, 'data_analysis')).toEqual({ maxFailures: 2, never: false })
-  expect(failureBudgetOf(8, 'critical')).toEqual({ maxFailures: 1, never: false })
+  expect(failureBudgetOf(8, 'research')).toEqual({ maxFailures: 5, never: false, percent: 50 })
+  expect(failureBudgetOf(8, 'data_analysis')).toEqual({ maxFailures: 2, never: false, percent: 20 })
+  expect(failureBudgetOf(8, 'critical')).toEqual({ maxFailures: 1, never: false, percent: 0 })
   expect(failureBudgetOf(8, 'critical', 3)).toEqual({ maxFailures: 3, never: false })
   expect(failureBudgetOf(8, 100, 8)).toEqual({ maxFailures: 8, never: false })
 })

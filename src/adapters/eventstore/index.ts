@@ -11,6 +11,7 @@ export type {
   EventStore,
   InboxRow,
   NewBirth,
+  NewFork,
   NewPost,
   NewQuestion,
   NewRun,

@@ -8,6 +8,7 @@ import { runOf, type ActivationId, type RunId } from '../../core/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { abandoned } from './accounts.ts'
 import { decoded, type StoredBody } from './entries.ts'
+import { doneElsewhere, forkedOf } from './forks.ts'
 import { dueMoment, holdRun, lookAt, othersRest, seen, type Look } from './look.ts'
 import { deadlineBody } from './outside.ts'
 import type { Birth, Claimed, Pulled } from './port.ts'
@@ -50,15 +51,16 @@ export function* claim(
   if (row.settled === 1 || row.ended !== null) {
     // It may have died after its last word, before it could tell anybody.
     const wakes = row.ended === null ? invocationsIn((yield* ask(toldBesides(activation)))[0]) : []
-    return { ...basis, ...nothingIn, epoch: row.epoch, settled: true, asked: [], unborn: [], wakes }
+    return { ...basis, ...nothingIn, epoch: row.epoch, settled: true, asked: [], unborn: [], wakes, doneElsewhere: undefined }
   }
   const taken = `UPDATE activation SET epoch = epoch + 1, invocation = ${later('$2')}, notified = 0, resting = 0, working = 0, touched = $3,
     build = NULLIF(CAST($4 AS TEXT), '') WHERE id = $1`
-  const [unborn, told, asked, due, , looked] = yield* ask(
+  const [unborn, told, asked, due, forked, , looked] = yield* ask(
     statement('SELECT id, generation FROM activation WHERE parent = $1 AND invocation IS NULL AND settled = 0 ORDER BY num', activation),
     toldBesides(activation),
     statement('SELECT id FROM question WHERE act = $1 ORDER BY num', activation),
     dueOf(activation, now),
+    forkedOf(run),
     statement(taken, activation, invocation, now, build),
     lookAt(activation, 'mail'),
   )
@@ -73,6 +75,7 @@ export function* claim(
     asked: (asked as unknown as { id: string }[]).map(({ id }) => id),
     unborn: unborn as unknown as Birth[],
     wakes: invocationsIn(told),
+    doneElsewhere: yield* doneElsewhere(forked),
   }
 }
 

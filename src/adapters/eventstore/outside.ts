@@ -31,7 +31,10 @@ export function* post(p: OutsidePost): Work<Posted> {
   )
   const run = runs?.[0] as { ended: number | null } | undefined
   const activation = acts?.[0] as { settled: number } | undefined
-  if (run === undefined || activation === undefined) return { result: 'unknown' }
+  if (run === undefined) return { result: 'unknown' }
+  // Nobody is commanded any more, whoever it was for.
+  if (p.target === 'run' && run.ended !== null) return { result: 'closed' }
+  if (activation === undefined) return { result: 'unknown' }
   if (p.target === 'question') return yield* answer(p)
   if (run.ended !== null || activation.settled === 1) return { result: 'closed' }
   const { first, wake } = yield* put(p.to, p.key, p.body)

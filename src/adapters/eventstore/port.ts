@@ -6,8 +6,19 @@
  * K2 (the epoch fences; the first row under a key wins, a deadline competes with the answer), K11 (reserve and settle where they occur).
  */
 import type { ActivationId, Json, OutcomeStatus, RunId } from '../../core/index.ts'
-import type { Caller, Charge, JournalEvent, Recorded } from '../../journal/index.ts'
-import type { AccountLimits, AccountState, LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from '../../engine/index.ts'
+import type { Caller, Charge, DoneElsewhere, JournalEvent, Recorded } from '../../journal/index.ts'
+import type {
+  AccountLimits,
+  AccountState,
+  ForkOrigin,
+  ForkRun,
+  LivePart,
+  PostResult,
+  Question,
+  RunEnd,
+  RunFilter,
+  RunSummary,
+} from '../../engine/index.ts'
 
 /** A run to be created, with its root activation. `first` is the encoded `activation.started`. */
 export interface NewRun {
@@ -22,8 +33,11 @@ export interface NewRun {
 
 /** A pause of a run, kept on its row while it lasts. */
 export interface Control {
-  /** `human`: as `next`, and a human has the run. `cancelled`: the run was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
-  readonly at: 'next' | 'now' | 'after-model' | 'after-tools' | 'human' | 'cancelled'
+  /**
+   * `human`: as `next`, and a human has the run; `human-now`: as `now`, likewise. `cancelled`: the run was cancelled while it was paused; what is held back
+   * stays so until its own activation knows of it.
+   */
+  readonly at: 'next' | 'now' | 'after-model' | 'after-tools' | 'human' | 'human-now' | 'cancelled'
   /** Nothing of the run is out any more. */
   readonly reached: boolean
 }
@@ -59,6 +73,8 @@ export interface Claimed extends Pulled {
   readonly unborn: readonly Birth[]
   /** Invocations of this run that have unread mail and may not have been told. */
   readonly wakes: readonly string[]
+  /** Of a forked run: what its origin has done, by activation and address. */
+  readonly doneElsewhere: ReadonlyMap<string, DoneElsewhere> | undefined
 }
 
 /** A worker whose workflow is to be begun. */
@@ -108,6 +124,21 @@ export interface NewQuestion {
   readonly until: number | null
   readonly at: number
   readonly body: string
+}
+
+/** A run that has the beginning of another one: everything that it begins with. Texts are encoded. */
+export interface NewFork extends Omit<NewRun, 'limits' | 'first'> {
+  /** Leaders before their workers. */
+  readonly activations: readonly (Omit<NewBirth, 'limits' | 'first'> & { readonly length: number; readonly settled: boolean })[]
+  /** In the order of their positions; of every activation from 0 on. */
+  readonly entries: readonly { readonly act: ActivationId; readonly seq: number; readonly at: number; readonly text: string }[]
+  /** Where in the root's log it says that the run was forked. */
+  readonly forked: number
+  readonly accounts: readonly Omit<StoredAccount, 'since'>[]
+  readonly questions: readonly (NewQuestion & { readonly act: ActivationId })[]
+  readonly mail: readonly Omit<NewPost, 'refusable'>[]
+  readonly stream: string
+  readonly values: readonly { readonly key: string; readonly value: Json; readonly event: string }[]
 }
 
 /** What happened to the accounts above, in order. `refused`: it did not fit. */
@@ -207,6 +238,11 @@ export interface EventStore {
   // ---- runs
   /** Idempotent: false if the run exists (whatever its agent and input are). */
   create(run: NewRun): Promise<boolean>
+  /**
+   * Creates a run from another one, in one transaction that nothing of the origin is written in. `plan` may be called again. Idempotent: false if the new run exists
+   * (whatever it is). Rejects with `run.unknown` if there is no origin, and with what `plan` throws.
+   */
+  fork(request: Pick<ForkRun, 'run' | 'at' | 'to'>, plan: (origin: ForkOrigin) => NewFork): Promise<boolean>
   summary(run: RunId): Promise<RunSummary | undefined>
   summaries(filter: RunFilter): Promise<readonly RunSummary[]>
   /** Open questions to the outside; timers are not among them. */

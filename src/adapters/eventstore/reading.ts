@@ -25,7 +25,7 @@ const stuckReason = 'SELECT a.stuck FROM activation a WHERE a.run = r.id AND a.s
 const moves = 'SELECT 1 FROM activation a WHERE a.run = r.id AND (a.working = 1 OR a.resting = 0)'
 const asks = "SELECT 1 FROM question q WHERE q.run = r.id AND q.kind <> 'timer'"
 const state = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN (${stuckReason}) IS NOT NULL THEN 'stuck' WHEN r.control <> 'cancelled'
-  THEN CASE WHEN r.control = 'human' THEN 'human_control' WHEN r.reached = 1 THEN 'paused' ELSE 'pausing' END WHEN NOT EXISTS (${moves}) AND EXISTS (${asks}) THEN 'waiting' ELSE 'running' END`
+  THEN CASE WHEN r.control IN ('human', 'human-now') THEN 'human_control' WHEN r.reached = 1 THEN 'paused' ELSE 'pausing' END WHEN NOT EXISTS (${moves}) AND EXISTS (${asks}) THEN 'waiting' ELSE 'running' END`
 const summaryRow = `SELECT r.num, r.id, r.agent, r.version, r.caller, r.created, r.ended,
   CASE WHEN r.ended IS NULL THEN (${stuckReason}) END AS stuck, ${state} AS state FROM run r`
 
@@ -68,14 +68,19 @@ interface QuestionRow {
   readonly until: number | null
   readonly at: number
   readonly body: string
+  readonly answered: number
 }
+
+/** Answers compete for one row of an inbox. */
+const answered =
+  'CASE WHEN EXISTS (SELECT 1 FROM inbox i WHERE i.act = question.act AND i.key = question.key) THEN 1 ELSE 0 END AS answered'
 
 export function* questions({ run, id }: { readonly run?: RunId; readonly id?: string }): Work<readonly Question[]> {
   const params: Param[] = []
   const where = ["kind <> 'timer'"]
   if (run !== undefined) where.push(`run = $${params.push(run)}`)
   if (id !== undefined) where.push(`id = $${params.push(id)}`)
-  const text = `SELECT id, act, address, kind, until, at, body FROM question WHERE ${where.join(' AND ')} ORDER BY num`
+  const text = `SELECT id, act, address, kind, until, at, body, ${answered} FROM question WHERE ${where.join(' AND ')} ORDER BY num`
   return (yield* rowsOf<QuestionRow>(text, ...params)).map((row) => ({
     id: row.id,
     kind: row.kind,
@@ -84,6 +89,7 @@ export function* questions({ run, id }: { readonly run?: RunId; readonly id?: st
     address: row.address,
     askedAt: row.at,
     ...(row.until === null ? {} : { until: row.until }),
+    ...(row.answered === 1 ? { answered: true as const } : {}),
     body: JSON.parse(row.body) as Json,
   }))
 }

@@ -9,6 +9,7 @@ import * as births from './births.ts'
 import * as care from './care.ts'
 import * as committing from './commit.ts'
 import { closedStore } from './errors.ts'
+import * as forks from './forks.ts'
 import * as moving from './moving.ts'
 import * as outside from './outside.ts'
 import { Parts } from './parts.ts'
@@ -79,9 +80,10 @@ function heard(news: News | 'all', hear: (run: RunId | 'all') => void, only: 'en
   else if (news.about === 'end' || (news.about === 'events' && only === undefined)) hear(news.run)
 }
 
-type Runs = 'create' | 'summary' | 'summaries' | 'questions' | 'read' | 'tip' | 'first' | 'end' | 'remove' | 'endedBefore'
+type Runs = 'create' | 'fork' | 'summary' | 'summaries' | 'questions' | 'read' | 'tip' | 'first' | 'end' | 'remove' | 'endedBefore'
 const runs = (read: Read, write: Write): Part<Runs> => ({
   create: (run: NewRun) => write(() => births.create(run), { keep: (created) => created }),
+  fork: (request, plan) => write(() => forks.fork(request, plan), { keep: (created) => created }),
   summary: (run) => read(() => reading.summary(run)),
   summaries: (filter: RunFilter) => read(() => reading.summaries(filter)),
   questions: (filter) => read(() => reading.questions(filter)),

@@ -4,7 +4,7 @@
  * Owns: the shapes only. The seat (seat.ts) is the desk, the place (place.ts) the surroundings.
  */
 import type { ActivationId, Clock, Json } from '../../core/index.ts'
-import type { Caller } from '../../journal/index.ts'
+import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { Account, Activation, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
 import type { Control, EventStore, StoredAccount } from '../eventstore/index.ts'
 import type { Draft } from './draft.ts'
@@ -91,6 +91,8 @@ export interface Desk {
   /** Accounts whose owners have been told that their minutes are used up. */
   readonly exhausted: Set<ActivationId>
   readonly wasStuck: boolean
+  /** Of a forked run: what its origin has done, by activation and address. */
+  readonly doneElsewhere: ReadonlyMap<string, DoneElsewhere> | undefined
   /** When the store last said that it is ours. */
   readonly heardAt: number
   /** Something is to be delivered. */

@@ -8,6 +8,7 @@ import { rootActivation, runOf } from '../../core/index.ts'
 import { said } from '../../engine/index.ts'
 import type { StoredAccount } from '../eventstore/index.ts'
 import type { Desk } from './desk.ts'
+import { callsBack, hasHuman } from './held.ts'
 
 /** When the minutes of an account are used up if nothing stops working before. */
 const minutesEnd = ({ state, since }: StoredAccount): number | undefined =>
@@ -34,9 +35,9 @@ export function ring(seat: Desk): void {
   const escalate = seat.escalateAt
   if (escalate === undefined || escalate.at > now || seat.control === undefined) return
   seat.escalateAt = undefined
-  if (seat.control.reached || seat.control.at === 'now' || seat.control.at === 'human') return
+  if (seat.control.reached || callsBack(seat.control)) return
   seat.keeping.append(seat.activation, { type: 'run.pausing', at: 'now', escalated: true, ...said(escalate) }, now)
-  seat.setControl({ at: 'now', reached: false }, true)
+  seat.setControl({ at: hasHuman(seat.control) ? 'human-now' : 'now', reached: false }, true)
 }
 
 /** A pause that has outlived the memory in which it was asked for goes on as it was asked for. */

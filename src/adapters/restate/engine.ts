@@ -4,17 +4,19 @@
  * Owns: the Engine port for those outside a run; opening, driving and closing. Does not own: moving activations (seat.ts, workflow.ts).
  * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
  */
-import { messageOf, ReeveError, rootActivation, systemClock, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import { messageOf, ReeveError, rootActivation, systemClock, type Json, type RunId } from '../../core/index.ts'
 import { encode, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
-  cannotFork,
   streamFromOutside,
   mustBeJson,
+  mustBeSameFork,
   mustBeSameStart,
   openRun,
+  planFork,
   unknownRun,
   type Engine,
+  type ForkRun,
   type LivePart,
   type Post,
   type PostResult,
@@ -29,6 +31,7 @@ import {
 import { openEventStore, type EventStore } from '../eventstore/index.ts'
 import { RestateClient } from './client.ts'
 import type { Endpoint } from './endpoint.ts'
+import { newFork } from './fork.ts'
 import { register, stayKnown } from './known.ts'
 import { keyOf } from './names.ts'
 import { settingsOf, type RestateOptions, type Settings } from './options.ts'
@@ -173,14 +176,27 @@ export class RestateEngine implements Engine {
       at: clock.now(),
     })
     if (!created) mustBeSameStart(await store.first(run), request, (JSON.parse(first) as { input: Json }).input)
-    const tip = await store.tip(run)
-    // One that has begun stays where it is: its build may be another one than ours.
-    if (tip?.ended === false && !tip.begun) await this.#begin(rootActivation(run), tip.generation)
+    await this.#begin(run)
     return { created }
   }
 
-  async #begin(activation: ActivationId, generation: number): Promise<void> {
-    const summons = { activation, generation }
+  /** As with `start`, the fork is durable before Restate is told: if Restate cannot be told, it is kept and begins later. */
+  async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
+    const store = await this.#ready()
+    const { redact, clock } = this.#settings.place
+    const now = clock.now()
+    const { run, to } = request
+    const created = await store.fork(request, (origin) => newFork(planFork(request, origin, now), run, now, redact))
+    if (!created) mustBeSameFork(await store.read(to, 0), request)
+    await this.#begin(to)
+    return { created }
+  }
+
+  /** Its root's workflow. One that has begun stays where it is: its build may be another one than ours. */
+  async #begin(run: RunId): Promise<void> {
+    const tip = await this.#store.tip(run)
+    if (tip?.ended !== false || tip.begun) return
+    const summons = { activation: rootActivation(run), generation: tip.generation }
     const { names, place } = this.#settings
     try {
       await this.client.send(names.activation, 'run', summons, { key: keyOf(summons) })
@@ -296,11 +312,6 @@ export class RestateEngine implements Engine {
       get: (key) => readValue(desk, stream, key),
       update: (key, change) => updateValue(desk, stream, key, change, undefined),
     }
-  }
-
-  /** Not yet: rejects with `fork.unsupported`. */
-  fork(): Promise<never> {
-    return Promise.reject(cannotFork('Restate'))
   }
 
   async remove(run: RunId): Promise<void> {

@@ -11,6 +11,7 @@ import {
   askedQuestion,
   codeFor,
   divergenceQuestion,
+  doneIn,
   doubtQuestion,
   Effects,
   kept,
@@ -25,6 +26,7 @@ import {
   type StartOptions,
 } from '../../engine/index.ts'
 import type { Desk, Keeping } from './desk.ts'
+import { hasHuman } from './held.ts'
 import { readValue, updateValue, type ValueDesk } from './values.ts'
 
 export class Keeper implements Keeping {
@@ -144,7 +146,7 @@ export class Keeper implements Keeping {
   }
 
   holdsEnd(owner: Owner): boolean {
-    return this.#seat.isRoot && (this.#seat.control?.at === 'human' || owner.cancelKnown)
+    return this.#seat.isRoot && (hasHuman(this.#seat.control) || owner.cancelKnown)
   }
 
   settled(owner: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void {
@@ -174,11 +176,14 @@ export class Keeper implements Keeping {
     this.#seat.draft.closed.push(op.address)
     this.#seat.touched()
   }
+  doneElsewhere({ owner, address }: Operation): Operation['done'] {
+    return this.#seat.doneElsewhere?.get(`${owner.id} ${address}`)
+  }
   openDoubt(op: Operation, isNew: boolean): void {
     const { owner, address, rounds: round } = op
     const question = doubtQuestion(op, Effects.key(op))
     if (isNew) {
-      this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round }, this.now())
+      this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, this.now())
       this.#ask(owner, question)
     }
     this.#seat.doubts.get(question.key)?.()

@@ -4,10 +4,10 @@
  * Owns: giving a row to the activation, or carrying out an operator's command. Does not own: who wins a row (eventstore).
  * Holds: K8 (a pause is the run's, kept on its row by the root; it delays effects and orchestration does not see it; cancel is an arrival).
  */
-import { completed } from '../../core/index.ts'
-import { arrivalOfMail, by, commandId, divergedKey, ignored, said, whyIgnored, type Mail } from '../../engine/index.ts'
+import { arrivalOfMail, by, commandId, divergedKey, happenedAs, ignored, said, whyIgnored, type Mail } from '../../engine/index.ts'
 import type { Control, InboxRow } from '../eventstore/index.ts'
 import type { Desk } from './desk.ts'
+import { hasHuman } from './held.ts'
 
 type Of<T extends Mail['type']> = Extract<Mail, { readonly type: T }>
 
@@ -47,7 +47,7 @@ function use(seat: Desk, key: string): void {
 function ignores(seat: Desk, mail: Of<'pause' | 'resume'>): boolean {
   const { activation, control } = seat
   const held =
-    control === undefined || (control.at === 'cancelled' && mail.type === 'resume') ? 'nobody' : control.at === 'human' ? 'human' : 'pause'
+    control === undefined || (control.at === 'cancelled' && mail.type === 'resume') ? 'nobody' : hasHuman(control) ? 'human' : 'pause'
   const why = whyIgnored(mail, held)
   if (why !== undefined && !activation.over) seat.keeping.append(activation, ignored(mail, why), seat.keeping.now())
   return why !== undefined
@@ -57,13 +57,13 @@ function pause(seat: Desk, mail: Of<'pause'>): void {
   if (ignores(seat, mail) || seat.control?.at === 'cancelled') return
   const { at, withinMs, takeover = false } = mail
   const now = seat.keeping.now()
+  const reached = seat.control?.reached === true
   const within = withinMs === undefined ? {} : { withinMs }
-  if (seat.control === undefined) {
+  if (seat.control === undefined)
     seat.keeping.append(seat.activation, { type: 'run.pausing', at, ...within, ...said(mail), ...commandId(mail) }, now)
-    if (withinMs !== undefined) seat.escalateAt = { at: now + withinMs, ...said(mail) }
-  } else seat.escalateAt = undefined
+  seat.escalateAt = reached || at === 'now' || withinMs === undefined ? undefined : { at: now + withinMs, ...said(mail) }
   if (takeover) seat.keeping.append(seat.activation, { type: 'run.taken-over', ...said(mail), ...commandId(mail) }, now)
-  seat.setControl({ at: takeover ? 'human' : at, reached: seat.control?.reached === true }, true)
+  seat.setControl({ at: !takeover ? at : at === 'now' ? 'human-now' : 'human', reached }, true)
 }
 
 function resume(seat: Desk, mail: Of<'resume'>): void {
@@ -94,7 +94,7 @@ function settleDoubt(seat: Desk, key: string, mail: Of<'settle-doubt'>): void {
   op.doubt = undefined
   keeping.closeQuestion(op)
   if (mail.happened)
-    return activation.arrive({ type: 'step.settled', address: op.address, outcome: completed(mail.value ?? null) }, undefined, key)
+    return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
   use(seat, key)
   keeping.append(activation, { type: 'effect.cleared', address: op.address, ...by(mail) }, keeping.now())
   keeping.letOut(op)

@@ -11,6 +11,7 @@ import { encode, type StepSettled } from '../../journal/index.ts'
 import { Effects, encodeEnd, mayLeave, noteHeld, stoppedEnd, type Operation } from '../../engine/index.ts'
 import type { Control } from '../eventstore/index.ts'
 import type { Desk, Leaving } from './desk.ts'
+import { callsBack } from './held.ts'
 
 /** Without word from the store for this long, somebody else may have been given the activation. Milliseconds. */
 const trustMs = 1_000
@@ -127,7 +128,7 @@ export class Outlet implements Leaving {
   /** The pause has changed: effects that may be repeated are called back at once if it says so; those that were held go when it is over. */
   controlled(control: Control | undefined): void {
     const { effects } = this.#seat.place
-    if (control?.at === 'now') {
+    if (callsBack(control)) {
       for (const op of this.out) if (op.effect !== 'once') effects.abort(op, 'paused', true)
     } else effects.recall([...this.out].filter((op) => this.#holds(op)))
     for (const op of this.#held.splice(0)) {

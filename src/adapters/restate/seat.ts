@@ -45,6 +45,7 @@ export class Seat implements Desk {
   readonly handed = new Set<string>()
   readonly doubts = new Map<string, () => void>()
   asked: ReadonlySet<string> = new Set()
+  doneElsewhere: Desk['doneElsewhere']
   readonly exhausted = new Set<ActivationId>()
   ready = false
   reload = false
@@ -241,6 +242,7 @@ export class Seat implements Desk {
     this.caller = claimed.caller
     this.asked = new Set(claimed.asked)
     this.wasStuck = claimed.stuck
+    this.doneElsewhere = claimed.doneElsewhere
     this.#hear(claimed.accounts)
     this.activation = restored(this.keeping, this.id, claimed)
     this.ready = true

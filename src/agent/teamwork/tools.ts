@@ -9,7 +9,7 @@ import { failure, FailureError, isObject, parentOf, type Json, type JsonObject }
 import type { Assignment } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { refuse, type Binding, type CallResult, type Opening, type Toolbox } from '../binding.ts'
+import { Extended, refuse, type Binding, type CallResult, type Opening } from '../binding.ts'
 import type { Desk } from '../desk.ts'
 import { invalidInput } from '../gate.ts'
 import { teammate } from './teammate.ts'
@@ -33,7 +33,7 @@ export function withTeam(opening: Opening, desk: Desk): Opening {
     ...(verbs.includes('recruit') ? [recruiting] : []),
     ...(verbs.includes('publish') && produces.length > 0 ? [publishing(produces)] : []),
   ]
-  return { ...opening, toolbox: new TeamToolbox(opening.toolbox, bindings) }
+  return { ...opening, toolbox: new Extended(opening.toolbox, bindings) }
 }
 
 /** What a mind knows of its inbox. */
@@ -237,32 +237,5 @@ function mailTold(mail: readonly Mail[], none: string): Json {
       ...(correlationId === undefined ? undefined : { about: correlationId }),
       content,
     })),
-  }
-}
-
-/** Another toolbox and what a team offers. A tool of the member's own under the same name stays what it is. */
-class TeamToolbox implements Toolbox {
-  readonly #inner: Toolbox
-  readonly #bindings: readonly Binding[]
-  #known: readonly ToolSpec[] | undefined
-  #specs: readonly ToolSpec[] = []
-
-  constructor(inner: Toolbox, bindings: readonly Binding[]) {
-    this.#inner = inner
-    this.#bindings = bindings
-  }
-
-  get specs(): readonly ToolSpec[] {
-    const inner = this.#inner.specs
-    if (inner !== this.#known) {
-      this.#known = inner
-      const own = this.#bindings.filter(({ spec: { name } }) => this.#inner.find(name) === undefined)
-      this.#specs = [...inner, ...own.map((each) => each.spec)]
-    }
-    return this.#specs
-  }
-
-  find(name: string): Binding | undefined {
-    return this.#inner.find(name) ?? this.#bindings.find((each) => each.spec.name === name)
   }
 }

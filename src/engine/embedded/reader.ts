@@ -42,6 +42,7 @@ interface QuestionRow {
   readonly until: number | null
   readonly at: number
   readonly body: string
+  readonly answered: number
 }
 /** An unread inbox row. */
 export interface InboxRow {
@@ -184,6 +185,7 @@ export class Reader {
         address: row.address,
         askedAt: row.at,
         ...(row.until === null ? {} : { until: row.until }),
+        ...(row.answered === 1 ? { answered: true as const } : {}),
         body: JSON.parse(row.body) as Json,
       }))
   }
@@ -302,6 +304,8 @@ export class Reader {
 
 const mine = '(id = ? OR (id >= ? AND id < ?))'
 const mineAct = '(act = ? OR (act >= ? AND act < ?))'
+/** Answers compete for one row of an inbox. */
+const answered = 'EXISTS (SELECT 1 FROM inbox WHERE inbox.act = question.act AND inbox.key = question.key) AS answered'
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
 const statements = {
   activationLog:
@@ -316,9 +320,9 @@ const statements = {
   run: 'SELECT * FROM run WHERE id = ?',
   runs: 'SELECT * FROM run ORDER BY created DESC, id DESC',
   asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${mineAct} LIMIT 1`,
-  questionById: 'SELECT * FROM question WHERE id = ?',
-  questions: "SELECT * FROM question WHERE kind <> 'timer' ORDER BY at, rowid",
-  questionsOfRun: `SELECT * FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
+  questionById: `SELECT *, ${answered} FROM question WHERE id = ?`,
+  questions: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' ORDER BY at, rowid`,
+  questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')

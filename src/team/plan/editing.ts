@@ -5,6 +5,7 @@
  * plans (validate.ts). Pure.
  */
 import { described, isObject, jsonProblem, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
+import { fitting } from '../../agent/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Subtask } from './plan.ts'
 import type { RoleBook } from './roles.ts'
@@ -100,7 +101,17 @@ export function lookAtEdit(
   }
   const existing = standing.filter(({ recruited }) => recruited).map(({ task }) => task)
   const looked = validatePlan({ subtasks: tasks }, roles, { ...around, existing, unknownFields: 'refused' })
+  for (const [id, output] of results) {
+    const role = looked.plan.subtasks.find((task) => task.id === id)?.role ?? around.defaultRole
+    const fits = fitting(output, roles.find(role)?.agent.outputSchema)
+    if (!fits.ok) problems.push(`the result of "${id}" does not fit the output of "${role}": ${fits.problem}`)
+  }
   const changed = new Set([...replacing.keys(), ...ofRoles.map(([id]) => id)])
+  const numbers = {
+    tolerance: numberOf(said, 'tolerance', [0, 100], problems),
+    maxFailures: numberOf(said, 'maxFailures', [1, Infinity], problems),
+    concurrency: numberOf(said, 'concurrency', [1, Infinity], problems),
+  }
   return {
     problems: [...problems, ...looked.problems],
     warnings: looked.warnings,
@@ -108,9 +119,7 @@ export function lookAtEdit(
     replaced: looked.plan.subtasks.slice(0, tasks.length - add.length).filter(({ id }) => changed.has(id)),
     removed,
     results,
-    tolerance: numberOf(said, 'tolerance', [0, 100], problems),
-    maxFailures: numberOf(said, 'maxFailures', [1, Infinity], problems),
-    concurrency: numberOf(said, 'concurrency', [1, Infinity], problems),
+    ...numbers,
   }
 }
 

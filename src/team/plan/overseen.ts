@@ -3,7 +3,7 @@
  *
  * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not own: gates (../work/reviews.ts), triggers (../../oversight). Pure.
  */
-import { described, isObject, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
+import { described, isObject, present, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
 import { oversightModes, riskLevels, stricter, type Oversight, type OversightMode, type RiskLevel } from '../../edge/index.ts'
 import { approvalProblems, gateOf, type GateWord, type Subject } from '../../oversight/index.ts'
 import { fieldOf } from './fields.ts'
@@ -84,14 +84,11 @@ export const subjectOf = ({ action, description, risk, requiresApproval, estimat
   ...(estimate?.usd === undefined ? undefined : { costUsd: estimate.usd }),
 })
 
-/** What holds for a task: that of its team, of its role, its own mode, the strictest of them. */
-export function oversightOf(task: Subtask, team: Oversight | undefined, role: Oversight | undefined): Oversight | undefined {
-  return stricter(team, ownOversight(task, role))
+/** What holds for a task: that of its team, of its role, its own mode, the strictest of them. The mode of a task is a mode and nothing else: it leaves words and thresholds as they are. */
+export function oversightOf({ mode }: Subtask, team: Oversight | undefined, role: Oversight | undefined): Oversight | undefined {
+  const both = stricter(team, role)
+  return mode === undefined ? both : { ...both, ...present({ mode: stricter(both, { mode })!.mode }) }
 }
-
-/** What a task and its role add to what holds for the team. */
-export const ownOversight = ({ mode }: Subtask, role: Oversight | undefined): Oversight | undefined =>
-  mode === undefined ? role : stricter(role, { mode })
 
 /** What is known of a task before anybody begins: whether it is sensitive, and its risk. */
 export const gateOfTask = (task: Subtask, oversight: Oversight | undefined): GateWord => gateOf(oversight, subjectOf(task))

@@ -14,7 +14,7 @@ import type { RoleBook } from '../plan/roles.ts'
 import type { Directory } from '../staff/directory.ts'
 import { joins, plannedTask } from '../staff/joining.ts'
 import { hasEnded, newEntry, type Book, type Entry } from './book.ts'
-import { failureBudgetOf } from './failure-budget.ts'
+import { failureBudgetOf, withFewer } from './failure-budget.ts'
 import type { WorkRules } from './rules.ts'
 import type { Work } from './work.ts'
 
@@ -79,8 +79,10 @@ function carryOut(
   const added = looked.added.map((task) => addedEntry(parts, task))
   book.reindex()
   if (concurrency !== undefined) rules.concurrency = concurrency
-  if (tolerance !== undefined || maxFailures !== undefined)
-    rules.failures = failureBudgetOf(book.planned.length, tolerance ?? 0, maxFailures)
+  const before = rules.failures.maxFailures
+  const isTold = tolerance !== undefined || maxFailures !== undefined
+  if (isTold) rules.failures = failureBudgetOf(book.planned.length, tolerance ?? 0, maxFailures)
+  else if (gone.length > 0) rules.failures = withFewer(rules.failures, book.planned.length)
   ctx.emit({
     type: 'plan.edited',
     request,
@@ -90,7 +92,7 @@ function carryOut(
     settled: results.map(([id]) => id),
     warnings,
     ...present({ by, reason, tolerance, concurrency }),
-    ...(tolerance === undefined && maxFailures === undefined ? {} : { maxFailures: rules.failures.maxFailures }),
+    ...(isTold || rules.failures.maxFailures !== before ? { maxFailures: rules.failures.maxFailures } : {}),
   })
   for (const entry of [...newcomers, ...added]) joins(ctx, directory, entry)
   for (const entry of gone) work.settle(entry, 'skipped', { reason: `removed by ${by ?? unnamed}` })
@@ -100,6 +102,7 @@ function carryOut(
     entry.by = by ?? unnamed
     work.settle(entry, 'succeeded')
   }
+  work.reweigh()
   work.again(replaced.map(([entry]) => entry).filter((entry) => !hasEnded(entry)))
 }
 

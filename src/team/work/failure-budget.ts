@@ -21,6 +21,8 @@ export interface FailureBudget {
   readonly maxFailures: number
   /** Never for their number, however many are added, or recruited. */
   readonly never: boolean
+  /** Of the plan, that may fail; absent where a number decides. */
+  readonly percent?: number
 }
 
 /** At so many failed tasks of `planned` it is given up. `percent`: a whole number, 0 to 100. */
@@ -30,7 +32,13 @@ export const maxFailuresOf = (planned: number, percent: number): number => Math.
 export function failureBudgetOf(planned: number, tolerance: Tolerance, maxFailures?: number): FailureBudget {
   if (maxFailures !== undefined) return { maxFailures, never: false }
   const percent = typeof tolerance === 'number' ? tolerance : tolerances[tolerance]
-  return { maxFailures: maxFailuresOf(planned, percent), never: percent === 100 }
+  return { maxFailures: maxFailuresOf(planned, percent), never: percent === 100, percent }
+}
+
+/** The same for a plan of which only so many tasks are left: no more failures are tolerable than of a plan that was so small from the beginning. */
+export function withFewer(budget: FailureBudget, planned: number): FailureBudget {
+  const { maxFailures, percent } = budget
+  return percent === undefined ? budget : { ...budget, maxFailures: Math.min(maxFailures, maxFailuresOf(planned, percent)) }
 }
 
 /** Whether so many failed tasks are too many. */

@@ -7,7 +7,7 @@ import type { ActivationId, Failure } from '../../core/index.ts'
 import { startWorker } from '../../agent/index.ts'
 import { briefOf, briefValue, type Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { ownOversight } from '../plan/overseen.ts'
+import { oversightOf } from '../plan/overseen.ts'
 import type { Book, Entry } from './book.ts'
 import { assignmentOf, briefFor } from './brief.ts'
 import type { WorkRules } from './rules.ts'
@@ -29,7 +29,8 @@ export function startMember(ctx: Context, edge: Edge, entry: Entry, { book, topi
   const assignment = assignmentOf(entry, { leader, question: briefValue(edge.brief) }, inputs, rules.verbs, unread)
   const { agent, added, tools, limits, oversight: ofRole } = entry.role
   const shown = topics.shown(entry.task.consumes ?? [], assignment.inputs)
-  const oversight = ownOversight(entry.task, ofRole)
+  // whose role and task say nothing works under what holds for the team
+  const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight, ofRole)
   return startWorker(ctx, edge, agent, briefOf(briefFor(entry, assignment, agent, shown)), {
     added,
     permit: leader,

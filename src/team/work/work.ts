@@ -336,6 +336,11 @@ export class Work {
     if (this.#closed !== undefined) return
     if (isRefused(entry)) return this.abort('rejected')
     if (entry.task.critical === true && entry.recruit === undefined) return this.abort('critical')
+    this.reweigh()
+  }
+
+  /** The plan is given up if more has failed than may. */
+  reweigh(): void {
     if (isTooMuch(this.#rules.failures, this.#book.failed(this.#rules.countRecruits))) this.abort('failures')
   }
 

@@ -56,13 +56,12 @@ const plays: readonly Play[] = [
 export function engineContract(subject: EngineSubject & { readonly durable?: boolean }): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, restarts, forks, play }) => ({
+  return plays.map(({ name, invariant, restarts, play }) => ({
     name,
     invariant,
     skip:
       subject.skip?.[name] ??
-      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined) ??
-      (forks === true && subject.forks === false ? 'it cannot fork runs' : undefined),
+      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined),
     async run() {
       const stage = await Stage.open(subject)
       try {

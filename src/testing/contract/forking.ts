@@ -31,7 +31,6 @@ const points: readonly Play[] = [
   {
     invariant: 'K10',
     name: 'a fork has what was recorded up to its point, does none of it again, and goes on as its code says; the origin is as it was',
-    forks: true,
     async play(stage) {
       stage.agent('worker', async (ctx, input) => step(ctx, 'work', stage.does('work', `${input as string}!`), { effect: 'read' }))
       stage.agent('lead', async (ctx) => {
@@ -58,7 +57,6 @@ const points: readonly Play[] = [
   {
     invariant: 'K10',
     name: 'ids and random numbers of the copied part are drawn again, those after it are the own of the fork',
-    forks: true,
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const before = [ctx.id('x'), ctx.random()]
@@ -85,7 +83,6 @@ const points: readonly Play[] = [
   {
     invariant: 'K2',
     name: 'the same fork again is the same run; another one under its id is refused, and so is a point that is none',
-    forks: true,
     async play(stage) {
       stage.agent('a', async (ctx, input) => [input, await step(ctx, 's', stage.does('s'), { effect: 'read' })])
       await stage.drive()
@@ -109,7 +106,6 @@ const points: readonly Play[] = [
   {
     invariant: 'K10',
     name: 'a fork of a running run takes nothing from it; a message that is under way is under way in both',
-    forks: true,
     async play(stage) {
       const held = gate()
       stage.agent('listener', async (ctx) => {
@@ -140,7 +136,6 @@ const effects: readonly Play[] = [
   {
     invariant: 'K6',
     name: 'an effect that the origin has made is not made again without a word; if it happened, it ended as it did there',
-    forks: true,
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const s = await step(ctx, 's', stage.does('s'), { effect: 'read' })
@@ -172,7 +167,6 @@ const effects: readonly Play[] = [
   {
     invariant: 'K6',
     name: 'an effect that is under way in the origin is in doubt in the fork, also in a fork of the fork and after a restart',
-    forks: true,
     restarts: true,
     async play(stage) {
       const held = gate()
@@ -205,7 +199,6 @@ const questions: readonly Play[] = [
   {
     invariant: 'K2',
     name: 'a question that is open is asked anew under another id, with the time that was left; each run has its own answer',
-    forks: true,
     async play(stage) {
       stage.agent('a', async (ctx) => {
         const asked = ctx.ask('q', { ...question(ctx.id('int')), until: new Date(ctx.now().getTime() + 1_000) })
@@ -236,7 +229,6 @@ const questions: readonly Play[] = [
   {
     invariant: 'K1',
     name: 'a question of a former segment stays open under an id of its own; carried workers go on',
-    forks: true,
     async play(stage) {
       stage.agent('worker', async (ctx) => ended(ctx, ctx.ask('w', question(ctx.id('int')))))
       stage.agent('a', async (ctx) => {

@@ -35,8 +35,6 @@ export interface Bench {
 export interface EngineSubject {
   readonly name: string
   create(options: { readonly clock: ManualClock }): Promise<Bench>
-  /** False: it cannot fork runs, and says so. Default: it can. */
-  readonly forks?: false
   /** Names of cases that do not hold, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -47,8 +45,6 @@ export interface Play {
   readonly name: string
   /** Needs a store that outlives its engine. */
   readonly restarts?: true
-  /** Forks runs. */
-  readonly forks?: true
   readonly play: (stage: Stage) => Promise<void>
 }
 
