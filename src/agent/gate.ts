@@ -49,7 +49,7 @@ export async function passGate(
   fits: (input: Json) => string | undefined,
 ): Promise<Verdict> {
   const { name, version, approval } = gated
-  const { reason, always, word, rules } = asking
+  const { reason, always, word, rules, isLast = false, sentBack } = asking
   const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
   const asked = {
     tool: name,
@@ -72,11 +72,13 @@ export async function passGate(
       ...about,
       callId: call.id,
       reason: why,
+      ...(isLast ? { options: ['approve', 'reject', 'edit'] as const } : undefined),
       ...(hits.length === 0 ? undefined : { hits }),
       ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
       ...(onTimeout === undefined ? undefined : { onTimeout }),
       ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
     })
+    if (!verdict.approved && verdict.how === 'retry') sentBack?.()
     const problem = verdict.approved && verdict.edited ? fits(verdict.input) : undefined
     if (problem === undefined) {
       if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked))
@@ -113,7 +115,7 @@ export function notApproved(ctx: Context, call: ToolCall, verdict: Extract<Verdi
   const told = {
     rejected: `[not done: a human rejected this call of "${call.name}"${said}]`,
     retry: `[not done: a human asks you to change this call of "${call.name}" and try again${said}]`,
-    'timed-out': `[not done: nobody approved this call of "${call.name}" in time]`,
+    'timed-out': `[not done: nobody approved this call of "${call.name}" in time${said}]`,
     cancelled: `[not done: the approval of this call of "${call.name}" was withdrawn]`,
     unreadable: `[not done: the decision on this call of "${call.name}" could not be read]`,
   }[verdict.how]

@@ -25,6 +25,23 @@ export interface Asking {
   /** What came of looking; absent where nobody oversees. */
   readonly word?: GateWord
   readonly rules?: ApprovalRules
+  /** A human wants to be asked for something else: notes it. */
+  readonly sentBack?: () => void
+  /** It was sent back as often as it may be: that is not on offer any more. */
+  readonly isLast?: boolean
+}
+
+/** How often calls of each tool were sent back, by the edge under which an activation works: so it is counted anew for each, and by every replay. */
+const sent = new WeakMap<Edge, Map<string, number>>()
+/** Where nobody says how often. */
+const defaultRounds = 3
+
+function roundsOf(edge: Edge, tool: string): Required<Pick<Asking, 'sentBack' | 'isLast'>> {
+  const counts = sent.get(edge) ?? new Map<string, number>()
+  sent.set(edge, counts)
+  const before = counts.get(tool) ?? 0
+  const isLast = before >= (edge.oversight?.approval?.rounds ?? defaultRounds)
+  return { isLast, sentBack: () => void counts.set(tool, (counts.get(tool) ?? 0) + 1) }
 }
 
 /** Why this call always needs an approval; undefined if it does not. Pure as long as the tool's own rule is. */
@@ -53,7 +70,7 @@ export function lookedAtCall(
 ): Asking | undefined | Promise<Asking | undefined> {
   const { oversight } = edge
   const own = approvalReason(gated, input, edge)
-  if (oversight !== undefined) return overseenCall(ctx, gated, call, input, oversight, own)
+  if (oversight !== undefined) return overseenCall(ctx, gated, call, input, { edge, oversight, own })
   return own === undefined ? undefined : { reason: own, always: true }
 }
 
@@ -62,8 +79,7 @@ async function overseenCall(
   gated: Gated,
   call: ToolCall,
   input: unknown,
-  oversight: Oversight,
-  own: string | undefined,
+  { edge, oversight, own }: { readonly edge: Edge; readonly oversight: Oversight; readonly own: string | undefined },
 ): Promise<Asking | undefined> {
   const { name, sensitive, approval, spec } = gated
   const { costUsd, problem } = costOf(gated, input)
@@ -82,7 +98,13 @@ async function overseenCall(
     return undefined
   }
   const rules = oversight.approval
-  return { reason: reasonOf(word, always), always: always !== undefined, word, ...(rules === undefined ? undefined : { rules }) }
+  return {
+    reason: reasonOf(word, always),
+    always: always !== undefined,
+    word,
+    ...roundsOf(edge, name),
+    ...(rules === undefined ? undefined : { rules }),
+  }
 }
 
 /** What was found, for the journal. */

@@ -123,7 +123,7 @@ function turnedDown(what: string, verdict: Extract<Verdict, { approved: false }>
   const message = {
     rejected: `a human refused ${what}${reason}${said}`,
     retry: `a human refused ${what}${reason}, and asks you to change it and try again${said}`,
-    'timed-out': `nobody agreed in time ${what}${reason}`,
+    'timed-out': `nobody agreed in time ${what}${reason}${said}`,
     cancelled: `the question whether ${what}${reason} was withdrawn`,
     unreadable: `the decision ${what}${reason} could not be read`,
   }[how]
@@ -149,17 +149,23 @@ async function lookedAt(
   const { oversight } = edge
   const { output } = outcome
   const { said } = trailOf(outcome)
-  const found = assess === undefined ? undefined : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
+  const { word: found, problem } =
+    assess === undefined ? {} : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
   if (oversight === undefined) return undefined
-  const subject = assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, used, unknownToolIn(said, name))
+  const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
+  const subject: Subject = {
+    ...(assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, used, unknownToolIn(said, name))),
+    ...(unusable === undefined ? undefined : { unusable }),
+  }
   const { all } = evaluateEscalation(subject, oversight.escalate)
-  if (found === undefined && all.length === 0) return undefined
+  if (found === undefined && unusable === undefined && all.length === 0) return undefined
   const rounds = oversight.approval?.rounds ?? defaultRounds
   const verdict = await review(ctx, oversight, { subject: 'result', name }, subject, {
     tool: name,
     toolVersion: version,
     input: output,
     kind: 'result',
+    ...(unusable === undefined ? undefined : { reason: unusable }),
     ...(found === undefined ? undefined : { context: found as unknown as Json }),
     ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
     fits: (input) => {
@@ -170,7 +176,7 @@ async function lookedAt(
   if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
   if (verdict.approved) return instead(outcome, name, verdict.input)
   if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
-  const why = all.map(({ detail }) => detail).join('; ')
+  const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
   const { action: _action, ...trail } = trailOf(outcome)
   const how = verdict.how === 'retry' ? 'rejected' : verdict.how
   return withTrail(failed(turnedDown(`to take the result of "${name}"`, { ...verdict, how }, why)), trail)

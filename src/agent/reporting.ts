@@ -13,7 +13,13 @@ import { askWord } from './around/word.ts'
 import { Extended, type Binding, type CallResult, type Opening } from './binding.ts'
 import { invalidInput } from './gate.ts'
 
-/** Asks for the assessment of a result; undefined if there is none, or none that could be used. */
+/** What was said of a result; `problem` says why that could not be used. Neither: nothing was said. */
+export interface Said {
+  readonly word?: Assessment
+  readonly problem?: string
+}
+
+/** Asks for the assessment of a result. */
 export async function assessed(
   ctx: Context,
   assess: Assess,
@@ -23,23 +29,26 @@ export async function assessed(
     brief,
     said,
   }: { readonly agent: string; readonly output: Json; readonly brief: Json; readonly said: readonly HistoryEntry[] },
-): Promise<Assessment | undefined> {
-  const word =
-    assess === 'report'
-      ? reportIn(said, agent)
-      : (await askWord<Assessment>(ctx, 'assess', () => assess(output, brief), assessmentProblem)).word
-  if (word === undefined || Object.keys(word).length === 0) return undefined
+): Promise<Said> {
+  const read = assess === 'report' ? reportIn(said, agent) : await asked(ctx, () => assess(output, brief))
+  const { word } = read
+  if (word === undefined || Object.keys(word).length === 0) return present({ problem: read.problem })
   ctx.emit({ type: 'result.assessed', ...(present(word) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
-  return word
+  return { word }
 }
 
-/** What its model has reported last. */
-function reportIn(said: readonly HistoryEntry[], agent: string): Assessment | undefined {
+async function asked(ctx: Context, assess: () => unknown): Promise<Said> {
+  const { word, why } = await askWord<Assessment>(ctx, 'assess', assess, assessmentProblem)
+  return present({ word, problem: why })
+}
+
+/** What its model has reported last that can be read. A model whose reports were all refused has said nothing that can be used. */
+function reportIn(said: readonly HistoryEntry[], agent: string): Said {
   const calls = said.flatMap(({ agent: who, message }) => (who === agent && message.role === 'assistant' ? (message.calls ?? []) : []))
-  return calls
-    .filter(({ name }) => name === reportTool)
-    .map(({ input }) => readReport(input))
-    .findLast((each) => typeof each !== 'string')
+  const reports = calls.filter(({ name }) => name === reportTool).map(({ input }) => readReport(input))
+  const word = reports.findLast((each) => typeof each !== 'string')
+  const problem = reports.at(-1)
+  return word !== undefined ? { word } : typeof problem === 'string' ? { problem } : {}
 }
 
 /** Reads the arguments of a report; a text says what is wrong with them. Pure. Models give `null` for what they leave out. */

@@ -177,7 +177,9 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   const reason = approvalReason(gated, call.input, desk.edge)
   if (reason === undefined) return binding.run(ctx, call, desk)
   const placed = binding.placed?.(call) ?? binding
-  const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, call, { reason, always: true }, () => undefined))
+  const rules = desk.edge.oversight?.approval
+  const asking = { reason, always: true, ...(rules === undefined ? undefined : { rules }) }
+  const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, call, asking, () => undefined))
   return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
 }
 

@@ -64,6 +64,7 @@ export function addByHand(program: Command, { carry, seconds, examples }: Ways):
     .option(...text)
     .option(...by)
     .option(...reason)
+    .addOption(wait())
     .addHelpText('after', examples('reeve finish run_5fz2… "Done by phone."'))
     .action((run: string, value: string, options: Parameters<typeof finish>[3]) => carry((context) => finish(context, run, value, options)))
 }

@@ -20,6 +20,7 @@ export function exitOf(status: OutcomeStatus): Exit {
 export const usage = (message: string, hint?: string): ReeveError =>
   new ReeveError('cli.usage', message, hint === undefined ? {} : { hint })
 
+/** Refusals: nothing was changed. */
 const usageCodes: ReadonlySet<string> = new Set([
   'cli.usage',
   'config.invalid',
@@ -31,9 +32,17 @@ const usageCodes: ReadonlySet<string> = new Set([
   'run.conflict',
   'approval.unknown',
   'approval.invalid',
+  'approval.forbidden',
   'approval.already-decided',
   'approval.expired',
   'interrupt.unknown',
+  'interrupt.invalid',
+  'interrupt.already-answered',
+  'delegation.ended',
+  'delegation.unknown',
+  'fork.invalid',
+  'input.invalid',
+  'plan.invalid',
   'run.ended',
   'run.not-taken-over',
   'run.taken-over',

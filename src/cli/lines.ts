@@ -5,7 +5,8 @@
  */
 import { describeOutcome, trailOf, type Outcome } from '../core/index.ts'
 import { isNotice, type Recorded } from '../runtime/index.ts'
-import { answeredText, argumentsLine, shortly } from './asking.ts'
+import { answeredText, argumentsLine, shortly, visible } from './asking.ts'
+import { humanLine } from './human-lines.ts'
 import { teamLine } from './team-lines.ts'
 import { oneLine } from './tree.ts'
 
@@ -42,7 +43,9 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
       return isBack(event) ? `${agent} goes on` : `${agent} started`
     case 'activation.settled':
       // to whom it handed control is the next line, and says more
-      return trailOf(event.outcome).action?.type === 'transfer' ? undefined : `${agent} ${describeOutcome(event.outcome)}`
+      return trailOf(event.outcome).action?.type === 'transfer'
+        ? undefined
+        : `${agent} ${describeOutcome(event.outcome)}${byHand(event.outcome)}`
     case 'tool.called':
       return `${agent} calls ${event.tool}`
     case 'agent.transferred':
@@ -73,14 +76,6 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
       return event.doneIn === undefined
         ? `${agent}: nobody knows whether ${event.address} happened (${event.id})`
         : `${agent}: the run ${event.doneIn} has done ${event.address}, or has begun it: is it to be done again? (${event.id})`
-    case 'run.forked':
-      return `forked from ${event.run} at ${event.at}${event.reason === undefined ? '' : `: ${oneLine(event.reason)}`}`
-    case 'run.pausing':
-    case 'run.paused':
-    case 'run.resumed':
-      return event.type.replace('.', ' ')
-    case 'cancel.received':
-      return `${agent} is cancelled: ${event.reason}`
     case 'agent.moved':
       return `${agent} goes on with version ${event.to}`
     default:
@@ -106,9 +101,12 @@ function whatStoodAround(event: Recorded['event'], agent: string): string | unde
     case 'approval.granted':
       return `${agent} may call ${event.tool} without asking: it was granted (${event.id})`
     default:
-      return teamLine(event, agent)
+      return humanLine(event, agent) ?? teamLine(event, agent)
   }
 }
+
+const byHand = (outcome: Outcome): string =>
+  outcome.status === 'completed' && outcome.by !== undefined ? `: done by hand by ${visible(oneLine(outcome.by))}` : ''
 
 /** A path is recorded where control was handed on; one that is on it already works again, and is shown what it said before. */
 const isBack = ({ agent, path }: Extract<Recorded['event'], { type: 'activation.started' }>): boolean =>

@@ -208,8 +208,8 @@ function addForking(program: Command, carry: Carry): void {
 }
 
 function addDeciding(program: Command, carry: Carry): void {
-  const approver = ['--approver <name>', 'who decides (default: the user of this process)'] as const
-  const by = ['--by <name>', 'the same'] as const
+  const approver = ['--approver <name>', 'who decides (default: whoever is logged in here, by the name of the operating system)'] as const
+  const by = ['--by <name>', 'the same as --approver'] as const
   program
     .command('approve')
     .description('say yes to an approval; the first decision counts')

@@ -165,9 +165,3 @@ export async function look<T>(options: StoreOptions, cwd: string, work: (runtime
   await using runtime = await openRuntime(place, { drive: false })
   return await work(runtime, place)
 }
-
-/** What to do after a word to a run that nobody may be driving. */
-export function goesOnWith(place: Place, run: string, where: string): string {
-  const [driver, further] = 'engine' in place ? ['a worker is there', 'reeve work'] : ['something drives this store', `reeve resume ${run}`]
-  return `Unless ${driver} already, let the run go on with:\n  ${further}${where}`
-}

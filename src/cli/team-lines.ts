@@ -41,7 +41,9 @@ export function teamLine(event: JournalEvent, agent: string): string | undefined
   }
 }
 
-function taskEnded({ task, status, attempts, failure, reason, missing = [] }: Extract<JournalEvent, { type: 'task.settled' }>): string {
+function taskEnded(event: Extract<JournalEvent, { type: 'task.settled' }>): string {
+  const { task, status, attempts, failure, reason, missing = [] } = event
+  if (event.by !== undefined && status === 'succeeded') return `${shown(task)} is done by hand${by(event.by)}`
   const what = failure === undefined ? (reason === undefined ? '' : `: ${brief(reason)}`) : `: ${brief(failure.message)}`
   const tries = attempts > 1 ? ` after ${attempts} tries` : ''
   return `${shown(task)} ${status}${tries}${what}${missing.length === 0 ? '' : ` (without ${list(missing)})`}`

@@ -85,7 +85,8 @@ function whatItDoes(activation: ActivationView): string {
   if (outcome?.status === 'cancelled') return oneLine(outcome.reason)
   if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed') return oneLine(outcome.message)
   const shown = activation.open.filter((each) => each.kind !== 'worker')
-  return shown.map(operationText).join(', ')
+  const counted = Map.groupBy(shown.map(operationText), (text) => text)
+  return [...counted].map(([text, same]) => (same.length === 1 ? text : `${text} (${same.length}×)`)).join(', ')
 }
 
 function operationText(open: OpenOperation): string {

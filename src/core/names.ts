@@ -48,9 +48,9 @@ export function stranger(name: unknown, workers: Iterable<string>): string {
   return `"${name}", who does not work here${meantInstead(name, [...workers], 'who does:')}`
 }
 
-/** The name that is a slip of the keyboard or two away; short names have room for one. */
+/** The name that is a slip of the keyboard or two away; short names have room for one, long ones for three: some write as they hear. */
 export function nearest(name: string, names: readonly string[]): string | undefined {
-  const far = name.length > 4 ? 2 : 1
+  const far = name.length > 7 ? 3 : name.length > 4 ? 2 : 1
   const [best] = names.map((each) => ({ each, slips: slipsBetween(name, each) })).sort((a, b) => a.slips - b.slips)
   return best === undefined || best.slips > far ? undefined : best.each
 }

@@ -4,7 +4,7 @@
  * Owns: the type, the check of given values, how what is above and what is a worker's own combine. Does not own: what follows from it (../oversight), who is asked (runtime).
  * JSON: it crosses with the edge, so whatever a gate decides by is recorded (K1).
  */
-import { described, hasNames, unknownNames, type NamesOf } from '../core/index.ts'
+import { described, hasNames, nearest, unknownNames, type NamesOf } from '../core/index.ts'
 
 /**
  * How much is asked. `in-command`: every action. `in-the-loop`: what is sensitive, costs too much or is otherwise escalated. `on-the-loop`: nothing, hits are only noted. What always requires an
@@ -98,10 +98,24 @@ export const oversightModes: readonly OversightMode[] = ['on-the-loop', 'in-the-
 /** From the least to the worst. */
 export const riskLevels: readonly RiskLevel[] = ['low', 'medium', 'high', 'critical']
 
-const isTexts = (given: unknown): boolean => Array.isArray(given) && given.every((each) => typeof each === 'string' && each !== '')
+/** What is wrong with a list of names, each element by itself. */
+function listProblems(given: unknown, where: string, of: string): string[] {
+  if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list of ${of}`]
+  return (given as readonly unknown[]).flatMap((each, i) =>
+    typeof each === 'string' && each !== ''
+      ? []
+      : [`${where}[${i}] is ${each instanceof RegExp ? 'a RegExp' : described(each)}, expected a name`],
+  )
+}
 /** Under which trust may be kept: it becomes the name of a stream. */
 export const isTrustName = (given: unknown): boolean => typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
+
+/** What a word that is none of these was meant to be, if it is a slip away. */
+function slip(given: unknown, words: readonly string[]): string {
+  const meant = typeof given === 'string' ? nearest(given, words) : undefined
+  return meant === undefined ? '' : `: did you mean "${meant}"?`
+}
 
 /** What is wrong with given oversight, one sentence each; empty if nothing. */
 export function oversightProblems(given: unknown, where: string): string[] {
@@ -110,7 +124,9 @@ export function oversightProblems(given: unknown, where: string): string[] {
   if (!hasNames(given)) return problems
   const { mode, trust, escalate, approval } = given as { readonly [name: string]: unknown }
   if (mode !== undefined && !oversightModes.includes(mode as OversightMode))
-    problems.push(`${where}: oversight.mode is ${described(mode)}, expected "in-command", "in-the-loop" or "on-the-loop"`)
+    problems.push(
+      `${where}: oversight.mode is ${described(mode)}, expected "in-command", "in-the-loop" or "on-the-loop"${slip(mode, oversightModes)}`,
+    )
   if (trust !== undefined && !isTrustName(trust) && !(Array.isArray(trust) && trust.every(isTrustName)))
     problems.push(`${where}: oversight.trust is ${described(trust)}, expected a name: 1 to 120 letters, digits, ".", "_", ":", "@" or "-"`)
   if (escalate !== undefined) problems.push(...escalateProblems(escalate, `${where}: oversight.escalate`))
@@ -123,8 +139,7 @@ function escalateProblems(given: unknown, where: string): string[] {
   if (!hasNames(given)) return problems
   const { sensitive, exceptions, match, scanDescription, outOfScope, ...numbers } = given as { readonly [name: string]: unknown }
   for (const [name, list] of Object.entries({ sensitive, exceptions }))
-    if (list !== undefined && !(name === 'sensitive' && list === false) && !isTexts(list))
-      problems.push(`${where}.${name} is ${described(list)}, expected a list of names`)
+    if (list !== undefined && !(name === 'sensitive' && list === false)) problems.push(...listProblems(list, `${where}.${name}`, 'names'))
   if (match !== undefined && match !== 'substring' && match !== 'word')
     problems.push(`${where}.match is ${described(match)}, expected "substring" or "word"`)
   for (const [name, flag] of Object.entries({ scanDescription, outOfScope }))
@@ -153,8 +168,8 @@ function approvalRuleProblems(given: unknown, where: string): string[] {
   if (onTimeout === 'escalate' && !(Array.isArray(approvers) && approvers.length > 1))
     problems.push(`${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`)
   if (fourEyes !== undefined && fourEyes !== false && !riskLevels.includes(fourEyes as RiskLevel))
-    problems.push(`${where}.fourEyes is ${described(fourEyes)}, expected a risk or false`)
-  if (notify !== undefined && !isTexts(notify)) problems.push(`${where}.notify is ${described(notify)}, expected names of channels`)
+    problems.push(`${where}.fourEyes is ${described(fourEyes)}, expected ${riskLevels.map((each) => `"${each}"`).join(', ')} or false`)
+  if (notify !== undefined) problems.push(...listProblems(notify, `${where}.notify`, 'names of channels'))
   if (rounds !== undefined && !(Number.isInteger(rounds) && (rounds as number) >= 0))
     problems.push(`${where}.rounds is ${described(rounds)}, expected a whole number of at least 0`)
   if (approvers === undefined) return problems
@@ -164,12 +179,20 @@ function approvalRuleProblems(given: unknown, where: string): string[] {
     problems.push(...unknown)
     if (unknown.length > 0) continue
     const { who, timeoutMs: ms } = tier as { readonly who?: unknown; readonly timeoutMs?: unknown }
-    if (!isTexts(who)) problems.push(`${where}.approvers[${i}].who is ${described(who)}, expected a list of names`)
+    problems.push(...listProblems(who, `${where}.approvers[${i}].who`, 'names'))
     if (ms !== undefined && !Number.isFinite(ms))
       problems.push(`${where}.approvers[${i}].timeoutMs is ${described(ms)}, expected milliseconds`)
   }
+  if (problems.length > 0 || fourEyes === undefined || fourEyes === false) return problems
+  const tiers = approvers as readonly ApproverTier[]
+  const people = tiers.flatMap(({ who }) => who)
+  if (people.length > 0 && tiers.every(({ who }) => who.length > 0) && new Set(people.map(plainName)).size < 2)
+    problems.push(`${where}: fourEyes needs two different people, and approvers names only "${people[0]!}"`)
   return problems
 }
+
+/** Names that are the same however they are written are one person. */
+const plainName = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
 
 /** How strict a mode is. One that nobody knows is the strictest. */
 const strictness = (mode: OversightMode): number => (oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length)

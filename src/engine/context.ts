@@ -17,6 +17,7 @@ import type {
   ToolCalled,
   WorkerStarted,
 } from '../journal/index.ts'
+import type { Pause } from './pauses.ts'
 
 type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
 
@@ -166,6 +167,8 @@ export interface Context {
   readonly values: SessionValues
   /** Values of a stream that outlives runs and sessions: `reg_…`, `mem_…` or `trust_…`. The same promises as for `values`. Throws `input.invalid` for another name. */
   stream(name: string): SessionValues
+  /** When the run has stood still so far, because it was paused or a human had it; oldest first. A recorded read: while it stands still, this waits. */
+  pauses(): Promise<readonly Pause[]>
   /** Ends this log segment; the code is called again with `carried` = state, the open workers and questions and the unread inbox. */
   restart(state: Json): never
   /** The largest recorded time delivered so far. */

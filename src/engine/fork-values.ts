@@ -11,7 +11,7 @@ import { addressName } from './operation.ts'
 import type { ForkRun } from './port.ts'
 
 /** One entry of a stream. */
-export interface StreamEntry {
+interface StreamEntry {
   readonly at: number
   readonly event: JournalEvent
 }

@@ -5,6 +5,7 @@ import type { ActivationId, Failure, Json, MessageId, Outcome, Usage } from '../
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
 import type { Orchestration, StartOptions } from './context.ts'
 import type { Operation, Owner } from './operation.ts'
+import type { Pause } from './pauses.ts'
 
 /** Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit. */
 export interface Host {
@@ -51,6 +52,8 @@ export interface Host {
     change: (value: Json) => Json,
     idempotencyKey: string,
   ): Promise<Json>
+  /** When the run of this activation has stood still so far. */
+  pauses(activation: Owner): Promise<readonly Pause[]>
   /** A human has the run whose root this is: it does not end before they hand it back (spec team R-13); or they have cancelled or finished it, and that end is still to come. */
   holdsEnd(activation: Owner): boolean
   settled(activation: Owner, outcome: Outcome, usage: Usage, recorded: boolean): void

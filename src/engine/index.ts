@@ -19,4 +19,5 @@ export { askedQuestion, divergedKey, divergenceQuestion, doubtQuestion, askKey, 
 export { notRegistered, type Birth, type Operation, type Owner } from './operation.ts'
 export { pack, unpack } from './payload.ts'
 export { lastingStream, runStream, streamFromOutside, streamOf } from './stream.ts'
+export { pausesIn, stoodBetween, type Pause } from './pauses.ts'
 export { ContextView } from './view.ts'

@@ -31,6 +31,7 @@ import type {
 } from './context.ts'
 import type { Command, Host } from './host.ts'
 import type { Seeds } from './origin.ts'
+import type { Pause } from './pauses.ts'
 import { lastingStream } from './stream.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
 
@@ -275,6 +276,15 @@ export class Scope implements Context {
       update: (key, change) =>
         this.#value(`${word}.update:${key}`, 'idempotent', (io) => activation.host.updateValue(activation, stream, key, change, io.key)),
     }
+  }
+
+  async pauses(): Promise<readonly Pause[]> {
+    const { host } = this.#activation
+    return (await this.#value(
+      'pauses',
+      'read',
+      async () => (await host.pauses(this.#activation)) as unknown as Json,
+    )) as unknown as readonly Pause[]
   }
 
   async #value(name: string, effect: 'read' | 'idempotent', run: (io: StepIO) => Promise<Json>): Promise<Json> {

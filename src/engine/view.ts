@@ -16,6 +16,7 @@ import type {
   StepIO,
   StepOptions,
 } from './context.ts'
+import type { Pause } from './pauses.ts'
 
 export abstract class ContextView implements Context {
   protected readonly ctx: Context
@@ -41,6 +42,10 @@ export abstract class ContextView implements Context {
 
   get values(): SessionValues {
     return this.ctx.values
+  }
+
+  pauses(): Promise<readonly Pause[]> {
+    return this.ctx.pauses()
   }
 
   stream(name: string): SessionValues {

@@ -3,9 +3,9 @@
  *
  * Owns: what counts as the same. Does not own: how a difference is shown (cli). Pure (K1).
  * Entries are compared by their place: the agent's place in its run, and the address of what it did (K4). What differs in any two runs is passed over: ids, moments, what was used, what an
- * engine noted on its own.
+ * engine noted on its own. An id is the same as another one that stands in its place: where each came up first in its run. So a run is told from another one by what it did, not by what it was called.
  */
-import { canonical, rootActivation, type Json, type RunId } from '../core/index.ts'
+import { canonical, isObject, rootActivation, type Json, type RunId } from '../core/index.ts'
 import { isArrival, isCommand, type JournalEvent, type Recorded } from './events.ts'
 
 /** Something that is not the same in both runs. */
@@ -81,6 +81,7 @@ function itemsOf(events: Iterable<Recorded>): ReadonlyMap<string, Item> {
   const items = new Map<string, Item>()
   const agents = new Map<string, string>()
   const counts = new Map<string, number>()
+  const named: Named = new Map()
   for (const recorded of events) {
     const { event, run, activation } = recorded
     const root = rootActivation(run)
@@ -91,7 +92,8 @@ function itemsOf(events: Iterable<Recorded>): ReadonlyMap<string, Item> {
     const nth = counts.get(`${path} ${place}`) ?? 0
     counts.set(`${path} ${place}`, nth + 1)
     const address = 'address' in event ? event.address : undefined
-    items.set(`${path} ${place} ${nth}`, { recorded, path, agent: agents.get(path) ?? '?', address, text: textOf(event, root) })
+    const key = `${path} ${place} ${nth}`
+    items.set(key, { recorded, path, agent: agents.get(path) ?? '?', address, text: textOf(event, root, named, key) })
   }
   return items
 }
@@ -119,15 +121,44 @@ const passing: ReadonlySet<string> = new Set([
   'follows',
 ])
 
-function textOf(event: JournalEvent, root: string): string {
+function textOf(event: JournalEvent, root: string, named: Named, key: string): string {
   const told = Object.fromEntries(Object.entries(event).filter(([name]) => !passing.has(name))) as Json
-  return canonical(withoutRun(told, root))
+  let count = 0
+  const nameOf = (id: string): string => {
+    const name = named.get(id) ?? `#${key} ${count++}`
+    named.set(id, name)
+    return name
+  }
+  for (const id of callIdsIn(told)) nameOf(id)
+  // every activation is its path alone
+  const pathOf = (text: string): string => (text === root || text.startsWith(`${root}>`) ? text.slice(root.length) : text)
+  return canonical(withoutIds(told, (text) => named.get(text) ?? pathOf(text).replace(made, nameOf)))
 }
 
-/** With every activation as its path alone. */
-function withoutRun(value: Json, root: string): Json {
-  if (typeof value === 'string') return value === root || value.startsWith(`${root}>`) ? value.slice(root.length) : value
+/** What ids are called here: after the entry in which they came up. */
+type Named = Map<string, string>
+
+/** Ids as Reeve makes them: random ones, derived ones. */
+const made = /(?<![A-Za-z0-9])(?:run|msg|int|apr|cap|gra|ses|req|call|turn|result)_(?:[0-9a-f]{20}|[0-9a-hjkmnp-tv-z]{16})(?![A-Za-z0-9])/g
+
+/** Ids of calls, however a provider writes them: where an answer makes a call, and where somebody speaks of one. */
+function callIdsIn(value: Json | undefined): readonly string[] {
+  if (Array.isArray(value)) return (value as readonly Json[]).flatMap(callIdsIn)
+  if (!isObject(value)) return []
+  return Object.entries(value).flatMap(([name, each]) => {
+    if (name === 'callId' && typeof each === 'string' && each !== '') return [each]
+    const calls = name === 'calls' && Array.isArray(each) ? (each as readonly Json[]) : []
+    const own = calls.flatMap((call) =>
+      isObject(call) && typeof call['id'] === 'string' && call['id'] !== '' && typeof call['name'] === 'string' ? [call['id']] : [],
+    )
+    return [...own, ...callIdsIn(each)]
+  })
+}
+
+/** With every text as it is said of ids. */
+function withoutIds(value: Json, said: (text: string) => string): Json {
+  if (typeof value === 'string') return said(value)
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => withoutRun(each, root))
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutRun(each, root)]))
+  if (Array.isArray(value)) return (value as readonly Json[]).map((each) => withoutIds(each, said))
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [said(name), withoutIds(each, said)]))
 }

@@ -116,24 +116,62 @@ interface Round {
 /**
  * Asks and waits. Records `approval.requested` and `approval.resolved`, each once for each question, also over restarts; ids and deadlines stay the same. A deadline that escalates, a second pair
  * of eyes and a decision by somebody who may not make it are questions of their own, each with its own id. Both pairs of eyes see the same arguments: if the second one edits them, somebody else
- * has to look again. Resolves to the verdict, with the capability that a yes gives; rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
+ * has to look again. If the tier of whoever looked first has nobody else, the next one is asked that has, after the last one those before it; where two are needed and the tiers name only one,
+ * the deadline has passed at once. Resolves to the verdict, with the capability that a yes gives; rejects only with `Cancelled`. In one scope ask one question at a time; concurrent ones need `ctx.scope(name)`.
  */
 export async function approve(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
+  const problem = unanswerable(request)
+  if (problem === undefined) return inRounds(ctx, request)
+  const { notify: _notify, ...rules } = request.rules!
+  const asked = { ...request, reason: `${request.reason} (${problem})`, timeoutMs: 0, onTimeout: 'reject', rules } as const
+  const verdict = await inRounds(ctx, { ...asked, rules: { ...rules, onTimeout: 'reject' } })
+  return verdict.approved || verdict.how !== 'timed-out' ? verdict : { ...verdict, comment: problem }
+}
+
+/** Why nobody can approve it, in one sentence: two have to, and those who may are fewer. Each rule may be fine by itself; together they are not. */
+function unanswerable(request: ApprovalRequest): string | undefined {
+  const tiers = request.rules?.approvers ?? []
+  const [first] = tiers
+  if (first === undefined || !needsFourEyes(request) || tiers.some(({ who }) => who.length === 0)) return undefined
+  return tiers.flatMap(({ who }) => who).some((each) => tierWithOther(tiers, 0, each) !== undefined)
+    ? undefined
+    : `four eyes need two different people, and approvers names only "${first.who[0]!}"`
+}
+
+/** The first tier from this one on in which somebody other than this one may approve. */
+function tierWithOther(tiers: readonly ApproverTier[], from: number, first: string | undefined): number | undefined {
+  const excludes = first === undefined ? [] : [first]
+  const at = tiers.findIndex(
+    ({ who }, i) =>
+      i >= from && (who.length === 0 || who.some((each) => notPermitted({ approvers: who, excludes }, 'approve', each) === undefined)),
+  )
+  return at === -1 ? undefined : at
+}
+
+async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict> {
   const tiers: readonly ApproverTier[] = request.rules?.approvers ?? []
+  /** What is different when this tier is asked. */
+  const asking = (at: number): Pick<Round, 'tier' | 'approvers' | 'until'> => ({
+    tier: at + 1,
+    approvers: tiers[at]!.who,
+    until: deadlineOf(ctx, request, tiers[at]),
+  })
   let round: Round = { tier: 1, approvers: tiers[0]?.who ?? [], until: deadlineOf(ctx, request, tiers[0]), input: request.input }
   for (;;) {
     const { id, verdict, on } = await ask(ctx, request, round)
-    const next = tiers[round.tier]
+    const next = tierWithOther(tiers, round.tier, round.first?.approver)
     const decision = decisionIn(verdict)
     if (!verdict.approved && verdict.how === 'timed-out' && onTimeoutOf(request) === 'escalate' && next !== undefined) {
       resolved(ctx, id, verdict, 'escalated')
-      round = { ...round, follows: id, tier: round.tier + 1, approvers: next.who, until: deadlineOf(ctx, request, next) }
+      round = { ...round, follows: id, ...asking(next) }
     } else if (decision !== undefined && notPermitted(askedOf(request, round), decision, verdict.approver) !== undefined) {
       resolved(ctx, id, verdict, 'ignored')
       round = { ...round, follows: id }
     } else if (verdict.approved && needsFourEyes(request) && (round.first === undefined || verdict.edited)) {
       resolved(ctx, id, verdict, 'seconded')
-      round = { ...round, follows: id, input: verdict.input, first: { approver: verdict.approver!, id } }
+      const first = { approver: verdict.approver!, id }
+      const at = tierWithOther(tiers, round.tier - 1, first.approver) ?? tierWithOther(tiers, 0, first.approver)
+      round = { ...round, follows: id, input: verdict.input, first, ...(at === undefined || at === round.tier - 1 ? {} : asking(at)) }
     } else return concluded(ctx, request, round, { id, verdict, on })
   }
 }
@@ -187,13 +225,13 @@ type Grantable = Pick<ApprovalRequest, 'grantable' | 'risk' | 'sensitive' | 'rul
 
 /** Whether what this approver has granted before may stand for the answer: as if they were asked now. Pure. */
 export function holdsFor(request: Grantable, approver: string | undefined): boolean {
-  const tiers = request.rules?.approvers ?? [{ who: [] }]
-  return isGrantable(request) && tiers.some(({ who }) => notPermitted({ approvers: who }, 'approve', approver) === undefined)
+  const tiers = request.rules?.approvers ?? []
+  const may = ({ who }: ApproverTier): boolean => notPermitted({ approvers: who }, 'approve', approver) === undefined
+  return isGrantable(request) && (tiers.length === 0 || tiers.some(may))
 }
 
 /** Whether a yes may hold for later calls. */
-const isGrantable = (request: Grantable): boolean =>
-  request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
+const isGrantable = (request: Grantable): boolean => request.grantable === true && mayApproveUnseen(request) && !needsFourEyes(request)
 
 /** What the question says of who may decide it. */
 const askedOf = (request: ApprovalRequest, { approvers, first }: Round): AskedOf =>

@@ -97,7 +97,7 @@ function shapeProblem(document: unknown): string | undefined {
   if (problem !== undefined) return problem
   const { head, entries, signature, ...more } = document
   const [other] = Object.keys(more)
-  if (other !== undefined) return `an audit has no "${other}"`
+  if (other !== undefined) return `this is no audit: it has a field "${other}"`
   if (!Array.isArray(entries) || !entries.every(isObject)) return 'it has no list of entries'
   if (signature !== undefined && typeof signature !== 'string') return 'its signature is no text'
   return headProblem(head)
@@ -112,25 +112,27 @@ function headProblem(head: unknown): string | undefined {
   return head['format'] === 1 ? undefined : `its format is ${canonical(head['format'] ?? null)}, and this reads format 1`
 }
 
-/** Every entry by itself and with the one before: after an edited one, those that follow are still looked at by what they say of themselves. */
+/**
+ * Every entry by itself and with the one before: after an edited one, those that follow are still looked at by what they say of themselves. Where one is out of place, those after it are, too:
+ * the first is told, and how many follow from it.
+ */
 function chainProblems(run: string, entries: readonly JsonObject[]): AuditProblem[] {
   const problems: AuditProblem[] = []
+  const misplaced: number[] = []
   let prev: unknown = auditBegin(run)
   for (const [n, entry] of entries.entries()) {
     if (entryHash(entry) !== entry['hash']) problems.push(problem('edited', `entry ${n} was changed: it is not what its hash says`, n))
-    if (entry['prev'] !== prev || entry['n'] !== n)
-      problems.push(
-        problem(
-          'broken',
-          n === 0
-            ? `entry 0 is not the first of the run "${run}"`
-            : `entry ${n} does not follow entry ${n - 1}: something was removed, added or moved`,
-          n,
-        ),
-      )
+    if (entry['prev'] !== prev || entry['n'] !== n) misplaced.push(n)
     prev = entry['hash']
   }
-  return problems
+  const [first, ...more] = misplaced
+  if (first === undefined) return problems
+  const what =
+    first === 0
+      ? `entry 0 is not the first of the run "${run}"`
+      : `entry ${first} does not follow entry ${first - 1}: something was removed, added or moved`
+  const after = more.length === 0 ? '' : `; ${more.length} more after it ${more.length === 1 ? 'is' : 'are'} out of place, too`
+  return [...problems, problem('broken', `${what}${after}`, first)]
 }
 
 function headProblems({ run, entries: count, hash }: AuditHead, entries: AuditDocument['entries']): AuditProblem[] {

@@ -20,8 +20,10 @@ import {
 import type { ApprovalRequested, ApprovalResolved, JournalEvent, Recorded } from '../journal/index.ts'
 import { signDocument, type Signer } from './signer.ts'
 
-/** Who is behind an entry. `clock`: a deadline, so no human. `grant`: a human, earlier, for more than one call. `runtime`: nobody's word. */
-export type AuditActor = 'human' | 'agent' | 'clock' | 'grant' | 'runtime'
+/**
+ * Who is behind an entry. `clock`: a deadline, so no human. `grant`: a human, earlier, for more than one call. `runtime`: nobody's word. `caller`: the code that started the run, which named no user.
+ */
+export type AuditActor = 'human' | 'agent' | 'clock' | 'grant' | 'runtime' | 'caller'
 
 /** One thing that was asked, decided, commanded or done under a decision. */
 export interface AuditEntry {
@@ -34,7 +36,7 @@ export interface AuditEntry {
   readonly by: AuditActor
   /** By name or path, as far as they said. */
   readonly who?: string
-  /** `approval.asked`, `approval.decided`, `action.begun`, … */
+  /** `approval.asked`, `approval.decided`, `action.requested`, `action.done`, … */
   readonly what: string
   /** The tool, the task, the id: what it is about. */
   readonly subject: string
@@ -160,7 +162,10 @@ class Known {
         return this.#answered(at(event.address), event.outcome)
       case 'tool.called':
       case 'worker.started':
-        return this.#begun(event, activation, agent)
+        return this.#requested(event, activation, agent)
+      case 'effect.held':
+      case 'effect.released':
+        return this.#left(at(event.address), event.type)
       case 'step.settled':
       case 'worker.settled':
         return this.#ended(at(event.address), event.address, event.outcome)
@@ -271,7 +276,8 @@ class Known {
     return [{ by, who, what: 'interrupt.answered', subject: open.id, evidence }]
   }
 
-  #begun(
+  /** That it was asked for. Whether it has left is known of what was held back alone, whether it was done only by its end. */
+  #requested(
     event: Extract<JournalEvent, { readonly type: 'tool.called' | 'worker.started' }>,
     activation: ActivationId,
     agent: string | undefined,
@@ -289,7 +295,14 @@ class Known {
       input: event.type === 'tool.called' ? event.input : undefined,
     })
     this.#acting.set(`${activation} ${event.address}`, { approval: approval ?? capability ?? '', subject })
-    return [{ by: 'agent', who: agent, what: 'action.begun', subject, evidence }]
+    return [{ by: 'agent', who: agent, what: 'action.requested', subject, evidence }]
+  }
+
+  #left(at: string, type: 'effect.held' | 'effect.released'): readonly Said[] {
+    const acting = this.#acting.get(at)
+    if (acting === undefined) return []
+    const what = type === 'effect.held' ? 'action.held' : 'action.begun'
+    return [{ by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval } }]
   }
 
   #ended(at: string, address: string, outcome: Outcome): readonly Said[] {
@@ -303,10 +316,8 @@ class Known {
     const acting = this.#acting.get(at)
     if (acting === undefined) return said
     this.#acting.delete(at)
-    return [
-      ...said,
-      { by: 'runtime', what: 'action.ended', subject: acting.subject, evidence: { approval: acting.approval, ...endOf(outcome) } },
-    ]
+    const what = outcome.status === 'completed' ? 'action.done' : 'action.failed'
+    return [...said, { by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval, ...endOf(outcome) } }]
   }
 }
 
@@ -316,7 +327,7 @@ const isYes = (resolution: ApprovalResolved['resolution']): boolean =>
 function started({ agent, version, input, caller }: Extract<JournalEvent, { readonly type: 'activation.started' }>): Said {
   const oversight = isObject(input) ? input['oversight'] : undefined
   const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session })
-  return { by: 'human', who: caller?.user, what: 'run.started', subject: agent, evidence }
+  return { by: caller?.user === undefined ? 'caller' : 'human', who: caller?.user, what: 'run.started', subject: agent, evidence }
 }
 
 /** How something ended, without all of its output: that is told by its hash. */

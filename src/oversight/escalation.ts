@@ -28,6 +28,8 @@ export interface Subject {
   readonly tookMs?: number
   /** Why nobody here can do it. */
   readonly outOfScope?: string
+  /** Why what is said of it could not be used: a reason to ask by itself, because nothing is known then. No hit of a rule, so no rule turns it off. */
+  readonly unusable?: string
 }
 
 /** What has come of looking. */
@@ -90,7 +92,8 @@ export interface GateWord {
 export function gateOf(oversight: Oversight | undefined, subject: Subject, mode: OversightMode = oversight?.mode ?? defaultMode): GateWord {
   const { all: hits } = oversight === undefined ? { all: [] } : evaluateEscalation(subject, oversight.escalate)
   const sensitive = subject.sensitive === true || hits.some(({ code }) => code === 'sensitive_action')
-  const asked = oversight !== undefined && mode !== 'on-the-loop' && (mode !== 'in-the-loop' || hits.length > 0)
+  const asked =
+    oversight !== undefined && mode !== 'on-the-loop' && (mode !== 'in-the-loop' || hits.length > 0 || subject.unusable !== undefined)
   return {
     asks: asked || subject.always === true,
     mode,

@@ -32,6 +32,9 @@ export interface TakeoverStep {
 export type TakeoverSuggestion =
   | { readonly type: 'task'; readonly task: string; readonly description: string }
   | { readonly type: 'approval'; readonly approval: string; readonly tool: string }
+  /** These have the work: they end, perhaps only after the hand back, or are finished by hand. */
+  | { readonly type: 'wait'; readonly for: readonly string[] }
+  /** All steps have ended. */
   | { readonly type: 'synthesise' }
 
 /** Everything that a human needs to go on by hand. Plain JSON, a copy. */
@@ -265,11 +268,15 @@ function activationStep({ activation, agent, state, endedAt, outcome }: Activati
   }
 }
 
-function suggestion(steps: readonly Step[], open: RunView['approvals']): TakeoverSuggestion {
+function suggestion(steps: readonly Step[], approvals: RunView['approvals']): TakeoverSuggestion {
   const ready = steps.find(({ kind, waitsFor }) => kind === 'pending' && waitsFor === undefined)
   if (ready !== undefined) return { type: 'task', task: ready.id, description: ready.description }
-  const [asked] = open
-  return asked === undefined ? { type: 'synthesise' } : { type: 'approval', approval: asked.id, tool: asked.tool }
+  const [asked] = approvals
+  if (asked !== undefined) return { type: 'approval', approval: asked.id, tool: asked.tool }
+  const atWork = steps.filter(({ kind }) => kind === 'inFlight').map(({ id }) => id)
+  if (atWork.length > 0) return { type: 'wait', for: atWork }
+  const open = [...new Set(steps.flatMap(({ kind, waitsFor = [] }) => (kind === 'pending' ? waitsFor : [])))]
+  return open.length > 0 ? { type: 'wait', for: open } : { type: 'synthesise' }
 }
 
 function remaining({ teams }: RunView): TakeoverContext['budget']['remaining'] {

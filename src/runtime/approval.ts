@@ -17,6 +17,9 @@ export interface Approval extends ApprovalAsked {
   readonly until?: number
 }
 
+/** What still needs an answer of these questions. */
+export const unanswered = (questions: readonly Question[]): readonly Question[] => questions.filter(({ answered }) => answered !== true)
+
 /** The approvals among open questions, in their order. Copies. */
 export function approvalsAmong(questions: readonly Question[]): readonly Approval[] {
   return questions.flatMap((question) => {

@@ -7,9 +7,11 @@
  */
 import {
   completed,
+  described,
   isObject,
   jsonProblem,
   meantInstead,
+  nearest,
   ReeveError,
   type Clock,
   type ErrorCode,
@@ -22,7 +24,8 @@ import { grantProblem, notPermitted, type Granting } from '../oversight/index.ts
 import { approvalsAmong, type Approval } from './approval.ts'
 
 /**
- * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`. `retry` rejects this attempt and asks the
+ * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`; of the result of some work, another result. Whether they fit is looked at by whoever runs it, not by
+ * `decide`, which may be called in a process that does not know the tool: if they do not fit, it is asked again, and says why. `retry` rejects this attempt and asks the
  * agent to try again, with `comment` as the feedback.
  */
 export type Decision =
@@ -80,17 +83,42 @@ export interface DecisionDesk {
  */
 export type MayDecide = (approval: Approval, decision: Decision) => boolean | string | Promise<boolean | string>
 
-const decisionFields: ReadonlySet<string> = new Set(['approvalId', 'decision', 'input', 'comment', 'approver', 'grant'])
-const decisions: ReadonlySet<unknown> = new Set(['approve', 'reject', 'edit', 'retry'])
+const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant']
+const decisions: readonly Decision['decision'][] = ['approve', 'reject', 'edit', 'retry']
+/** What others call these fields, or other calls here. */
+const alsoCalled: Readonly<Record<string, string>> = {
+  by: 'approver',
+  who: 'approver',
+  user: 'approver',
+  id: 'approvalId',
+  reason: 'comment',
+  feedback: 'comment',
+  args: 'input',
+  output: 'input',
+  result: 'input',
+}
+
+const unknownField = (name: string): string => {
+  const meant = Object.hasOwn(alsoCalled, name) ? alsoCalled[name] : undefined
+  return `a decision has no field "${name}"${meant === undefined ? meantInstead(name, decisionFields, 'it has') : `: did you mean "${meant}"?`}`
+}
+
+function unknownDecision(given: unknown): string {
+  const slip = typeof given === 'string' ? nearest(given.toLowerCase(), decisions) : undefined
+  const problem = `decision is ${given === undefined ? 'missing' : (JSON.stringify(given) ?? described(given))}, expected "approve", "reject", "edit" or "retry"`
+  return slip === undefined ? problem : `${problem}: did you mean "${slip}"?`
+}
 
 /** What is wrong with the shape of a decision; undefined if nothing. */
 function decisionProblem(given: unknown): string | undefined {
   if (!isObject(given)) return 'a decision is an object { approvalId, decision, … }'
   const { approvalId, decision, input, comment, approver, grant } = given
-  const unknown = Object.keys(given).filter((name) => !decisionFields.has(name))
-  if (typeof approvalId !== 'string' || approvalId === '') return 'a decision must name its approval: approvalId is missing'
-  if (unknown.length > 0) return `a decision has no field ${unknown.map((name) => `"${name}"`).join(', ')}`
-  if (!decisions.has(decision)) return `decision is ${JSON.stringify(decision)}, expected "approve", "reject", "edit" or "retry"`
+  const unknown = Object.keys(given).filter((name) => !decisionFields.includes(name))
+  const strange = unknown.map(unknownField)
+  if (typeof approvalId !== 'string' || approvalId === '')
+    return ['a decision must name its approval: approvalId is missing', ...strange].join('; ')
+  if (strange.length > 0) return strange.join('; ')
+  if (!decisions.some((each) => each === decision)) return unknownDecision(decision)
   if (decision === 'edit' && input === undefined) return 'decision "edit" needs the edited arguments as input'
   if (decision !== 'edit' && input !== undefined) return `decision ${JSON.stringify(decision)} takes no input; only "edit" does`
   if (grant !== undefined && decision !== 'approve') return `decision ${JSON.stringify(decision)} grants nothing; only "approve" does`
@@ -107,7 +135,7 @@ function decisionProblem(given: unknown): string | undefined {
  */
 export async function decide(desk: DecisionDesk, decision: Decision): Promise<void> {
   const problem = decisionProblem(decision)
-  if (problem !== undefined) throw new ReeveError('approval.invalid', problem)
+  if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
   const { approvalId, ...said } = decision
   const question = await find(desk, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(desk, approvalId)
@@ -179,7 +207,8 @@ const decided = (id: string, how: string): ReeveError =>
 /** Why an approval that is not open cannot be decided: the runs' journals know. */
 async function closedApproval(desk: DecisionDesk, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(desk)) {
-    const known = runView(await desk.engine.read(run)).approvals.find((each) => each.id === id)
+    const { approvals } = runView(await desk.engine.read(run))
+    const known = approvals.find((each) => each.id === id)
     if (known === undefined) continue
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
       return expired(id, known.until ?? known.resolvedAt ?? 0)
@@ -190,13 +219,26 @@ async function closedApproval(desk: DecisionDesk, id: string, result?: PostResul
     if (result === 'lost' && known.until !== undefined && known.until < desk.clock.now()) return expired(id, known.until)
     return decided(
       id,
-      known.resolution === undefined ? '' : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}`,
+      known.resolution === undefined
+        ? ', and whoever drives its run has not acted on it yet'
+        : `: ${known.resolution}${known.approver === undefined ? '' : ` by ${known.approver}`}${followedBy(approvals, id)}`,
     )
   }
   if (result === 'lost' || result === 'closed') return decided(id, '')
   return new ReeveError('approval.unknown', `there is no approval "${id}"${desk.run === undefined ? '' : ` in the run "${desk.run}"`}`, {
     hint: 'List the open ones: reeve show <run>, or runtime.approvals().',
   })
+}
+
+/** The question that came after this one, and whose it is: for whoever decided the one before. */
+function followedBy(
+  approvals: readonly { readonly id: string; readonly follows?: string; readonly approvers?: readonly string[] }[],
+  id: string,
+): string {
+  const next = approvals.find(({ follows }) => follows === id)
+  if (next === undefined) return ''
+  const { approvers = [] } = next
+  return `; "${next.id}" follows${approvers.length === 0 ? '' : `, for ${approvers.map((who) => `"${who}"`).join(', ')}`}`
 }
 
 /** Without a run, only the newest ones are searched: this is for a better message, not for correctness. */
@@ -271,8 +313,12 @@ export async function settleDivergence(desk: DecisionDesk, given: DivergenceSett
 
 /** What each kind of question is, and what it is answered with. */
 const kinds: Readonly<Record<Question['kind'], { readonly is: string; readonly use: string; readonly unknown: ErrorCode }>> = {
-  approval: { is: 'an approval', use: 'decide({ approvalId, decision })', unknown: 'approval.unknown' },
-  interrupt: { is: 'a question', use: 'answer({ interruptId, value })', unknown: 'interrupt.unknown' },
+  approval: {
+    is: 'an approval',
+    use: 'decide({ approvalId, decision }), or reeve approve, reject, edit or retry',
+    unknown: 'approval.unknown',
+  },
+  interrupt: { is: 'a question', use: 'answer({ interruptId, value }), or reeve answer', unknown: 'interrupt.unknown' },
   'in-doubt': { is: 'an effect in doubt', use: 'settleDoubt({ id, happened })', unknown: 'interrupt.unknown' },
   diverged: { is: 'a diverged address', use: 'settleDivergence({ id, action })', unknown: 'interrupt.unknown' },
 }

@@ -9,6 +9,7 @@ import {
   hasNames,
   isObject,
   jsonProblem,
+  nearest,
   newId,
   ReeveError,
   runId,
@@ -109,7 +110,9 @@ function forkProblems(options: unknown): string[] {
 function editProblems(edit: unknown): string[] {
   const type = isObject(edit) ? edit['type'] : undefined
   if (!isObject(edit) || (type !== 'outcome' && type !== 'input' && type !== 'message'))
-    return [`fork: edit is ${described(edit)}, expected { type: "outcome", … }, { type: "input", … } or { type: "message", … }`]
+    return [
+      `fork: edit${typeof type === 'string' ? `.type is ${described(type)}` : ` is ${described(edit)}`}, expected { type: "outcome", … }, { type: "input", … } or { type: "message", … }${typeof type === 'string' ? slip(type) : ''}`,
+    ]
   const problems = unknownNames(edit, editNames[type], 'fork: edit')
   const json = jsonProblem(edit, 'edit')
   if (json !== undefined) problems.push(`fork: ${json}`)
@@ -119,6 +122,11 @@ function editProblems(edit: unknown): string[] {
   if (type === 'message' && (typeof (edit['to'] as ActivationId | undefined) !== 'string' || edit['body'] === undefined))
     problems.push('fork: edit needs `to`, an activation of the run, and `body`')
   return problems
+}
+
+function slip(type: string): string {
+  const meant = nearest(type, Object.keys(editNames))
+  return meant === undefined ? '' : `: did you mean "${meant}"?`
 }
 
 const isOutcome = (value: unknown): value is Outcome =>

@@ -30,7 +30,7 @@ import {
   type Spoken,
 } from '../journal/index.ts'
 import { isStopWord, type ControlState, type TakeoverContext } from '../oversight/index.ts'
-import { approvalsAmong, type Approval } from './approval.ts'
+import { approvalsAmong, unanswered, type Approval } from './approval.ts'
 import {
   answer,
   decide,
@@ -54,10 +54,12 @@ import {
   finish,
   handBack,
   mayResume,
+  pause,
   takeOver,
   type CompleteByHand,
   type FinishByHand,
   type HandBack,
+  type PauseOptions,
   type TakenOver,
   type TakeOverOptions,
 } from './takeover.ts'
@@ -73,15 +75,6 @@ export interface RunWaiting {
   readonly reason?: string
   readonly waiting: readonly Approval[]
   readonly questions: readonly Question[]
-}
-
-/** How a run is to be paused. Default: before the next effect; effects in flight may end. */
-export interface PauseOptions {
-  readonly at?: 'next' | 'now' | 'after-model' | 'after-tools'
-  /** Milliseconds after which effects in flight are stopped and repeated later. */
-  readonly within?: number
-  readonly reason?: string
-  readonly by?: string
 }
 
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
@@ -123,8 +116,8 @@ export interface Run<O = Json> {
   /** What `takeOver` would resolve to, now, without taking anything over. */
   takeoverContext(): Promise<TakeoverContext>
   /**
-   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on. Rejects with `run.not-taken-over`, with `run.ended`, and with `plan.invalid` for an edit that
-   * makes no sense: then nothing of it is done, and the human still has the run.
+   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on, so while no process drives it, it waits. Rejects with `run.not-taken-over`, with `run.ended`, with
+   * `plan.invalid` for an edit that makes no sense, and with `input.invalid` for one of a run without a planned team: then nothing is done, and the human still has the run.
    */
   handBack(how?: HandBack): Promise<void>
   /**
@@ -194,15 +187,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     answer: (given) => answer(desk, given),
     settleDoubt: (settlement) => settleDoubt(desk, settlement),
     settleDivergence: (settlement) => settleDivergence(desk, settlement),
-    pause: ({ at = 'next', within, reason, by } = {}) =>
-      control({
-        type: 'pause',
-        run: id,
-        at,
-        ...(within === undefined ? {} : { withinMs: within }),
-        ...said('reason', reason),
-        ...said('by', by),
-      }),
+    pause: (options) => pause(desk, options),
     resume: async (by) => {
       await mayResume(desk)
       await control({ type: 'resume', run: id, ...said('by', by) })
@@ -275,13 +260,13 @@ async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | un
     const { status, reason } = summary
     if (hasEnded(status)) return undefined
     if (status === 'waiting' || status === 'paused' || status === 'stuck') {
-      const questions = await engine.questions({ run })
+      const questions = unanswered(await engine.questions({ run }))
       if (status !== 'waiting' || questions.length > 0)
         return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
     }
     // a channel that takes its time holds up nobody who wants to decide
     if (status === 'running' && telling.only) {
-      const questions = await engine.questions({ run })
+      const questions = unanswered(await engine.questions({ run }))
       if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
     }
     await changedOrLater(engine, run, telling.position)

@@ -10,7 +10,7 @@ import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './decide.ts'
 import type { SessionMemory } from './session.ts'
-import { trustPresetProblems } from './trust.ts'
+import { strangeRules, trustPresetProblems } from './trust.ts'
 import { choiceProblems, statusProblems, type RevisionStatus, type VersionChoices } from './versions.ts'
 
 /** How a runtime is made. */
@@ -102,6 +102,12 @@ export function mustBeFine(options: RuntimeOptions): void {
 /** A choice for somebody who is not here would be passed over in silence. */
 export function mustBeChoices(versions: VersionChoices | undefined, registered: readonly string[]): void {
   const problems = choiceProblems(versions, 'createRuntime', registered)
+  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
+}
+
+/** Rules for a trust that nobody has would be passed over in silence. */
+export function mustBeForSomebody(trust: TrustPresets | undefined, named: readonly string[]): void {
+  const problems = strangeRules(trust, named)
   if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
 }
 

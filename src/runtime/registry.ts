@@ -6,7 +6,7 @@
  */
 import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/index.ts'
 import { described, nearest, ReeveError, runOf, rootActivation, type Json, type Outcome } from '../core/index.ts'
-import { readEdge, type Oversight } from '../edge/index.ts'
+import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
 import { channelOf, channelWork, missingChannel, namesTrust, trustedWork, unregistered, type Channel } from '../oversight/index.ts'
 import { withMetadata } from './caller.ts'
@@ -18,6 +18,8 @@ export interface Agents extends Registry {
   require(agent: Agent | string): Agent
   /** Everybody who can be run. */
   readonly names: readonly string[]
+  /** Under which names their oversight keeps trust. */
+  readonly trusts: readonly string[]
   /** Throws `config.invalid` if an agent names a channel that is not registered, or `input.invalid` if the oversight of a start does; all of them in one error. */
   mustHaveChannels(started?: Oversight): void
   /** The agent in this version: an exact one, or the newest that declares it; without one the newest. Undefined: there is none. */
@@ -57,6 +59,9 @@ export function registerAgents(
     onMissingVersion,
     get names() {
       return [...byName.keys()]
+    },
+    get trusts() {
+      return trustsIn([...byName.values()].flatMap((versions) => [...versions.values()]))
     },
     mustHaveChannels(started) {
       // whoever only starts runs tells nobody
@@ -105,6 +110,11 @@ export function registerAgents(
     },
   }
 }
+
+/** Under which names the oversight of these agents keeps trust, each once. */
+const trustsIn = (agents: readonly Agent[]): readonly string[] => [
+  ...new Set(agents.flatMap(({ oversight }) => (oversight === undefined ? [] : trustsOf(oversight)))),
+]
 
 /** Which channels agents name that nobody has registered, each sentence once. */
 function unregisteredOf(agents: readonly Agent[], channels: readonly string[]): readonly string[] {

@@ -11,7 +11,7 @@ import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import type { ApprovalGrant, AuditDocument, TrustPresets } from '../oversight/index.ts'
 import { auditRun, type AuditOptions } from './audit.ts'
-import { approvalsAmong, type Approval } from './approval.ts'
+import { approvalsAmong, unanswered, type Approval } from './approval.ts'
 import {
   answer,
   decide,
@@ -27,7 +27,7 @@ import { liveParts } from './feed.ts'
 import { forkRun, type ForkOptions } from './fork.ts'
 import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
-import { mustBeChoices, mustBeFine, mustMeanSomething, type RuntimeOptions } from './options.ts'
+import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents } from './registry.ts'
 import { startRequest, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
@@ -119,6 +119,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
     const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory, trust }, drive ? (channels ?? []) : undefined)
     mustBeChoices(versions, registry.names)
+    mustBeForSomebody(trust, registry.trusts)
     registry.mustHaveChannels()
     engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
     if (drive) await engine.drive(registry)
@@ -237,7 +238,7 @@ class EngineRuntime implements Runtime {
   }
 
   get #trusting(): TrustDesk {
-    return { engine: this.#engine, now: this.#clock.now(), presets: this.#trust }
+    return { engine: this.#engine, now: this.#clock.now(), presets: this.#trust, named: this.#registry.trusts }
   }
 
   async publish(agent: Agent | string, revision: Revision | string, { by }: { readonly by?: string } = {}): Promise<void> {
@@ -284,8 +285,8 @@ class EngineRuntime implements Runtime {
     return approvalsAmong(await this.questions(filter))
   }
 
-  questions({ run }: { readonly run?: string } = {}): Promise<readonly Question[]> {
-    return this.#engine.questions(run === undefined ? {} : { run: run as RunId })
+  async questions({ run }: { readonly run?: string } = {}): Promise<readonly Question[]> {
+    return unanswered(await this.#engine.questions(run === undefined ? {} : { run: run as RunId }))
   }
 
   decide(decision: Decision): Promise<void> {

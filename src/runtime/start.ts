@@ -86,7 +86,7 @@ export interface Choice extends Resolved {
 /** The request that starts this agent with this input. `agent` is the version that runs. */
 export function startRequest(agent: Agent, input: unknown, options: StartOptions, choice?: Choice): StartRun {
   const problems = optionProblems(options, agent)
-  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was started.' })
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
   const { limits, permissions, oversight, values, busySession, messages } = options
@@ -127,7 +127,10 @@ export function checkedInput(agent: Agent, input: unknown): Json {
     })
   if (agent.inputSchema !== undefined) {
     const checked = agent.inputSchema.check(input as Json)
-    if (!checked.ok) throw new ReeveError('input.invalid', `the input does not fit the input schema of "${agent.name}": ${checked.problem}`)
+    if (!checked.ok)
+      throw new ReeveError('input.invalid', `the input does not fit the input schema of "${agent.name}": ${checked.problem}`, {
+        hint: 'Nothing was begun.',
+      })
     return input as Json
   }
   if (input === '') throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })

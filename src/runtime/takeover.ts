@@ -40,6 +40,15 @@ export interface ControlDesk {
   readonly find?: ((name: string) => Agent | undefined) | undefined
 }
 
+/** How a run is to be paused. Default: before the next effect; effects in flight may end. */
+export interface PauseOptions {
+  readonly at?: 'next' | 'now' | 'after-model' | 'after-tools'
+  /** Milliseconds after which effects in flight are stopped and repeated later. */
+  readonly within?: number
+  readonly reason?: string
+  readonly by?: string
+}
+
 /** How a run is to be taken over. */
 export interface TakeOverOptions {
   readonly reason?: string
@@ -98,21 +107,30 @@ export interface FinishByHand {
   readonly reason?: string
 }
 
+const pauseNames: NamesOf<PauseOptions> = { at: true, within: true, reason: true, by: true }
 const takeOverNames: NamesOf<TakeOverOptions> = { reason: true, by: true, at: true, within: true, id: true, signal: true }
 const handBackNames: NamesOf<HandBack> = { plan: true, team: true, reason: true, by: true, id: true, signal: true }
 const completeNames: NamesOf<CompleteByHand> = { task: true, delegation: true, output: true, by: true, reason: true, signal: true }
 const finishNames: NamesOf<FinishByHand> = { output: true, by: true, reason: true }
 
+/** Pauses a run. Resolves when the word is durable. */
+export async function pause(desk: ControlDesk, given: PauseOptions = {}): Promise<void> {
+  mustBe(given, pauseNames, 'pause', whenProblems(given, ['next', 'now', 'after-model', 'after-tools']))
+  const { at = 'next', within, reason, by } = given
+  await posted(desk, { type: 'pause', run: desk.run, at, ...present({ withinMs: within, reason, by }) })
+}
+
+/** What is wrong with when it is to take hold. */
+const whenProblems = (given: { readonly at?: string; readonly within?: number } | undefined, places: readonly string[]): string[] => [
+  ...(given?.at === undefined || places.includes(given.at) ? [] : [`"at" is ${described(given.at)}, expected one of ${places.join(', ')}`]),
+  ...(given?.within === undefined || (Number.isFinite(given.within) && given.within >= 0)
+    ? []
+    : [`"within" is ${described(given.within)}, expected milliseconds`]),
+]
+
 /** Takes a run over. Resolves when that is in the journal, with what there is to know of it then. */
 export async function takeOver(desk: ControlDesk, given: TakeOverOptions = {}): Promise<TakenOver> {
-  mustBe(given, takeOverNames, 'takeOver', [
-    ...(given?.at === undefined || given.at === 'next' || given.at === 'now'
-      ? []
-      : [`"at" is ${described(given.at)}, expected next or now`]),
-    ...(given?.within === undefined || (Number.isFinite(given.within) && given.within >= 0)
-      ? []
-      : [`"within" is ${described(given.within)}, expected milliseconds`]),
-  ])
+  mustBe(given, takeOverNames, 'takeOver', whenProblems(given, ['next', 'now']))
   const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
   await posted(desk, { type: 'pause', run: desk.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
   const noted = await told(desk, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
@@ -186,7 +204,11 @@ function leaving(events: readonly Recorded[], activation: ActivationId, outcome:
 export async function finish(desk: ControlDesk, given: FinishByHand): Promise<void> {
   mustBe(given, finishNames, 'finish', outputProblems(given))
   const { output, by = unnamed, reason } = given
-  const outcome = { status: 'completed', output: fittingOutput(desk, await mustBeTaken(desk), rootActivation(desk.run), output), by } as const
+  const outcome = {
+    status: 'completed',
+    output: fittingOutput(desk, await mustBeTaken(desk), rootActivation(desk.run), output),
+    by,
+  } as const
   await posted(desk, { type: 'cancel', run: desk.run, reason: doneBy(by, reason), by, outcome })
 }
 
@@ -198,7 +220,8 @@ const doneBy = (by: string = unnamed, reason: string | undefined): string =>
 /** A run that a human has goes on only by a hand back. */
 export async function mayResume({ engine, run }: ControlDesk): Promise<void> {
   if ((await engine.summary(run))?.status !== 'human_control') return
-  throw new ReeveError('run.taken-over', `a human has taken the run "${run}" over`, {
+  const by = runView(await engine.read(run)).takeover?.by
+  throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {
     hint: 'They hand it back: run.handBack(), or reeve handback <run>. Nothing was changed.',
   })
 }
@@ -218,7 +241,7 @@ const ended = (run: RunId): ReeveError =>
   })
 const notTaken = (run: RunId): ReeveError =>
   new ReeveError('run.not-taken-over', `no human has taken the run "${run}" over`, {
-    hint: 'run.takeOver() does, and resolves when it has; of a run that is paused, run.resume() lets it go on. Nothing was changed.',
+    hint: 'run.takeOver(), or reeve takeover <run>, does, once whoever drives the run has obeyed; one that is paused goes on with run.resume(), or reeve resume <run>. Nothing was changed.',
   })
 
 interface EditSaying {
@@ -233,7 +256,8 @@ interface EditSaying {
 async function edit(desk: ControlDesk, plan: PlanEdit, { team: named, by, reason, id, signal }: EditSaying): Promise<void> {
   const problem = jsonProblem(plan, 'plan')
   if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
-  const team = await teamOf(desk.engine, desk.run, named, signal)
+  // as long as a human has the run, no team can come to be
+  const team = await teamOf(desk.engine, desk.run, named, signal, { mustBeThere: true })
   if (team === undefined || team.ended) throw ended(desk.run)
   const request = `edit:${id}`
   const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)

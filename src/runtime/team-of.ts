@@ -32,9 +32,15 @@ function teamsIn(events: readonly Recorded[]): readonly TeamAt[] {
 /**
  * The team of a run that is meant: the named one (by its activation, or by its agent), else the root, else the only one that goes on, else the only one there was. Waits while the run goes on
  * and has no team yet. Undefined: the run has ended without one. Throws `run.unknown`, and `input.invalid` with the teams there are where it must be named, is none, or the run waits for
- * somebody before it has one.
+ * somebody before it has one. `mustBeThere`: there will be none before whoever asks goes on, so nothing is waited for.
  */
-export async function teamOf(engine: Engine, run: RunId, named?: string, signal?: AbortSignal): Promise<TeamAt | undefined> {
+export async function teamOf(
+  engine: Engine,
+  run: RunId,
+  named?: string,
+  signal?: AbortSignal,
+  { mustBeThere = false } = {},
+): Promise<TeamAt | undefined> {
   const events: Recorded[] = []
   for (;;) {
     signal?.throwIfAborted()
@@ -47,6 +53,10 @@ export async function teamOf(engine: Engine, run: RunId, named?: string, signal?
     if (teams.length > 0 && named !== undefined) throw notNamed(`there is no team "${named}" in the run "${run}"`, teams)
     if (teams.length > 1) throw notNamed(`the run "${run}" has several teams`, teams)
     if (hasEnded(summary.status)) return undefined
+    if (mustBeThere)
+      throw new ReeveError('input.invalid', `the run "${run}" has no planned team`, {
+        hint: 'Without a team there is no plan to edit: hand it back without `plan`. Nothing was changed.',
+      })
     if (summary.status === 'waiting' || summary.status === 'stuck')
       throw new ReeveError('input.invalid', `the run "${run}" has no planned team so far`, {
         hint: 'It waits for somebody: reeve show <run>. Nothing was changed.',

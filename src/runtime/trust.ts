@@ -4,7 +4,7 @@
  * Owns: what is shown, what may be said from outside, that every change says who and why. Does not own: the rules and the record (oversight/trust-record.ts), what a run does with it (oversight/trust.ts).
  * K1: records outlive runs. K2: whoever speaks may be any process; the change is compare-and-set, so none is lost.
  */
-import { described, hasNames, isObject, ReeveError, unknownNames, type Json } from '../core/index.ts'
+import { described, hasNames, isObject, meantInstead, nearest, ReeveError, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import { isTrustName, type OversightMode } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import {
@@ -61,6 +61,8 @@ export interface Incident {
   readonly run?: string
   /** Its idempotency key: the same again is the same incident. Default: every word is another. */
   readonly id?: string
+  /** The name may be new: no agent that is registered here names it, and nothing was counted or said under it. Default false: then it is refused, it may be a slip. */
+  readonly create?: boolean
 }
 
 /** An operator's word on a level. */
@@ -70,6 +72,8 @@ export interface TrustSetting {
   readonly by: string
   readonly reason: string
   readonly id?: string
+  /** As of an incident. */
+  readonly create?: boolean
 }
 
 /** What is wrong with the rules that a runtime is given, one sentence each. */
@@ -87,6 +91,8 @@ export interface TrustDesk {
   readonly engine: Engine
   readonly now: number
   readonly presets: TrustPresets | undefined
+  /** The names that agents name that are registered here. */
+  readonly named?: readonly string[]
 }
 
 /** The trust under a name. Who has done nothing yet is a novice. */
@@ -122,24 +128,48 @@ export async function allTrust(desk: TrustDesk): Promise<readonly TrustView[]> {
 
 /** Notes an incident. It holds at once. */
 export async function noteIncident(desk: TrustDesk, given: Incident): Promise<TrustView> {
-  const known = { trust: true, severity: true, note: true, by: true, run: true, id: true } as const
+  const known: NamesOf<Incident> = { trust: true, severity: true, note: true, by: true, run: true, id: true, create: true }
   mustBeWord(given, known, 'incident()', ['note', 'by', 'run', 'id'])
-  const { trust, severity, ...word } = given
+  const { trust, severity, create, ...word } = given
+  await mustBeKnown(desk, trust, create)
   return change(desk, trust, readTrust, (record) => recordIncident(record, severity, desk.now, word))
 }
 
 /** Sets a level by an operator's word. What was counted stays; what cannot be read is begun anew. */
 export async function setTrust(desk: TrustDesk, given: TrustSetting): Promise<TrustView> {
-  mustBeWord(given, { trust: true, level: true, by: true, reason: true, id: true }, 'setTrust()', ['id'])
-  const { trust, level, by, reason, id } = given
+  const known: NamesOf<TrustSetting> = { trust: true, level: true, by: true, reason: true, id: true, create: true }
+  mustBeWord(given, known, 'setTrust()', ['id'])
+  const { trust, level, by, reason, id, create } = given
   for (const [name, value] of Object.entries({ by, reason }))
     if (typeof value !== 'string' || value === '')
       throw new ReeveError('input.invalid', `setTrust(): ${name} is ${described(value)}: a level that is set says who and why`, {
         hint: nothing,
       })
+  await mustBeKnown(desk, trust, create)
   return change(desk, trust, readableTrust, (record) =>
     setLevel(record, level, desk.now, { by, note: reason, ...(id === undefined ? undefined : { id }) }),
   )
+}
+
+/** A word under a name that nobody works under would change nothing, and nobody would see it. */
+async function mustBeKnown({ engine, presets = {}, named = [] }: TrustDesk, name: string, create = false): Promise<void> {
+  const here = [...new Set([...named, ...Object.keys(presets)])]
+  if (create || here.includes(name) || (await engine.stream(trustStream(name)).get(trustKey)) !== null) return
+  const kept = await engine.stream(trustNames.stream).get(trustNames.key)
+  const all = [...new Set([...here, ...(Array.isArray(kept) ? (kept as readonly string[]) : [])])].sort()
+  throw new ReeveError('trust.invalid', `nothing is trusted under the name "${name}"${meantInstead(name, all, 'there are')}`, {
+    hint: 'No agent that is registered here names it, and nothing was counted or said under it. If it is meant to be new: create: true. Nothing was changed.',
+  })
+}
+
+/** Rules for a name that is a slip away from one that agents name, and that nobody names: they would hold for nobody. One sentence each. */
+export function strangeRules(presets: TrustPresets | undefined, named: readonly string[]): readonly string[] {
+  const rules = Object.keys(presets ?? {})
+  const without = named.filter((name) => !rules.includes(name))
+  return rules.flatMap((name) => {
+    const meant = named.includes(name) ? undefined : nearest(name, without)
+    return meant === undefined ? [] : [`createRuntime: trust has rules for "${name}", and no agent names it: did you mean "${meant}"?`]
+  })
 }
 
 async function change(
@@ -162,6 +192,8 @@ function mustBeWord(given: unknown, known: Readonly<Record<string, true>>, where
   const problems = unknownNames(given, known, where)
   if (isObject(given)) {
     if (!isTrustName(given['trust'])) problems.push(`${where}: trust is ${described(given['trust'])}, expected a name`)
+    if (given['create'] !== undefined && typeof given['create'] !== 'boolean')
+      problems.push(`${where}: create is ${described(given['create'])}, expected true or false`)
     for (const name of texts)
       if (given[name] !== undefined && typeof given[name] !== 'string')
         problems.push(`${where}: ${name} is ${described(given[name])}, expected a text`)

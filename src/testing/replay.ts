@@ -130,6 +130,9 @@ class ListeningHost implements Host {
     return undefined
   }
   settle(): void {}
+  pauses(): Promise<never> {
+    throw new Error('a replay reads no pauses')
+  }
   readValue(): Promise<Json> {
     throw new Error('a replay reads no value')
   }
@@ -204,9 +207,9 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
     if (!isCommand(event) || (event.op !== 'step' && event.op !== 'worker' && event.op !== 'ask')) return []
     return [event.op === 'worker' ? `${id}>${event.address}` : event.address]
   })
-  // what the context asks for by itself: steps of values, deadlines of compensations
+  // what the context asks for by itself: steps of values and pauses, deadlines of compensations
   const own = recorded.filter(
-    (address) => !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|^!cancel!\//.test(decodeURIComponent(address)),
+    (address) => !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)pauses$|^!cancel!\//.test(decodeURIComponent(address)),
   )
   const at = own.findIndex((address, i) => asked[i] !== address)
   return at < 0 && asked.length === own.length

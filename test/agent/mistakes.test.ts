@@ -347,12 +347,12 @@ test('a decision on a question, and an answer to an approval, say what is meant'
   await expect(first.decide({ approvalId: question!.id, decision: 'approve' })).rejects.toMatchObject({
     code: 'approval.unknown',
     message: `"${question!.id}" is a question, not an approval`,
-    hint: 'Use run.answer({ interruptId, value }). Nothing was changed.',
+    hint: 'Use run.answer({ interruptId, value }), or reeve answer. Nothing was changed.',
   })
   await expect(runtime.answer({ interruptId: approval!.id, value: 1 })).rejects.toMatchObject({
     code: 'interrupt.unknown',
     message: `"${approval!.id}" is an approval, not a question`,
-    hint: 'Use run.decide({ approvalId, decision }). Nothing was changed.',
+    hint: 'Use run.decide({ approvalId, decision }), or reeve approve, reject, edit or retry. Nothing was changed.',
   })
   await first.answer({ interruptId: question!.id, value: 'this' })
   await second.decide({ approvalId: approval!.id, decision: 'approve' })

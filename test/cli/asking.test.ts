@@ -66,7 +66,7 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     await driven(config, 'lead')
     expect((await reeve('show', 'run_q')).out).toContain('waiting: d1 (asked)    (reeve stop run_q d1)\n')
     expect(await reeve('stop', 'run_q', 'd7')).toMatchObject({
-      code: 1,
+      code: 2,
       err: expect.stringContaining('there is no delegation "d7"') as string,
     })
     expect(await reeve('stop', 'run_q', 'd1', '--reason', 'too slow')).toMatchObject({
@@ -105,7 +105,7 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
     expect(said).toMatchObject({ code: 0, err: '' })
     expect(said.out).toContain(`Answered ${id}.`)
     expect(said.out).toContain('reeve work')
-    expect(await reeve('answer', id!, 'again')).toMatchObject({ code: 1, out: '' })
+    expect(await reeve('answer', id!, 'again')).toMatchObject({ code: 2, out: '' })
     await driven(config)
     expect((await reeve('events', 'run_q')).out).toContain(`interrupt ${id} answered by ann: {"n":1}\n`)
     const ended = (await reeve('show', 'run_q')).out

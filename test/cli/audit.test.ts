@@ -91,6 +91,23 @@ test('against an earlier one: what was there must still be there', async () => {
   })
 })
 
+test('what is none says what it has, and an entry that is missing is told once', async () => {
+  await writeFile(at('package.json'), '{ "name": "reeve", "version": "1" }')
+  expect(await reeve('audit', 'verify', 'package.json')).toMatchObject({
+    code: 1,
+    out: '✗ this is no audit: it has a field "name" (malformed)\n',
+  })
+  await reeve('audit', 'run_a', '--out', 'a.json')
+  const audit = JSON.parse(await readFile(at('a.json'), 'utf8')) as { entries: unknown[] }
+  audit.entries.splice(1, 1)
+  await writeFile(at('less.json'), JSON.stringify(audit))
+  const { out } = await reeve('audit', 'verify', 'less.json')
+  expect(out.match(/\(broken\)/g)).toHaveLength(1)
+  expect(out).toContain(
+    'entry 1 does not follow entry 0: something was removed, added or moved; 1 more after it is out of place, too (broken)',
+  )
+})
+
 test('files that are none are wrong usage', async () => {
   await reeve('audit', 'key', 'k')
   await writeFile(at('text'), 'no json')

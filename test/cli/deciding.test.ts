@@ -64,7 +64,7 @@ describe('deciding at the command line', () => {
     ])
       expect(shown).toContain(`\n  ${line}`)
     const refused = await reeve('approve', first, '--by', 'eve')
-    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused).toMatchObject({ code: 2, out: '' })
     expect(refused.err).toMatch(/"ann", "bob", and not by "eve"[^]*Nothing was decided/)
     const yes = await reeve('approve', first, '--approver', 'ann')
     expect(yes).toMatchObject({ code: 0 })
@@ -89,5 +89,24 @@ describe('deciding at the command line', () => {
     expect((await reeve('retry', id, '--comment', 'less')).out).toContain('Sent back')
     expect(await driven({})).toBe('retry')
     expect((await reeve('approve', id)).err).toMatch(/already decided: retry/)
+  })
+  test('what was decided and nobody has read is no question any more; a value decides nothing', async () => {
+    const id = (await driven({})) as string
+    const wrong = await reeve('answer', id, '5')
+    expect(wrong).toMatchObject({ code: 2, out: '' })
+    expect(wrong.err).toMatch(
+      /is an approval: it takes a decision, no value\n.*reeve approve apr_.* --store reeve\.db .*\(or: reject, edit, retry\)/,
+    )
+    const yes = await reeve('approve', id, '--by', 'ann')
+    expect(yes.out).toContain('reeve resume run_d --store reeve.db --config <file>\n')
+    const { out } = await reeve('show', 'run_d')
+    expect(out).toContain(`${id} pay with amount: 10: decided already, not acted on yet\n`)
+    expect(out).not.toContain('reeve approve')
+    const again = await reeve('reject', id)
+    expect(again).toMatchObject({ code: 2, out: '' })
+    expect(again.err).toContain('was already decided, and whoever drives its run has not acted on it yet')
+    expect((await reeve('answer', id, '5')).err).toContain('reeve approve')
+    expect(await driven({})).toEqual({ amount: 10 })
+    expect((await reeve('show', 'run_d')).out).toContain('approved by ann')
   })
 })

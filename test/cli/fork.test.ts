@@ -29,7 +29,7 @@ test('a run is forked with another result, shown with its origin, and compared; 
     expect(await runtime.handle('run_b').outcome()).toMatchObject({ output: 'bought' })
   }
   expect((await reeve('show', 'run_b')).out).toContain(`forked from run_a at ${position}: what if`)
-  expect((await reeve('events', 'run_b')).out).toContain(`forked from run_a at ${position}: what if`)
+  expect((await reeve('events', 'run_b')).out).toContain(`forked from run_a at ${position} by cli: what if`)
   const { out } = await reeve('diff', 'run_a', 'run_b')
   expect(out).toContain('the first difference is where shop: price (step.settled)')
   expect(out).toContain('  - 12\n')
@@ -46,7 +46,7 @@ test('a run is forked with another result, shown with its origin, and compared; 
   const again = await reeve('fork', 'run_a', '--input', 'Buy the other', '--run', 'run_c')
   expect(again).toMatchObject({ code: 0 })
   expect((await reeve('show', 'run_c')).out).toContain('Buy the other')
-  expect(await reeve('fork', 'run_a')).toMatchObject({ code: 1, err: expect.stringContaining('has ended') as string })
+  expect(await reeve('fork', 'run_a')).toMatchObject({ code: 2, err: expect.stringContaining('has ended') as string })
   expect(await reeve('fork', 'run_none')).toMatchObject({ code: 2, err: expect.stringContaining('run_none') as string })
   expect(await reeve('fork', 'run_a', '--at', 'x')).toMatchObject({ code: 2 })
   expect(await reeve('fork', 'run_a', '--input', '1', '--output', '2')).toMatchObject({ code: 2 })

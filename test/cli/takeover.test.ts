@@ -1,8 +1,8 @@
 /** `reeve takeover`, `handback`, `complete`, `finish`: a human goes on by hand, from a terminal that runs nothing. */
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { agent, createRuntime, interrupt, team } from '../../src/index.ts'
+import { agent, createRuntime, interrupt, team, tool, type Agent, type Run } from '../../src/index.ts'
 import { reeve, storeHere } from './at-store.ts'
 
 const worker = agent({
@@ -31,14 +31,7 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
   expect(await reeve('handback', 'run_t')).toMatchObject({ code: 2, err: expect.stringContaining('no human has taken') as string })
   const taken = await reeve('takeover', 'run_t', '--by', 'ann', '--reason', 'mine')
   expect(taken).toMatchObject({ code: 0 })
-  for (const text of [
-    'human_control',
-    '(ann: mine)',
-    'step 1 of 2',
-    'a (generalist_1) ask',
-    'waits for a',
-    'next: put the results together',
-  ])
+  for (const text of ['human_control', '(ann: mine)', 'step 1 of 2', 'a (generalist_1) ask', 'waits for a', 'next: wait for "a"'])
     expect(taken.out).toContain(text)
   expect(await reeve('takeover', 'run_t', '--by', 'bob')).toMatchObject({
     code: 1,
@@ -48,13 +41,17 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
   expect(await reeve('resume', 'run_t')).toMatchObject({ code: 2 })
   expect(await reeve('complete', 'run_t', 'a', 'yes, by hand', '--by', 'ann')).toMatchObject({ code: 0 })
   expect(await reeve('complete', 'run_t', 'nobody', 'x')).toMatchObject({
-    code: 1,
+    code: 2,
     err: expect.stringContaining('no work called') as string,
   })
+  for await (const { event } of run.events()) if (event.type === 'task.settled') break
+  const shown = (await reeve('show', 'run_t')).out
+  expect(shown).toContain('done by hand by ann: a (generalist_1)\n')
+  expect(shown).toContain(`pending: b (generalist_2)    (reeve complete run_t b <json or text> --store ${storeHere()})\n`)
   const file = join(dirname(storeHere()), 'edit.json')
   writeFileSync(file, '{ "add": [{ "id": "c", "description": "c", "dependencies": ["nobody"] }] }')
   expect(await reeve('handback', 'run_t', '--plan', file)).toMatchObject({
-    code: 1,
+    code: 2,
     err: expect.stringContaining('no such task') as string,
   })
   writeFileSync(file, '{ "add": [{ "id": "c", "description": "c", "dependencies": ["b"] }], "results": { "b": 7 } }')
@@ -63,6 +60,114 @@ test('a run is taken over, its document is told, steps are done by hand, it is h
     results: { tasks: [{ output: 'yes, by hand', by: 'ann' }, { output: 7 }, { output: 'c' }] },
   })
   expect(await reeve('takeover', 'run_t')).toMatchObject({ code: 2 })
+  const told = (await reeve('events', 'run_t')).out
+  for (const text of [
+    'ann takes the run over: mine',
+    'takeover by bob changes nothing: ',
+    'a is done by hand by ann',
+    ': done by hand by ann',
+    'the plan of crew is not edited by',
+    ': added c; done by hand b',
+    'hands the run back',
+  ])
+    expect(told).toContain(text)
+  expect((await run.control()).ops.map(({ op, accepted }) => [op, accepted])).toEqual([
+    ['takeover', true],
+    ['takeover', false],
+    ['complete', true],
+    ['edit', false],
+    ['edit', true],
+    ['handback', true],
+  ])
+})
+
+test('a task that nobody had begun is done by hand, and nothing else of the plan is different: that is no edit', async () => {
+  await using runtime = await createRuntime({ store: storeHere(), agents: [crew] })
+  const run = await runtime.start(crew, 'Go', { runId: 'run_c' })
+  await run.until('waiting')
+  await reeve('takeover', 'run_c', '--by', 'ann')
+  expect(await reeve('complete', 'run_c', 'b', 'later', '--by', 'ann')).toMatchObject({ code: 0 })
+  expect((await run.control()).ops.map(({ op }) => op)).toEqual(['takeover', 'complete'])
+  expect((await reeve('events', 'run_c')).out).toContain('the plan of crew is edited by ann: done by hand b')
+})
+
+describe('while nobody drives the run', () => {
+  const pay = tool({ name: 'pay', effect: 'once', approval: { reason: 'money' }, execute: () => 'paid' })
+  const clerk = agent({
+    name: 'clerk',
+    description: 'Pays.',
+    tools: [pay],
+    model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'Done.' : { calls: [{ name: 'pay', input: {} }] }),
+  })
+  /** Drives until it rests, and leaves it. */
+  const driven = async (until: (run: Run) => Promise<unknown>): Promise<void> => {
+    await using runtime = await createRuntime({ store: storeHere(), agents: [clerk] })
+    await until(await runtime.start(clerk, 'go', { runId: 'run_z' }))
+  }
+  const waits = (run: Run): Promise<unknown> => run.until('waiting')
+  const told = async (run: Run, type: string): Promise<void> => {
+    for await (const { event } of run.events()) if (event.type === type) return
+  }
+
+  test('whoever has it is named at once, resume refuses, and the audit says what was held, let out and done', async () => {
+    await driven(waits)
+    const taken = await reeve('takeover', 'run_z', '--by', 'ann', '--wait', '1')
+    expect(taken).toMatchObject({ code: 3, out: expect.stringContaining('reeve work --store') as string })
+    const [id] = /apr_\w+/.exec((await reeve('show', 'run_z')).out)!
+    expect(await reeve('approve', id, '--by', 'bob')).toMatchObject({ code: 0 })
+    await driven((run) => told(run, 'effect.held'))
+    const refused = await reeve('takeover', 'run_z', '--by', 'bob', '--wait', '1')
+    expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringContaining('ann has it already, and keeps it.') as string })
+    const resumed = await reeve('resume', 'run_z')
+    expect(resumed.code).toBe(2)
+    expect(resumed.err).toMatch(/ann has the run "run_z" since .*\n {2}It goes on when it is handed back:\n {2}reeve handback run_z/)
+    const audit = async (): Promise<string[]> =>
+      [...(await reeve('audit', 'run_z')).out.matchAll(/: (action\.\w+) pay/g)].map(([, what]) => what!)
+    expect(await audit()).toEqual(['action.requested', 'action.held'])
+    expect(await reeve('handback', 'run_z', '--by', 'ann', '--wait', '1')).toMatchObject({ code: 3 })
+    await driven((run) => run.outcome())
+    expect(await audit()).toEqual(['action.requested', 'action.held', 'action.begun', 'action.done'])
+  })
+
+  test('resume finds a hand back that nobody has read, and an end by hand', async () => {
+    const config = join(dirname(storeHere()), 'reeve.config.ts')
+    const source = JSON.stringify(join(import.meta.dirname, '..', '..', 'src', 'index.ts'))
+    writeFileSync(
+      config,
+      `import { agent, interrupt } from ${source}
+export const store = './x.db'
+export const agents = [agent({ name: 'asker', description: 'Asks.', run: (ctx) => interrupt(ctx, 'What?') })]`,
+    )
+    const { agents } = (await import(config)) as { agents: Agent[] }
+    for (const id of ['run_h', 'run_f']) {
+      await using runtime = await createRuntime({ store: storeHere(), agents })
+      const run = await runtime.start('asker', 'go', { runId: id })
+      await run.until('waiting')
+      await run.takeOver({ by: 'ann', reason: 'mine' })
+    }
+    const refused = await reeve('resume', 'run_h', '--config', config)
+    expect([refused.code, refused.err]).toEqual([2, expect.stringMatching(/ann has the run "run_h" since .*: mine\n/)])
+    expect(await reeve('handback', 'run_h', '--by', 'ann', '--wait', '1')).toMatchObject({ code: 3 })
+    const resumed = await reeve('resume', 'run_h', '--config', config)
+    expect(resumed).toMatchObject({ code: 3, out: expect.stringContaining('ann hands the run back') as string })
+    expect(await reeve('finish', 'run_f', 'by phone', '--by', 'ann', '--wait', '1')).toMatchObject({ code: 3 })
+    expect(await reeve('resume', 'run_f', '--config', config)).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('✓ by phone') as string,
+    })
+  })
+
+  test('it ends by hand as soon as somebody does', async () => {
+    await driven(async (run) => {
+      await run.until('waiting')
+      await run.takeOver({ by: 'ann' })
+    })
+    const finished = await reeve('finish', 'run_z', 'by phone', '--by', 'ann', '--wait', '1')
+    expect(finished.code).toBe(3)
+    expect(finished.out).toMatch(/ends with this output as soon as somebody drives it:\n {2}reeve resume run_z .*--config <file>\n$/)
+    await driven((run) => run.outcome())
+    expect((await reeve('events', 'run_z')).out).toContain('clerk completed: done by hand by ann')
+  })
 })
 
 test('a run that was taken over is finished by hand', async () => {

@@ -78,6 +78,11 @@ describe('the tree', () => {
       '  … and 2 more',
     ])
   })
+  test('tells the same once, and how often', () => {
+    const timer = { ...tool, kind: 'timer', name: 't', failedAttempts: 0 } as const
+    const waits = view(activation(root, 'lead', { state: 'waiting', open: [timer, tool, timer, timer] }))
+    expect(treeLines(waits, { now: 12_000, columns: 100 })).toEqual(['? lead  12s  waits for a timer (3×), survey_links (try 2)'])
+  })
   test('styles by state', () => {
     const styled = treeLines(team, { now: 0, columns: 100, style: (style, text) => `<${style}>${text}</>` })
     expect(styled[3]).toBe('<dim>├─ </><green>✓</> secrets  <dim>0.4s</>')

@@ -35,6 +35,9 @@ test('what cannot be meant is wrong usage, and changes nothing', async () => {
     ['analysts', 'set', '--to', 'wizard', '--note', 'x'],
   ]
   for (const args of wrong) expect((await reeve('trust', ...args)).code, args.join(' ')).toBe(2)
-  expect((await reeve('trust', 'a/b')).code).toBe(1)
+  expect((await reeve('trust', 'analysts', 'set', '--to', 'guru')).err).toMatch(
+    /--to is "guru", expected novice, proficient, expert; --note is missing/,
+  )
+  expect((await reeve('trust', 'a/b')).code).toBe(2)
   expect(await runtime.trusts()).toEqual([])
 })

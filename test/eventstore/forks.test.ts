@@ -103,7 +103,8 @@ onBothStores((place) => {
     const children: Attempt[] = []
     for (const address of ['ended', 'works']) children.push(await root.child(address))
     await children[0]!.written({ settled: 'completed' }, [settledText])
-    const birth = { agent: 'w', version: '2', path: ['a', 'w'], limits: { turns: 3 }, first: started('born'), at: 1_000 }
+    const first = text({ type: 'activation.started', agent: 'w', version: '2', input: 'born' })
+    const birth = { agent: 'w', version: '2', path: ['a', 'w'], limits: { turns: 3 }, first, at: 1_000 }
     await root.written({ births: [{ id: childActivation(root.id, 'unborn'), ...birth }] }, [worker('unborn'), worker('nobody')])
     const at = (await store.read(run, 0)).findLast(({ event }) => event.type === 'worker.started')!.position
     expect(at).toBeLessThan(await lastOf(store, run))
@@ -117,7 +118,7 @@ onBothStores((place) => {
     ])
     const born = await claim(store, childActivation(id, 'unborn'))
     expect(born.claimed).toMatchObject({ version: '2', path: ['a', 'w'], accounts: [{ state: { limits: { turns: 3 } } }] })
-    expect(born.claimed.log).toMatchObject([{ seq: 0, event: { type: 'activation.started', agent: 'a', input: 'born' } }])
+    expect(born.claimed.log).toMatchObject([{ seq: 0, event: { type: 'activation.started', agent: 'w', input: 'born' } }])
     expect((await claim(store, childActivation(id, 'ended'))).claimed.settled).toBe(true)
     expect(await store.sentinels('', Number.MAX_SAFE_INTEGER, 1_000)).not.toContainEqual(
       expect.objectContaining({ id: childActivation(id, 'ended') }),

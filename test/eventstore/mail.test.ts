@@ -92,6 +92,7 @@ onBothStores((place) => {
         activation: root.id,
         address: 's',
         askedAt: 1_000,
+        answered: true,
         body: JSON.parse(doubt.body) as unknown,
       },
     ])

@@ -40,6 +40,25 @@ describe('two runs', () => {
     const { same, first, differences, one, other } = diffOf(journal(a, 1, '9', ask('int_1')), journal(b, 100, '9', ask('int_200')))
     expect([one, other, same, first, differences]).toEqual([a, b, 8, undefined, []])
   })
+  test('that did the same are the same, whatever their calls and messages are called; another call is another', () => {
+    const turn =
+      (id: string, own: string, tool = 'read') =>
+      (root: ActivationId): readonly (readonly [ActivationId, JournalEvent])[] => [
+        [root, { type: 'step.settled', address: 'turn', outcome: completed({ text: '', calls: [{ id, name: tool, input: {} }] }) }],
+        [root, { type: 'tool.called', op: 'step', address: 'call', effect: 'read', tool, callId: id }],
+        [root, { type: 'step.settled', address: 'call', outcome: completed(`see ${own} of ${id}`) }],
+      ]
+    const [one, other] = ['call_b984cbc3a6335c1c', 'call_5a638b3db1ad62e6']
+    const [msg, msg2] = ['msg_00112233445566778899', 'msg_0123456789abcdef']
+    expect(diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, msg2))).differences).toEqual([])
+    expect(diffOf(journal(a, 1, '9', turn('toolu_1', '')), journal(b, 5, '9', turn('toolu_2', ''))).differences).toMatchObject([
+      { address: 'call', one: { event: { type: 'step.settled' } } },
+    ])
+    expect(diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, other))).differences).toMatchObject([
+      { address: 'call' },
+    ])
+    expect(diffOf(journal(a, 1, '9', turn(one, msg)), journal(b, 5, '9', turn(other, msg, 'write'))).differences).toHaveLength(2)
+  })
   test('part where something ended differently; what followed is told after it', () => {
     const { same, first, differences } = diffOf(journal(a, 1, '9'), journal(b, 100, '12'))
     expect(first).toMatchObject({

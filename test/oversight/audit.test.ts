@@ -77,8 +77,8 @@ describe('who decided what', () => {
       'human zoe: run.started mailer',
       'agent mailer: approval.asked send',
       'human ann: approval.decided send',
-      'agent mailer: action.begun send',
-      'runtime: action.ended send',
+      'agent mailer: action.requested send',
+      'runtime: action.done send',
       'runtime: run.ended completed',
     ])
     const asked = only(audit, 'approval.asked').evidence
@@ -92,12 +92,12 @@ describe('who decided what', () => {
       askedHash: asked['inputHash'],
       human: true,
     })
-    expect(only(audit, 'action.begun').evidence).toMatchObject({
+    expect(only(audit, 'action.requested').evidence).toMatchObject({
       approval: asked['id'],
       input: { to: 'eve' },
       capability: expect.stringMatching(/^cap_/) as never,
     })
-    expect(only(audit, 'action.ended').evidence).toMatchObject({ approval: asked['id'], status: 'completed' })
+    expect(only(audit, 'action.done').evidence).toMatchObject({ approval: asked['id'], status: 'completed' })
     expect(audit.head).toMatchObject({ run: 'run_m', agent: 'mailer', entries: 6, ended: true })
   })
 
@@ -149,10 +149,10 @@ describe('who decided what', () => {
       return second
     })
     expect(audit.entries.map(short)).toEqual([
-      'human: run.started mailer',
+      'caller: run.started mailer',
       'grant ann: grant.used send',
-      'agent mailer: action.begun send',
-      'runtime: action.ended send',
+      'agent mailer: action.requested send',
+      'runtime: action.done send',
       'runtime: run.ended completed',
     ])
   })
@@ -197,7 +197,7 @@ describe('who decided what', () => {
     ]
     const feed = events.map((event, i): Recorded => ({ run, activation: 'act_run_w' as never, seq: i, position: i + 1, at: i, event }))
     expect(auditOf(run, feed).entries.map(short)).toEqual([
-      'human: run.started a',
+      'caller: run.started a',
       'runtime a: trust.read analysts',
       'runtime a: escalation.raised pay',
       'human ann: run.taken-over I do it',
@@ -208,6 +208,31 @@ describe('who decided what', () => {
       'runtime: trust.updated analysts',
     ])
   })
+})
+
+test('an action is asked for, held, let out and done: each is said when the journal knows it', () => {
+  const run = 'run_h' as RunId
+  const asked = { tool: 'pay', toolVersion: '1', inputHash: 'x', reason: 'money', risk: 'low', onTimeout: 'reject', path: ['a'] } as const
+  const events: JournalEvent[] = [
+    { type: 'activation.started', agent: 'a', version: '1', input: null, caller: { user: 'zoe' } },
+    { type: 'approval.requested', op: 'ask', address: 'q', id: 'apr_1', input: 1, callId: 'c1', ...asked },
+    { type: 'approval.resolved', op: 'fact', address: 'r', id: 'apr_1', resolution: 'approved', approver: 'ann', capability: 'cap_1' },
+    { type: 'tool.called', op: 'step', address: 's', effect: 'once', tool: 'pay', callId: 'c1', capability: 'cap_1' },
+    { type: 'effect.held', address: 's' },
+    { type: 'effect.held', address: 'other' },
+    { type: 'effect.released', address: 's' },
+    { type: 'step.settled', address: 's', outcome: { status: 'cancelled', reason: 'no' } },
+  ]
+  const feed = events.map((event, i): Recorded => ({ run, activation: 'act_run_h' as never, seq: i, position: i + 1, at: i, event }))
+  expect(auditOf(run, feed).entries.map(short)).toEqual([
+    'human zoe: run.started a',
+    'agent a: approval.asked pay',
+    'human ann: approval.decided pay',
+    'agent a: action.requested pay',
+    'runtime: action.held pay',
+    'runtime: action.begun pay',
+    'runtime: action.failed pay',
+  ])
 })
 
 describe('nothing can be changed unseen', async () => {
@@ -283,16 +308,17 @@ describe('nothing can be changed unseen', async () => {
 
   test('it says exactly what is wrong', async () => {
     expect(await codes(changed(({ entries }) => (entries[2]!['who'] = 'eve')))).toEqual(['edited 2'])
-    expect(await codes(changed(({ entries }) => entries.splice(2, 1)))).toEqual(['broken 2', 'broken 3', 'broken 4', 'truncated'])
+    expect(await codes(changed(({ entries }) => entries.splice(2, 1)))).toEqual(['broken 2', 'truncated'])
     expect(await codes(changed(({ entries }) => entries.pop()))).toEqual(['truncated'])
-    expect(await codes(changed(({ entries }) => entries.splice(1, 2, entries[2]!, entries[1]!)))).toEqual([
-      'broken 1',
-      'broken 2',
-      'broken 3',
-    ])
+    expect(await codes(changed(({ entries }) => entries.splice(1, 2, entries[2]!, entries[1]!)))).toEqual(['broken 1'])
+    const [removed] = (await verifyAudit(changed(({ entries }) => entries.splice(2, 1)))).problems
+    expect(removed?.message).toBe(
+      'entry 2 does not follow entry 1: something was removed, added or moved; 2 more after it are out of place, too',
+    )
     expect(await codes(changed(({ head }) => (head['at'] = 1)))).toEqual(['other-head'])
     expect(await codes(changed((audit) => delete audit.signature))).toEqual(['unsigned'])
     expect(await codes(changed((audit) => Object.assign(audit, { note: 'fine' })))).toEqual(['malformed'])
+    expect((await verifyAudit({ name: 'reeve' })).problems).toMatchObject([{ message: 'this is no audit: it has a field "name"' }])
     for (const none of [null, 1, 'x', [], {}, { head: {}, entries: [] }, { ...whole, entries: [1] }])
       expect(await codes(none)).toEqual(['malformed'])
   })

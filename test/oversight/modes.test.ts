@@ -1,7 +1,7 @@
 /** The three modes: who is asked about what, and which one holds. Spec team R-15, C78, X35 to X37. */
 import { describe, expect, test } from 'vitest'
 import { agent, asTool, ledger, loop, parallel, reflect, roundtable, router, sequential, supervisor, team, tool } from '../../src/index.ts'
-import { stricter, stricterMode, type Oversight, type OversightMode } from '../../src/edge/index.ts'
+import { oversightProblems, stricter, stricterMode, type Oversight, type OversightMode } from '../../src/edge/index.ts'
 import { gateOf, type Subject } from '../../src/oversight/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 
@@ -45,6 +45,31 @@ describe('which one holds', () => {
     expect(stricter(undefined, { mode: 'on-the-loop' })?.mode).toBe('on-the-loop')
     expect(stricter({ mode: 'on-the-loop' }, {})?.mode).toBe('in-the-loop')
     expect(stricter({ escalate: { costAboveUsd: 0.5 } }, { escalate: { costAboveUsd: false } })?.escalate).toEqual({ costAboveUsd: 0.5 })
+  })
+})
+
+describe('what is wrong with given oversight is said of the very thing that is wrong', () => {
+  test.each<[unknown, string]>([
+    [
+      { mode: 'in_the_loop' },
+      'mode is the text "in_the_loop", expected "in-command", "in-the-loop" or "on-the-loop": did you mean "in-the-loop"?',
+    ],
+    [{ escalate: { sensitive: [/pay/u] } }, 'escalate.sensitive[0] is a RegExp, expected a name'],
+    [{ approval: { notify: ['desk', 7] } }, 'approval.notify[1] is 7, expected a name'],
+    [
+      { approval: { fourEyes: 'low', approvers: [{ who: ['ann'] }] } },
+      'approval: fourEyes needs two different people, and approvers names only "ann"',
+    ],
+    [
+      { approval: { fourEyes: 'low', approvers: [{ who: ['ann'] }, { who: ['Ann'] }] } },
+      'approval: fourEyes needs two different people, and approvers names only "ann"',
+    ],
+  ])('%j', (given, problem) => expect(oversightProblems(given, 'x')).toEqual([`x: oversight.${problem}`]))
+
+  test('two people are enough for four eyes, and so is anybody', () => {
+    for (const approvers of [[{ who: ['ann', 'bob'] }], [{ who: ['ann'] }, { who: ['bob'] }], [{ who: ['ann'] }, { who: [] }]])
+      expect(oversightProblems({ approval: { fourEyes: 'low', approvers } }, 'x')).toEqual([])
+    expect(oversightProblems({ approval: { fourEyes: false, approvers: [{ who: ['ann'] }] } }, 'x')).toEqual([])
   })
 })
 

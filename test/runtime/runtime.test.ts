@@ -203,7 +203,23 @@ describe('deciding', () => {
       { approvalId: id, decision: 'approve', why: 'x' },
     ]) {
       await expect(run.decide(bad as never)).rejects.toEqual(coded('approval.invalid'))
+      await expect(run.decide(bad as never)).rejects.toMatchObject({ hint: 'Nothing was decided.' })
     }
+    for (const [bad, problem] of [
+      [{ decision: 'approve', by: 'ann' }, 'a decision has no field "by": did you mean "approver"?'],
+      [{ decision: 'approve', comnent: 'x' }, 'a decision has no field "comnent": did you mean "comment"?'],
+      [{ decision: 'yes' }, 'decision is "yes", expected "approve", "reject", "edit" or "retry"'],
+      [{ decision: 'rejct' }, 'decision is "rejct", expected "approve", "reject", "edit" or "retry": did you mean "reject"?'],
+    ] as const)
+      await expect(run.decide({ approvalId: id, ...bad } as never)).rejects.toMatchObject({ message: problem })
+    await expect(runtime.start(payer, 3, { oversite: {} } as never)).rejects.toMatchObject({
+      code: 'input.invalid',
+      message: 'start has no option "oversite": did you mean "oversight"?',
+      hint: 'Nothing was started.',
+    })
+    await expect(runtime.fork({ run: run.id, edit: { type: 'outcom' } as never })).rejects.toMatchObject({
+      message: expect.stringMatching(/^fork: edit.type is the text "outcom", .*: did you mean "outcome"\?$/) as string,
+    })
     await expect(run.decide({ approvalId: 'apr_none', decision: 'approve' })).rejects.toEqual(coded('approval.unknown'))
     expect((await run.view()).status).toBe('waiting')
     const both = await Promise.allSettled([

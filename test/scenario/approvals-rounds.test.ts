@@ -193,6 +193,34 @@ describe('two pairs of eyes', () => {
       },
     })
   })
+  test('R-16: where the tier of the first one has nobody else, the next one is asked that has, the ones before it last', async () => {
+    for (const [who, tiers] of [
+      ['ann', [['ann'], ['Ann '], ['bob']]],
+      ['ann', [['bob'], ['ann']]],
+    ] as const) {
+      const approvers = tiers.map((each, i) => ({ who: each, timeoutMs: i === 0 && tiers.length === 2 ? 60 : 10 * minute }))
+      const root = asks(critical({ approvers, onTimeout: 'escalate' }))
+      const run = await (await runtimeOf([root])).start(root, 'go')
+      await expect.poll(async () => (await waiting(run)).waiting[0]?.approvers).toEqual([who])
+      const first = await only(run)
+      await run.decide({ approvalId: first.id, decision: 'approve', approver: who })
+      const second = await next(run, first)
+      expect(second).toMatchObject({ approvers: ['bob'], excludes: ['ann'], follows: first.id })
+      await expect(run.decide({ approvalId: first.id, decision: 'approve', approver: who })).rejects.toMatchObject({
+        code: 'approval.already-decided',
+        message: `approval "${first.id}" was already decided: seconded by ann; "${second.id}" follows, for "bob"`,
+      })
+      await run.decide({ approvalId: second.id, decision: 'approve', approver: 'bob' })
+      expect(await run.outcome()).toMatchObject({ output: { approved: true, capability: { approvers: ['ann', 'bob'] } } })
+    }
+  })
+  test('R-16: where two are needed and only one may, nobody is asked in vain: it is over at once, and says why', async () => {
+    const root = asks(critical({ approvers: [{ who: ['ann'] }, { who: ['ann'] }], onTimeout: 'escalate', timeoutMs: 60 * minute }))
+    const run = await (await runtimeOf([root])).start(root, 'go')
+    const problem = 'four eyes need two different people, and approvers names only "ann"'
+    expect(await run.outcome()).toMatchObject({ output: { approved: false, how: 'timed-out', comment: problem } })
+    expect((await run.view()).approvals).toMatchObject([{ resolution: 'timed-out-rejected', reason: `money (${problem})` }])
+  })
   test('a deadline is nobody: where two people have to look it rejects', async () => {
     const root = asks({ risk: 'low', timeoutMs: 30, onTimeout: 'approve', rules: { fourEyes: 'low' } })
     const run = await (await runtimeOf([root])).start(root, 'go')

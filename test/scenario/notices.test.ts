@@ -117,6 +117,37 @@ describe('who is told', () => {
     expect(await run.outcome()).toMatchObject({ output: 'yes, says ann' })
     expect([await notices(run), slow.told.length]).toEqual([[], 1])
   })
+
+  test.each(['goes on', 'is paused'])(
+    'K2: what is answered waits for nobody any more, also before whoever asked has read it, while the run %s',
+    async (how) => {
+      const slow = noted('slow', hangs)
+      const root = agent({
+        name: 'root',
+        description: 'Asks often.',
+        run: async (ctx): Promise<number> => {
+          for (let i = 0; i < 6; i++) await interrupt(ctx, `question ${i}`, { notify: ['slow'] })
+          return ctx.step('end', () => 6)
+        },
+      })
+      const runtime = await runtimeOf([root], { channels: [slow.channel] })
+      const run = await runtime.start(root, 'go')
+      await run.until('waiting')
+      if (how === 'is paused') await run.pause()
+      const answered: string[] = []
+      while (answered.length < 6) {
+        const state = await run.until('waiting')
+        for (const { id } of 'waiting' in state ? state.questions : []) {
+          await run.answer({ interruptId: id, value: 'well' }) // throws if it was answered before
+          answered.push(id)
+          expect((await runtime.questions({ run: run.id })).map((each) => each.id)).not.toContain(id)
+        }
+        if ('waiting' in state && state.questions.length === 0) await new Promise((resolve) => setImmediate(resolve))
+      }
+      if (how === 'is paused') await run.resume()
+      expect(await run.outcome()).toMatchObject({ output: 6 })
+    },
+  )
   test('team C84: a try that takes too long has failed', async () => {
     const slow = noted('slow', hangs, { timeoutMs: 20, attempts: 1 })
     const root = asker('slow')

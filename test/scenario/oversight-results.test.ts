@@ -174,18 +174,35 @@ describe('what is said of a result', () => {
       () => {
         throw new Error('no idea')
       },
-      /assess failed: no idea/,
+      /no idea/,
     ],
     ['says what is no assessment', () => ({ confidence: 'high' }), /confidence is/],
     ['is surer than sure', () => ({ confidence: 1.5 }), /expected 0 to 1/],
     ['says what nobody knows', () => ({ sureness: 1 }), /sureness/],
-  ] as const)('a function that %s has said nothing', async (_what, assess, why) => {
-    const { events, asked, outcome } = await overseen(writer({ assess }).agent, {})
-    const failed = events.filter((event) => event.type === 'hook.failed')
-    expect([failed.length, failed[0]!.hook, asked, outcome.status]).toEqual([1, 'assess', [], 'completed'])
-    expect(failed[0]!.failure.message).toMatch(why)
-    expect(events.filter(({ type }) => type === 'result.assessed')).toEqual([])
-  })
+    ['says a percentage', () => ({ confidence: 85 }), /confidence is 85, expected 0 to 1/],
+    ['says a number', () => 0.2 as never, /it is 0.2/],
+    ['says a word', () => 'sure' as never, /it is the text "sure"/],
+    ['has a slip', () => ({ confidance: 0.1 }) as never, /did you mean "confidence"/],
+  ] as const)(
+    'a function that %s has said nothing that can be used: in the loop and in command a human looks',
+    async (_what, assess, why) => {
+      for (const mode of ['in-the-loop', 'in-command'] as const) {
+        const seen = await overseen(writer({ assess }).agent, { mode }, inOrder({ decision: 'reject' }))
+        const [question] = seen.asked.filter(({ kind }) => kind === 'result')
+        expect(question!.reason).toMatch(why)
+        expect([question!.reason.startsWith('its assessment could not be used: '), question!.hits]).toEqual([true, undefined])
+        expect(seen.outcome).toMatchObject({
+          status: 'failed',
+          failure: { code: 'work.rejected', message: expect.stringMatching(why) as string },
+        })
+      }
+      const { events, asked, outcome } = await overseen(writer({ assess }).agent, { mode: 'on-the-loop' })
+      const failed = events.filter((event) => event.type === 'hook.failed')
+      expect([failed.length, failed[0]!.hook, asked, outcome.status]).toEqual([1, 'assess', [], 'completed'])
+      expect(failed[0]!.failure.message).toMatch(why)
+      expect(events.filter(({ type }) => type === 'result.assessed')).toEqual([])
+    },
+  )
 
   test('in command every result that something is said of is seen, and none of which nothing is', async () => {
     expect((await overseen(writer({ assess: () => ({ confidence: 1 }) }).agent, { mode: 'in-command' })).lines).toEqual([
@@ -269,10 +286,13 @@ describe('the tool by which a model reports', () => {
     ])
   })
 
-  test('with what is no report tells the model, and counts for nothing', async () => {
+  test('with what is no report tells the model; if it says nothing better, a human looks', async () => {
     const it = reporting({}, calls(['report', { confidence: 7 }]), 'text')
     const { asked } = await overseen(it.agent, {})
-    expect([asked, JSON.stringify(it.said.prompts[1])]).toEqual([[], expect.stringContaining('expected 0 to 1') as string])
+    expect(JSON.stringify(it.said.prompts[1])).toContain('expected 0 to 1')
+    expect(asked).toMatchObject([{ kind: 'result', reason: 'its assessment could not be used: confidence is 7, expected 0 to 1' }])
+    const better = reporting({}, calls(['report', { confidence: 7 }]), calls(['report', { confidence: 0.7 }]), 'text')
+    expect((await overseen(better.agent, {})).asked).toEqual([])
   })
 
   test('is recorded also where nobody oversees it', async () => {

@@ -12,6 +12,23 @@ import { delegates, runtimeOf, scripted, store, told } from './team.ts'
 const at = async (run: Run | Run<unknown>, name: string): Promise<string> =>
   (await run.view()).activations.findLast((each) => each.agent === name && each.outcome === undefined)!.activation
 
+test('team C72: of a run without a planned team no plan is edited; it says so at once, nothing is changed, and it is handed back without one', async () => {
+  const held = hanging('done')
+  const root = slow('held', held)
+  const run = await (await runtimeOf([root])).start(root, 'task')
+  await heldAlone(run, held)
+  await run.takeOver({ by: 'ann' })
+  await expect(run.handBack({ plan: { remove: ['x'] } })).rejects.toMatchObject({
+    code: 'input.invalid',
+    message: `the run "${run.id}" has no planned team`,
+    hint: expect.stringContaining('without `plan`') as string,
+  })
+  expect([(await run.view()).status, (await run.control()).ops.length]).toEqual(['human_control', 1])
+  await run.handBack()
+  await expect.poll(async () => (await run.view()).status).not.toBe('human_control')
+  await run.cancel()
+})
+
 describe('one step is done by hand while a human has the run, and nobody can tell', () => {
   test.each(shapes.slice(1))(
     'team C73: in %s: whoever works is stopped, the others go on with the result, everybody is asked as often as without',

@@ -199,6 +199,22 @@ describe('what is said from outside', () => {
     expect(await runtime.trust('analysts')).toMatchObject({ level: 'proficient' })
   })
 
+  test('a word about a name that nobody has is a slip, unless it says that it is meant', async () => {
+    const runtime = await runtimeOf([analyst])
+    const slip = { code: 'trust.invalid', message: 'nothing is trusted under the name "analyst": did you mean "analysts"?' }
+    const set = { level: 'expert', by: 'ann', reason: 'x' } as const
+    await expect(runtime.incident({ trust: 'analyst', severity: 'serious' })).rejects.toMatchObject(slip)
+    await expect(runtime.setTrust({ trust: 'analyst', ...set })).rejects.toMatchObject(slip)
+    await expect(runtime.setTrust({ trust: 'press', ...set, create: 'yes' as never })).rejects.toMatchObject({ code: 'input.invalid' })
+    expect(await runtime.trusts()).toEqual([])
+    expect(await runtime.setTrust({ trust: 'press', ...set, create: true })).toMatchObject({ level: 'expert' })
+    expect(await runtime.incident({ trust: 'press', severity: 'minor' })).toMatchObject({ history: [{}, {}, { what: 'incident' }] })
+    await expect(runtimeOf([analyst], { trust: { analist: 'conservative' } })).rejects.toMatchObject({
+      code: 'config.invalid',
+      message: 'createRuntime: trust has rules for "analist", and no agent names it: did you mean "analysts"?',
+    })
+  })
+
   test('the same incident twice is one; what is none is refused and changes nothing', async () => {
     const runtime = await runtimeOf([analyst])
     for (let n = 0; n < 2; n++) await runtime.incident({ trust: 'analysts', severity: 'minor', id: 'inc_1' })

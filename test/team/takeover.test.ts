@@ -149,6 +149,7 @@ describe('taking a planned team over', () => {
       reason: 'mine',
       currentStep: 5,
       totalSteps: 6,
+      suggestedNextAction: { type: 'wait', for: ['E'] },
     })
     expect([context.completed, context.inFlight, context.pending, context.failed, context.skipped].map(ids)).toEqual([
       ['A', 'B', 'C', 'D'],

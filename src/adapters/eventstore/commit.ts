@@ -103,12 +103,15 @@ function* take({ activation, taken }: Commit): Work<void> {
   yield* insert('inbox(run, act, key, body, taken)', rows, 'ON CONFLICT(act, key) DO UPDATE SET taken = 1, body = NULL')
 }
 
-/** The run's pause has changed: everybody in it has to see that, also if nobody lives to tell them. */
+/**
+ * The run's pause has changed: everybody in it has to see that, also if nobody lives to tell them. Until they have, nobody can say that they rest: they may
+ * have held something back.
+ */
 function* wakeAll(c: Commit, control: Control | null, wakes: Set<string>): Work<void> {
   const run = runOf(c.activation)
   yield* write('UPDATE run SET control = $2, reached = $3 WHERE id = $1', run, control?.at ?? null, control?.reached === true ? 1 : 0)
   const others =
-    'UPDATE activation SET notified = 1 WHERE run = $1 AND id <> $2 AND settled = 0 AND invocation IS NOT NULL RETURNING invocation'
+    'UPDATE activation SET notified = 1, resting = 0 WHERE run = $1 AND id <> $2 AND settled = 0 AND invocation IS NOT NULL RETURNING invocation'
   for (const { invocation } of yield* rowsOf<{ invocation: string }>(others, run, c.activation)) wakes.add(invocation)
 }
 

@@ -5,7 +5,17 @@
  * Does not own: commits (seat.ts), effects on their way out and back (outlet.ts), session values (values.ts).
  * Holds: K2 (a question goes in the transaction that asks it), K8 (looked at before every effect), K11 (charges settle where they occur).
  */
-import { parentOf, runOf, type ActivationId, type Failure, type Json, type MessageId, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  parentOf,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type MessageId,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
 import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
 import {
   askedQuestion,
@@ -24,6 +34,8 @@ import {
   type Owner,
   type QuestionRecord,
   type StartOptions,
+  pausesIn,
+  type Pause,
 } from '../../engine/index.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { hasHuman } from './held.ts'
@@ -205,6 +217,15 @@ export class Keeper implements Keeping {
   #stream(owner: Owner): string {
     return streamOf(this.#seat.caller, runOf(owner.id))
   }
+  async pauses({ id }: Owner): Promise<readonly Pause[]> {
+    const feed = await this.#seat.persist((store) => store.read(runOf(id), 0))
+    const root = rootActivation(runOf(id))
+    return pausesIn(
+      feed.filter(({ activation }) => activation === root),
+      this.now(),
+    )
+  }
+
   readValue(owner: Owner, stream: string | undefined, key: string): Promise<Json> {
     return readValue(this.#seat, stream ?? this.#stream(owner), key)
   }

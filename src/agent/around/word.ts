@@ -12,7 +12,9 @@ import type { HookFailed } from '../../journal/index.ts'
 export type Word<W> = W | undefined | void | Promise<W | undefined | void>
 
 /** What a hook has said: its word, nothing, or why it has failed. */
-export type WordSaid<W> = { readonly word: W | undefined; readonly failure?: never } | { readonly word?: never; readonly failure: Failure }
+export type WordSaid<W> =
+  | { readonly word: W | undefined; readonly failure?: never; readonly why?: never }
+  | { readonly word?: never; readonly failure: Failure; readonly why: string }
 
 /** How users' code is run that only looks: recorded once, and tried once. */
 export const computation = { effect: 'read', retry: { attempts: 1 } } as const satisfies StepOptions
@@ -32,7 +34,8 @@ export async function askWord<W>(
   const problem = outcome.status === 'completed' ? problemOf(outcome.output, read) : undefined
   if (outcome.status === 'completed' && problem === undefined)
     return { word: outcome.output === null ? undefined : (outcome.output as unknown as W) }
-  return { failure: hookFailed(ctx, hook, problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status), about) }
+  const why = problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status)
+  return { failure: hookFailed(ctx, hook, why, about), why }
 }
 
 /** Records that a hook has failed. */

@@ -1,13 +1,16 @@
 /** `reeve pause`, `reeve stop` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever drives the run obeys. */
-import { whereOf, type CommandContext } from '../context.ts'
+import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
+import { furtherCommand, resumeCommand } from '../going-on.ts'
 import { look } from '../store.ts'
 
 /** Pauses a run before its next effect. */
-export function pause({ terminal, options, cwd }: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+export function pause(context: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
+  const { terminal, options, cwd } = context
+  return look(options, cwd, async (runtime, place) => {
     await runtime.handle(run).pause({ by: 'cli', ...(reason === undefined ? {} : { reason }) })
-    terminal.line(`The run ${run} pauses before its next effect. Let it go on with:\n  reeve resume ${run}${whereOf(options)}`)
+    const further = await resumeCommand({ context, runtime, place, run })
+    terminal.line(`The run ${run} pauses before its next effect. Let it go on with:\n  ${further}`)
     return exits.done
   })
 }
@@ -27,11 +30,12 @@ export function stop(
 }
 
 /** Ends a run. A run that nobody drives ends as soon as somebody does: with a store that may be this user, with an engine it is a worker. */
-export function cancel({ terminal, options, cwd }: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
+export function cancel(context: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
+  const { terminal, options, cwd } = context
   return look(options, cwd, async (runtime, place) => {
     await runtime.handle(run).cancel(reason, 'cli')
-    const further = 'engine' in place ? 'reeve work' : `reeve resume ${run}`
-    terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  ${further}${whereOf(options)}`)
+    const further = await furtherCommand({ context, runtime, place, run })
+    terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  ${further}`)
     return exits.done
   })
 }

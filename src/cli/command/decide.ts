@@ -1,7 +1,8 @@
 /** `reeve approve`, `reject`, `edit` and `retry`: decide an approval without running anything. Owns: who is recorded as the approver. The first decision counts. */
-import { thisUser, whereOf, type CommandContext } from '../context.ts'
+import { thisUser, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { goesOnWith, look } from '../store.ts'
+import { goesOnWith } from '../going-on.ts'
+import { look } from '../store.ts'
 import type { Decision } from '../../runtime/index.ts'
 
 /** Who decides, and what they say. */
@@ -46,7 +47,8 @@ function readArguments(given: string): { readonly value: (Decision & { decision:
 
 const done = { approve: 'Approved', reject: 'Rejected', edit: 'Approved with other arguments', retry: 'Sent back' } as const
 
-async function decide({ terminal, options, cwd }: CommandContext, approvalId: string, said: Said, more: DecidingOptions): Promise<Exit> {
+async function decide(context: CommandContext, approvalId: string, said: Said, more: DecidingOptions): Promise<Exit> {
+  const { terminal, options, cwd } = context
   const comment = more.comment ?? more.reason
   return look(options, cwd, async (runtime, place) => {
     const open = (await runtime.approvals()).find((each) => each.id === approvalId)
@@ -55,7 +57,7 @@ async function decide({ terminal, options, cwd }: CommandContext, approvalId: st
     terminal.line(`${terminal.style('green', '✓')} ${done[said.decision]} ${approvalId}.`)
     if (open?.fourEyes === true && open.excludes === undefined && (said.decision === 'approve' || said.decision === 'edit'))
       terminal.line('Somebody else has to approve it, too: it is asked again under a new id.')
-    if (open !== undefined) terminal.line(goesOnWith(place, open.run, whereOf(options)))
+    if (open !== undefined) terminal.line(await goesOnWith({ context, runtime, place, run: open.run }))
     return exits.done
   })
 }

@@ -3,7 +3,8 @@ import { completed } from '../../core/index.ts'
 import type { ForkEdit } from '../../runtime/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
-import { goesOnWith, look } from '../store.ts'
+import { goesOnWith } from '../going-on.ts'
+import { look } from '../store.ts'
 import { readValue } from './answer.ts'
 
 /** What is different in the fork. */
@@ -16,7 +17,8 @@ export interface ForkingOptions {
 }
 
 /** Forks a run. Nothing in the store is run. */
-export function fork({ terminal, options, cwd }: CommandContext, run: string, given: ForkingOptions): Promise<Exit> {
+export function fork(context: CommandContext, run: string, given: ForkingOptions): Promise<Exit> {
+  const { terminal, options, cwd } = context
   return look(options, cwd, async (runtime, place) => {
     const { at, run: runId, reason } = given
     const edit = editOf(given)
@@ -30,7 +32,8 @@ export function fork({ terminal, options, cwd }: CommandContext, run: string, gi
     })
     const { origin } = await forked.view()
     const where = whereOf(options)
-    terminal.line(`The run ${forked.id} is a fork of ${run} at ${origin?.at ?? '?'}. ${goesOnWith(place, forked.id, where)}`)
+    const further = await goesOnWith({ context, runtime, place, run: forked.id })
+    terminal.line(`The run ${forked.id} is a fork of ${run} at ${origin?.at ?? '?'}. ${further}`)
     terminal.line(`Compare them with:\n  reeve diff ${run} ${forked.id}${where}`)
     return exits.done
   })

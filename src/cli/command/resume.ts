@@ -5,6 +5,7 @@
  * its workers do, and this process says the word and watches. Does not own: going on, which is the same loop as running.
  */
 import { ReeveError } from '../../core/index.ts'
+import { visible } from '../asking.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
 import { settingsOf } from '../demo/settings.ts'
@@ -28,12 +29,17 @@ export async function resume(context: CommandContext, id: string, given: ResumeO
 async function drive(context: CommandContext, place: Place, id: string, { yes = false, json = false }: ResumeOptions): Promise<Exit> {
   const { options, terminal, interrupted } = context
   const view = await viewOf(place, id)
-  const driven = await drivenFor(view, context)
+  const driven = await drivenFor(view, context).catch((thrown: unknown) => {
+    throw view.takeover === undefined ? thrown : inHumanHands(view, options)
+  })
   await using runtime = await openRuntime(place, { ...driven, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
   const run = runtime.handle(id)
+  if (view.takeover !== undefined && !(await handedBack(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(glanceMs)]))))
+    throw inHumanHands(await run.view(), options)
   // A pause may still lie unread in the inbox of a run that nobody drove; this word comes after it.
-  if (view.endedAt === undefined && (await goesOn(run))) {
+  if (view.endedAt === undefined && view.takeover === undefined && (await goesOn(run))) {
     await takenUp(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(patienceMs)]))
+    await mustBeFree(run, options)
   }
   return await watchRun(run, { terminal, json, yes, where: whereOf(options), from: view.position, interrupted })
 }
@@ -56,6 +62,7 @@ async function tell(context: CommandContext, place: Place, id: string, { yes = f
       terminal.note(`No worker has taken the run up yet. It goes on as soon as one drives it: reeve work${where}`)
       if (['paused', 'pausing'].includes((await run.view()).status)) await takenUp(run, position, interrupted)
     }
+    await mustBeFree(run, options)
   }
   return await watchRun(run, { terminal, json, yes, where, from: position, interrupted, elsewhere: true })
 }
@@ -80,6 +87,31 @@ async function takenUp(run: Run, from: number, signal: AbortSignal): Promise<boo
     if (event.type === 'run.resumed' || event.type === 'control.ignored') return true
   return !signal.aborted
 }
+
+/** A takeover may have lain unread, too: then whoever has the run decides when it goes on. */
+async function mustBeFree(run: Run, options: CommandContext['options']): Promise<void> {
+  const view = await run.view()
+  if (view.endedAt === undefined && view.takeover !== undefined) throw inHumanHands(view, options)
+}
+
+/** A hand back, or an end by hand, may lie unread where nobody drives the run. False: it does not. */
+async function handedBack(run: Run, from: number, signal: AbortSignal): Promise<boolean> {
+  for await (const { event } of run.events({ from, signal })) if (event.type === 'run.handed-back') return true
+  return !signal.aborted
+}
+
+function inHumanHands({ run, takeover }: RunView, options: CommandContext['options']): ReeveError {
+  const { by, reason, since } = takeover ?? {}
+  const when = since === undefined ? '' : ` since ${new Date(since).toISOString()}`
+  return new ReeveError(
+    'run.taken-over',
+    `${by === undefined ? 'a human' : visible(by)} has the run "${run}"${when}${reason === undefined ? '' : `: ${visible(reason)}`}`,
+    { hint: `It goes on when it is handed back:\n  reeve handback ${run}${whereOf(options)}` },
+  )
+}
+
+/** How long it may take to read what lies unread. */
+const glanceMs = 1_500
 
 /** How long whoever drives the run may take to read a word. */
 const patienceMs = 5_000

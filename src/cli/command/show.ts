@@ -34,8 +34,11 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     if (view.origin !== undefined) terminal.line(originText(view.origin))
     for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
     for (const line of view.outcome === undefined ? delegationLines(await run.delegations(), view.run, where) : []) terminal.line(line)
-    for (const approval of view.approvals) terminal.line(approvalText(approval, where))
-    for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where))
+    for (const line of taskLines(view, where)) terminal.line(line)
+    // what was said already and nobody has read is open in the journal, and nothing that is still to be said
+    const unsaid = new Set((await runtime.questions({ run: id })).map((each) => each.id))
+    for (const approval of view.approvals) terminal.line(approvalText(approval, where, unsaid.has(approval.id)))
+    for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where, unsaid.has(interrupt.id)))
     for (const { run, reason } of await runtime.runs({ status: ['stuck'] }))
       if (run === view.run && reason !== undefined) terminal.line(`stuck: ${reason}`)
     for (const { kind, address, doneIn } of view.doubts)
@@ -84,16 +87,30 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
   })
 }
 
-function approvalText(approval: ApprovalView, where: string): string {
+/** What `complete` takes that nobody has begun, and what was done so. */
+function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
+  return teams.flatMap(({ plan }) =>
+    plan.tasks.flatMap(({ task, status, member, waitsFor, by }) => {
+      if (by !== undefined) return [`done by hand by ${visible(oneLine(by))}: ${visible(task)} (${member})`]
+      if (outcome !== undefined || (status !== 'pending' && status !== 'waiting')) return []
+      const after = waitsFor.length === 0 ? '' : `, waits for ${waitsFor.map(visible).join(', ')}`
+      return [`pending: ${visible(task)} (${member})${after}    (reeve complete ${run} ${visible(task)} <json or text>${where})`]
+    }),
+  )
+}
+
+function approvalText(approval: ApprovalView, where: string, isUnsaid: boolean): string {
   const { id, tool, risk, reason, open, resolution, approver } = approval
   const call = `${tool} with ${argumentsLine(approval.input)}`
   if (!open) return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${approver}`}`
+  if (!isUnsaid) return `${id} ${call}: decided already, not acted on yet`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
   return `asks: ${call}\n  ${risk} risk: ${reason}${who.join('')}\n  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`
 }
 
-function interruptText({ id, question, open, outcome }: InterruptView, where: string): string {
+function interruptText({ id, question, open, outcome }: InterruptView, where: string, isUnsaid: boolean): string {
   if (!open) return `${id} ${shortly(question)}: ${outcome === undefined ? 'closed' : answeredText(outcome)}`
+  if (!isUnsaid) return `${id} ${shortly(question)}: answered already, not read yet`
   return `asks (${id}): ${shortly(question)}\n  ${answerCommand(id, where)}`
 }
 

@@ -6,6 +6,7 @@ import type { HandBack, TakeoverContext, TakeoverStep } from '../../index.ts'
 import { argumentsLine, shortly, visible } from '../asking.ts'
 import { thisUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
+import { furtherCommand, workerCommand, type Further } from '../going-on.ts'
 import { look } from '../store.ts'
 import { oneLine } from '../tree.ts'
 import { readValue } from './answer.ts'
@@ -24,39 +25,49 @@ const said = ({ by, reason }: ByHandOptions): { readonly by: string; readonly re
   ...(reason === undefined ? {} : { reason }),
 })
 
-const undecided = (run: string, where: string): string =>
-  `Nobody drives the run ${run} now. It obeys as soon as somebody does:\n  reeve work${where}\n  reeve show ${run}${where}`
+const undecided = async (further: Further): Promise<string> =>
+  `Nobody drives the run ${further.run} now. It obeys as soon as somebody does:\n  ${await workerCommand(further)}\n  reeve show ${further.run}${whereOf(further.context.options)}`
 
 /** Takes a run over, and tells what there is to go on with. */
 export function takeover(
-  { terminal, options, cwd, interrupted }: CommandContext,
+  context: CommandContext,
   run: string,
   given: ByHandOptions & { readonly now?: boolean; readonly json?: boolean },
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  const { terminal, options, cwd, interrupted } = context
+  return look(options, cwd, async (runtime, place) => {
     const { now = false, json = false, wait } = given
     const how = { ...said(given), at: now ? 'now' : 'next' } as const
     const taken = await decidedWithin(wait, interrupted, (signal) => runtime.handle(run).takeOver({ ...how, signal }))
     const where = whereOf(options)
     if (taken === undefined) {
-      terminal.line(undecided(run, where))
-      return exits.waiting
+      // nobody reads the word, and who came first is in the journal
+      const { takeover: has } = await runtime.handle(run).view()
+      if (has === undefined) terminal.line(await undecided({ context, runtime, place, run }))
+      else terminal.note(`${keeps(has.by)} Nobody drives the run ${run} now; it goes on after: reeve handback ${run}${where}`)
+      return has === undefined ? exits.waiting : exits.failed
     }
     if (json) terminal.line(JSON.stringify(taken))
-    else for (const line of contextLines(taken, where)) terminal.line(line)
-    if (!taken.takenOver) terminal.note(`${taken.owner ?? 'Somebody'} has it already, and keeps it.`)
+    else {
+      const unsaid = new Set((await runtime.questions({ run })).map(({ id }) => id))
+      for (const line of contextLines(taken, where, unsaid)) terminal.line(line)
+    }
+    if (!taken.takenOver) terminal.note(keeps(taken.owner))
     return taken.takenOver ? exits.done : exits.failed
   })
 }
 
+const keeps = (owner: string | undefined): string => `${owner === undefined ? 'Somebody' : visible(owner)} has it already, and keeps it.`
+
 /** Hands a run back, with an edited plan if there is one. */
 export function handback(
-  { terminal, options, cwd, interrupted }: CommandContext,
+  context: CommandContext,
   run: string,
   given: ByHandOptions & { readonly plan?: string; readonly team?: string },
 ): Promise<Exit> {
   const { plan: file, team, wait } = given
-  return look(options, cwd, async (runtime) => {
+  const { terminal, options, cwd, interrupted } = context
+  return look(options, cwd, async (runtime, place) => {
     const plan = file === undefined ? undefined : await readPlan(resolve(cwd, file))
     const how: HandBack = { ...said(given), ...(plan === undefined ? {} : { plan }), ...(team === undefined ? {} : { team }) }
     const done = await decidedWithin(wait, interrupted, async (signal) => {
@@ -64,7 +75,9 @@ export function handback(
       return true
     })
     terminal.line(
-      done === undefined ? undecided(run, whereOf(options)) : `The run ${run} goes on${plan === undefined ? '' : ' with the edited plan'}.`,
+      done === undefined
+        ? await undecided({ context, runtime, place, run })
+        : `The run ${run} goes on${plan === undefined ? '' : ' with the edited plan'}.`,
     )
     return done === undefined ? exits.waiting : exits.done
   })
@@ -83,13 +96,14 @@ async function readPlan(file: string): Promise<NonNullable<HandBack['plan']>> {
 
 /** Finishes one step by hand. */
 export function complete(
-  { terminal, options, cwd, interrupted }: CommandContext,
+  context: CommandContext,
   run: string,
   step: string,
   value: string,
   given: ByHandOptions & { readonly text?: boolean },
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
+  const { terminal, options, cwd, interrupted } = context
+  return look(options, cwd, async (runtime, place) => {
     const handle = runtime.handle(run)
     const isTask = (await handle.view()).teams.some(({ plan }) => plan.tasks.some(({ task }) => task === step))
     const how = { ...(isTask ? { task: step } : { delegation: step }), output: outputOf(value, given), ...said(given) }
@@ -98,7 +112,9 @@ export function complete(
       return true
     })
     terminal.line(
-      done === undefined ? undecided(run, whereOf(options)) : `${step} is finished by hand. Whoever waits for it goes on with that.`,
+      done === undefined
+        ? await undecided({ context, runtime, place, run })
+        : `${step} is finished by hand. Whoever waits for it goes on with that.`,
     )
     return done === undefined ? exits.waiting : exits.done
   })
@@ -106,23 +122,33 @@ export function complete(
 
 /** Ends a run that a human has, with this output. */
 export function finish(
-  { terminal, options, cwd }: CommandContext,
+  context: CommandContext,
   run: string,
   value: string,
-  given: Omit<ByHandOptions, 'wait'> & { readonly text?: boolean },
+  given: ByHandOptions & { readonly text?: boolean },
 ): Promise<Exit> {
-  return look(options, cwd, async (runtime) => {
-    await runtime.handle(run).finish({ output: outputOf(value, given), ...said({ ...given, wait: 0 }) })
-    terminal.line(`The run ${run} ends with this output. Nothing that was done is undone.`)
-    return exits.done
+  const { terminal, options, cwd, interrupted } = context
+  return look(options, cwd, async (runtime, place) => {
+    const handle = runtime.handle(run)
+    await handle.finish({ output: outputOf(value, given), ...said(given) })
+    const done = await decidedWithin(given.wait, interrupted, async (signal) => {
+      for await (const { event } of handle.events({ signal })) void event
+      return signal.aborted ? undefined : true
+    })
+    terminal.line(
+      done === undefined
+        ? `The run ${run} ends with this output as soon as somebody drives it:\n  ${await furtherCommand({ context, runtime, place, run })}`
+        : `The run ${run} has ended with this output. Nothing that was done is undone.`,
+    )
+    return done === undefined ? exits.waiting : exits.done
   })
 }
 
 const outputOf = (value: string, { text = false }: { readonly text?: boolean }): ReturnType<typeof readValue> =>
   text ? value : readValue(value)
 
-/** The document for people. */
-export function contextLines(context: TakeoverContext, where: string): readonly string[] {
+/** The document for people. `unsaid`: what still waits for somebody's word. */
+function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlySet<string>): readonly string[] {
   const { run, agent, owner, reason, currentStep, totalSteps, failureReason, pendingApprovals, unreadMail, results } = context
   const list = (title: string, steps: readonly TakeoverStep[]): string[] =>
     steps.length === 0 ? [] : [`${title}:`, ...steps.map((step) => `  ${stepText(step, results[step.id])}`)]
@@ -135,7 +161,11 @@ export function contextLines(context: TakeoverContext, where: string): readonly 
     ...list('failed', context.failed),
     ...list('skipped', context.skipped),
     ...(failureReason === undefined ? [] : [`failed last: ${visible(oneLine(failureReason))}`]),
-    ...pendingApprovals.map(({ id, tool, input }) => `asks: ${tool} with ${argumentsLine(input)}\n  reeve approve ${id}${where}`),
+    ...pendingApprovals.map(({ id, tool, input }) =>
+      unsaid.has(id)
+        ? `asks: ${tool} with ${argumentsLine(input)}\n  reeve approve ${id}${where}`
+        : `decided already, not acted on yet: ${tool} with ${argumentsLine(input)}`,
+    ),
     ...(unreadMail === 0 ? [] : [`${unreadMail} unread message${unreadMail === 1 ? '' : 's'}`]),
     `next: ${suggestion(context)}`,
     `  reeve complete ${run} <step> <json or text>${where}`,
@@ -161,6 +191,8 @@ function suggestion({ suggestedNextAction: next }: TakeoverContext): string {
       return `do "${visible(next.task)}"`
     case 'approval':
       return `decide on ${next.approval} (${next.tool})`
+    case 'wait':
+      return `wait for ${next.for.map((each) => `"${visible(each)}"`).join(', ')}`
     case 'synthesise':
       return 'put the results together'
   }

@@ -52,10 +52,19 @@ function incident({ terminal, options, cwd }: CommandContext, name: string, give
   })
 }
 
+const levels: readonly string[] = ['novice', 'proficient', 'expert'] satisfies TrustLevel[]
+
 function set({ terminal, options, cwd }: CommandContext, name: string, given: TrustOptions): Promise<Exit> {
   const { to, note, by = thisUser(), id, json = false } = given
-  if (to === undefined || note === undefined)
-    throw usage('a level is set with --to and --note', 'For example: reeve trust analysts set --to proficient --note "reviewed by hand"')
+  const problems = [
+    ...(to === undefined ? ['--to is missing'] : levels.includes(to) ? [] : [`--to is "${to}", expected ${levels.join(', ')}`]),
+    ...(note === undefined ? ['--note is missing'] : []),
+  ]
+  if (to === undefined || note === undefined || problems.length > 0)
+    throw usage(
+      `a level is set with --to and --note: ${problems.join('; ')}`,
+      'For example: reeve trust analysts set --to proficient --note "reviewed by hand"',
+    )
   return look(options, cwd, async (runtime) =>
     tell(
       await runtime.setTrust({ trust: name, level: to as TrustLevel, reason: note, by, ...(id === undefined ? {} : { id }) }),

@@ -25,6 +25,7 @@ import { awaitsForeign, codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
 import { kept } from '../mail.ts'
 import { notRegistered, type Operation, type Owner } from '../operation.ts'
+import { pausesIn, type Pause } from '../pauses.ts'
 import { streamOf } from '../stream.ts'
 import { pack } from './blobs.ts'
 import type { Desk, Keeping } from './desk.ts'
@@ -320,6 +321,10 @@ export class Keeper implements Keeping {
   #stream(activation: Owner): string {
     return streamOf(this.callerOf(activation.id), runOf(activation.id))
   }
+  pauses(activation: Owner): Promise<readonly Pause[]> {
+    return Promise.resolve(pausesIn(this.#desk.reader.activation(rootActivation(runOf(activation.id))), this.now()))
+  }
+
   readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json> {
     return readValue(this.#desk, stream ?? this.#stream(activation), key)
   }

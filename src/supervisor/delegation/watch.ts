@@ -7,7 +7,7 @@
  */
 import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
 import { questionIn, replyTo, type Heard, type Reply } from '../../agent/index.ts'
-import type { Arrival, Context } from '../../engine/index.ts'
+import { stoodBetween, type Arrival, type Context, type Pause } from '../../engine/index.ts'
 import { passOnWaiting, stopAsked, waitsNow } from '../../oversight/index.ts'
 
 /** The end of a worker. */
@@ -15,7 +15,7 @@ export type WorkerEnd = Extract<Arrival, { readonly type: 'worker.settled' }>
 
 /** How a worker is waited for. */
 export interface WatchOptions {
-  /** Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human. Then it is stopped, and `late` is heard. */
+  /** Milliseconds that it may work; the clock stands while it, or somebody below it, waits for a human, and while the run is paused or taken over. Then it is stopped, and `late` is heard. */
   readonly timeoutMs?: number
   readonly late?: () => void
   /** Hears that it, or somebody below it, begins (true) or ceases (false) to wait for a human. */
@@ -33,9 +33,9 @@ interface Watched {
   readonly reject: (thrown: unknown) => void
   /** How many below it wait for a human. */
   waiting: number
-  /** Working time that is left, since when, and how to call the clock off. */
-  leftMs: number
-  since: number
+  /** When its clock ran, the pauses that are known, and how to call it off. */
+  readonly ran: { readonly from: number; to: number }[]
+  pauses: readonly Pause[]
   callOff: (() => void) | undefined
   /** The answers to its questions so far. */
   answering: Promise<void>
@@ -61,7 +61,6 @@ export class Watch {
   /** Waits for the end of a worker. Rejects only with `Cancelled`. */
   end(ctx: Context, worker: ActivationId, options: WatchOptions = {}): Promise<WorkerEnd> {
     const end = new Promise<WorkerEnd>((resolve, reject) => {
-      const leftMs = options.timeoutMs ?? Infinity
       const watched: Watched = {
         ctx,
         worker,
@@ -69,8 +68,8 @@ export class Watch {
         resolve,
         reject,
         waiting: 0,
-        leftMs,
-        since: 0,
+        ran: [],
+        pauses: [],
         callOff: undefined,
         answering: Promise.resolve(),
       }
@@ -185,22 +184,40 @@ export class Watch {
   }
 
   #runClock(watched: Watched): void {
-    const { ctx, worker, options, leftMs, reject } = watched
-    if (leftMs === Infinity) return
-    watched.since = ctx.now().getTime()
-    const ring = (): void => {
-      watched.callOff = undefined
-      watched.leftMs = Infinity
-      options.late?.()
-      ctx.stop(worker, lateReason(options.timeoutMs ?? 0))
+    const { ctx, ran, options, reject } = watched
+    if (options.timeoutMs === undefined) return
+    ran.push({ from: ctx.now().getTime(), to: Infinity })
+    const ring = (): void => void this.#rung(watched).catch(reject)
+    watched.callOff = this.alarm(ctx, 'timeout', options.timeoutMs - workedIn(watched), { ring, reject })
+  }
+
+  /** Its time is up by the clock; what of it the run has stood still is no work. */
+  async #rung(watched: Watched): Promise<void> {
+    const { ctx, worker, options } = watched
+    watched.callOff = undefined
+    const pauses = await ctx.scope('pauses').pauses()
+    if (!this.#workers.has(worker)) return
+    watched.pauses = pauses
+    // a human was asked meanwhile: it goes on when they have answered
+    if (watched.waiting > 0) return
+    if (workedIn(watched) < (options.timeoutMs ?? 0)) {
+      this.#stopClock(watched)
+      return this.#runClock(watched)
     }
-    watched.callOff = this.alarm(ctx, 'timeout', leftMs, { ring, reject })
+    options.late?.()
+    ctx.stop(worker, lateReason(options.timeoutMs ?? 0))
   }
 
   #stopClock(watched: Watched): void {
-    if (watched.callOff === undefined) return
-    watched.leftMs = Math.max(0, watched.leftMs - (watched.ctx.now().getTime() - watched.since))
-    watched.callOff()
+    const last = watched.ran.at(-1)
+    if (last?.to === Infinity) last.to = watched.ctx.now().getTime()
+    watched.callOff?.()
     watched.callOff = undefined
   }
+}
+
+/** How long it has worked, as far as is known: pauses are only known when they were asked for. Milliseconds. */
+function workedIn({ ctx, ran, pauses }: Watched): number {
+  const now = ctx.now().getTime()
+  return ran.reduce((sum, { from, to }) => sum + Math.min(to, now) - from - stoodBetween(pauses, from, Math.min(to, now)), 0)
 }

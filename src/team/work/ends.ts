@@ -58,6 +58,13 @@ function unsuccessful(output: Readonly<Record<string, Json>>): End {
   return { type: 'failed', failure: failure('task.unsuccessful', said, again ? 'unknown' : 'validation', after), again, output }
 }
 
+/** A human's no to what a member did, or nobody's word on it in time, as its failure tells: the same as if its task had been looked at here. */
+export function refusalIn({ code, message, details }: Failure): Extract<Word, { readonly type: 'refused' }> | undefined {
+  const { how, approver } = details ?? {}
+  if (code !== 'work.rejected' || (how !== 'rejected' && how !== 'timed-out')) return undefined
+  return { type: 'refused', how, reason: message, ...(typeof approver === 'string' ? { by: approver } : undefined) }
+}
+
 /** The end of a task that a human does not want, or on which nobody decided in time. Without a task that is required the plan is worth nothing; nobody was promised a recruit. */
 export function refusedBy(
   { id, task, recruit }: Pick<Entry, 'id' | 'task' | 'recruit'>,

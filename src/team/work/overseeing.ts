@@ -110,8 +110,13 @@ export class Overseeing {
     if (closed !== undefined || word.type === 'withdrawn')
       return settle(entry, 'cancelled', { reason: closed ?? 'nobody is asked any more' })
     if (word.type !== 'refused') return heard(word)
+    this.refused(entry, word)
+  }
+
+  /** A human does not want it, or nobody has said in time that it may be. */
+  refused(entry: Entry, word: Extract<Word, { readonly type: 'refused' }>): void {
     const { status, ...why } = refusedBy(entry, word)
-    settle(entry, status, why)
+    this.#parts.work.settle(entry, status, why)
   }
 
   #mayBegin(entry: Entry, word: Word): void {

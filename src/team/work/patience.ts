@@ -5,7 +5,7 @@
  * Holds: K3: one durable timer; what it finds follows from recorded arrivals. Working time: the clock of a task stands while one of those it waits for waits for a human, and while none of
  * them has begun: those have clocks of their own, or wait for a permit.
  */
-import type { Context } from '../../engine/index.ts'
+import type { Context, Pause } from '../../engine/index.ts'
 import type { Watch } from '../../supervisor/index.ts'
 import type { Book, Entry } from './book.ts'
 
@@ -41,6 +41,9 @@ export class Patience {
   #alarm: { readonly at: number; readonly callOff: () => void } | undefined
   /** Somebody's time is up; whoever ends in this very moment is heard first. */
   #lastCall = false
+  /** As far as they are known: they are asked for when an alarm rings. */
+  #pauses: readonly Pause[] = []
+  #isAsking = false
 
   /** `timeoutMs`: of working time; 0: no limit. */
   constructor(ctx: Context, timeoutMs: number, parts: PatienceParts) {
@@ -75,7 +78,7 @@ export class Patience {
 
   /** Something has changed. Nobody's time can be up sooner than a whole timeout after the first moment in which somebody waits. */
   look(): void {
-    if (this.#alarm !== undefined || this.#timeoutMs === 0) return
+    if (this.#alarm !== undefined || this.#isAsking || this.#timeoutMs === 0) return
     for (const _ of this.#parts.waiting()) return this.#arm(this.#now + this.#timeoutMs)
   }
 
@@ -90,12 +93,18 @@ export class Patience {
     if (this.#alarm !== undefined && this.#alarm.at <= at) return
     this.#alarm?.callOff()
     const { watch, leave } = this.#parts
-    const callOff = watch.alarm(this.#ctx, 'idle', at - this.#now, { ring: () => this.#ring(), reject: leave })
+    const callOff = watch.alarm(this.#ctx, 'idle', at - this.#now, { ring: () => void this.#ring().catch(leave), reject: leave })
     this.#alarm = { at, callOff }
   }
 
-  #ring(): void {
+  async #ring(): Promise<void> {
     this.#alarm = undefined
+    if (!this.#lastCall && [...this.#parts.waiting()].some((entry) => this.#isLate(entry))) {
+      // what of it the run has stood still is not to anybody's account
+      this.#isAsking = true
+      this.#pauses = await this.#ctx.scope('pauses').pauses()
+      this.#isAsking = false
+    }
     const late = [...this.#parts.waiting()].filter((entry) => this.#isLate(entry))
     // An end in the last moment is in time, and may come in after this timer.
     if (late.length > 0 && !this.#lastCall) {
@@ -138,9 +147,10 @@ export class Patience {
     return since + this.#timeoutMs + this.#stood(on, since)
   }
 
-  /** How long one of these, at least, has waited for a human since then. */
+  /** How long one of these, at least, has waited for a human since then, or the run has stood still. */
   #stood(on: readonly Entry[], since: number): number {
-    const waits = on.flatMap((each) => this.#humanWaits.get(each) ?? []).sort((one, other) => one.from - other.from)
+    const humans = on.flatMap((each) => this.#humanWaits.get(each) ?? [])
+    const waits = [...humans, ...this.#pauses].sort((one, other) => one.from - other.from)
     let [stood, reached] = [0, since]
     for (const { from, to = this.#now } of waits) {
       stood += Math.max(0, to - Math.max(from, reached))

@@ -15,7 +15,7 @@ import type { Directory } from '../staff/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
 import { hasEnded, used, type Book, type Entry } from './book.ts'
-import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt, type TaskEnd } from './ends.ts'
+import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt, refusalIn, type TaskEnd } from './ends.ts'
 import { Gate } from './gate.ts'
 import { Overseeing } from './overseeing.ts'
 import { Patience } from './patience.ts'
@@ -288,6 +288,8 @@ export class Work {
       return this.#overseeing.done(entry)
     }
     if (end.output !== undefined) entry.output = end.output
+    const refusal = refusalIn(end.failure)
+    if (refusal !== undefined) return this.#overseeing.refused(entry, refusal)
     const delayMs = end.again ? this.#retries.delayOf(entry, end.failure, ctx) : undefined
     if (delayMs === undefined) return this.settle(entry, 'failed', { failure: end.failure })
     ctx.emit({ type: 'task.retried', task: entry.id, attempt: entry.begun, failure: end.failure, delayMs })

@@ -190,7 +190,10 @@ export class AdversarialEngine implements Engine {
 
   async questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
     const found = this.store.questions(filter.run).filter((q) => !q.timer && (filter.id === undefined || q.id === filter.id))
-    return found.map(({ key: _key, timer: _timer, due: _due, ...question }) => copy(question as unknown as Json) as unknown as Question)
+    return found.map(({ key, timer: _timer, due: _due, ...question }) => {
+      const answered = this.store.boxes.get(question.activation)?.rows.has(key) === true ? ({ answered: true } as const) : {}
+      return { ...(copy(question as unknown as Json) as unknown as Question), ...answered }
+    })
   }
 
   async read(run: RunId, from = 0): Promise<readonly Recorded[]> {

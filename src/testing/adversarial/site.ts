@@ -21,6 +21,8 @@ import {
 } from '../../core/index.ts'
 import { decode, encode, type AskOpened, type Caller, type Charge, type JournalEvent, type StepSettled } from '../../journal/index.ts'
 import {
+  pausesIn,
+  type Pause,
   type Account,
   type Activation,
   askedQuestion,
@@ -376,6 +378,9 @@ export class Site implements Host, EffectsHost {
   }
   #stream(owner: Owner): string {
     return streamOf(this.callerOf(owner.id), runOf(owner.id))
+  }
+  pauses({ id }: Owner): Promise<readonly Pause[]> {
+    return Promise.resolve(pausesIn(this.store.events(this.store.boxes.get(rootActivation(runOf(id)))!), this.now()))
   }
   readValue(owner: Owner, stream: string | undefined, key: string): Promise<Json> {
     return Promise.resolve(this.store.value(stream ?? this.#stream(owner), key).value)

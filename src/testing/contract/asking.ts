@@ -203,6 +203,7 @@ export const askingCases: readonly Play[] = [
       const asked = await stage.question(run)
       await stage.restart('kill', false)
       assert.equal(await stage.answer(asked, 'yes'), 'accepted')
+      assert.deepEqual(await stage.engine.questions({ run }), [{ ...asked, answered: true }])
       await stage.restart('kill')
       assert.deepEqual(await stage.outcome(run), completed(['s', completed('yes')]))
       assert.equal(stage.count('s'), 1)

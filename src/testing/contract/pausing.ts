@@ -300,6 +300,38 @@ export const pauseCases: readonly Play[] = [
   },
   {
     invariant: 'K8',
+    name: 'a run that goes on after a pause waits for nobody while a worker still has what was held back',
+    async play(stage) {
+      const first = gate()
+      const second = gate()
+      stage.agent('worker', async (ctx) => [await step(ctx, 'first', first.effect), await step(ctx, 'second', second.effect)])
+      stage.agent('lead', async (ctx) => {
+        const worker = ctx.start('worker', null)
+        await ended(ctx, ctx.ask('q', question('int_1')))
+        return ended(ctx, worker)
+      })
+      await stage.drive()
+      const run = await stage.start('lead')
+      const asked = await stage.question(run)
+      await until('the first is out', () => first.waiting === 1)
+      await stage.post({ type: 'pause', run, at: 'next' })
+      await stage.status(run, 'pausing')
+      first.open('one')
+      await stage.status(run, 'paused')
+      await stage.post({ type: 'resume', run })
+      await until('it goes on', async () => (await stage.engine.summary(run))?.status !== 'paused')
+      await until('what was held back is out', async () => {
+        assert.equal((await stage.engine.summary(run))?.status, 'running')
+        return second.waiting === 1
+      })
+      second.open('two')
+      await stage.status(run, 'waiting')
+      assert.equal(await stage.answer(asked, 'well'), 'accepted')
+      assert.deepEqual(await stage.outcome(run), completed(['one', 'two']))
+    },
+  },
+  {
+    invariant: 'K8',
     name: 'a paused run stays paused over a crash',
     restarts: true,
     async play(stage) {

@@ -1,0 +1,94 @@
+/**
+ * Lines about humans: who has a run and what they did by hand, what they were to look at, what became of trust, one line for an event.
+ *
+ * Owns: what such a line says. Does not own: which events of other families have one (lines.ts), approvals and questions (lines.ts).
+ */
+import type { JournalEvent } from '../runtime/index.ts'
+import { shortly, visible } from './asking.ts'
+import { cut, oneLine } from './tree.ts'
+
+const shown = (text: string): string => visible(oneLine(text))
+const brief = (text: string): string => cut(shown(text), 120)
+const who = (name: string | undefined): string => (name === undefined ? 'a human' : shown(name))
+const by = (name: string | undefined): string => (name === undefined ? '' : ` by ${shown(name)}`)
+const why = (reason: string | undefined): string => (reason === undefined || reason === '' ? '' : `: ${brief(reason)}`)
+
+/** What a human did, or was to look at; undefined for all other events. `agent`: whose event it is. */
+export function humanLine(event: JournalEvent, agent: string): string | undefined {
+  switch (event.type) {
+    case 'run.forked':
+      return `forked from ${event.run} at ${event.at}${by(event.by)}${why(event.reason)}`
+    case 'run.taken-over':
+      return `${who(event.by)} takes the run over${why(event.reason)}`
+    case 'run.handed-back':
+      return `${who(event.by)} hands the run back${why(event.reason)}`
+    case 'run.pausing':
+      return event.escalated === true ? 'run pausing: what is in flight is called back' : `run pausing${by(event.by)}${why(event.reason)}`
+    case 'run.paused':
+      return 'run paused'
+    case 'run.resumed':
+      return `run resumed${by(event.by)}${why(event.reason)}`
+    case 'control.ignored':
+      return `${event.command}${by(event.by)} changes nothing${why(event.why)}`
+    case 'cancel.received':
+      return event.outcome === undefined ? `${agent} is cancelled: ${brief(event.reason)}` : `${agent} is ${brief(event.reason)}`
+    case 'effect.held':
+      return `${agent}: ${event.address} is held back`
+    case 'effect.released':
+      return `${agent}: ${event.address} is let out`
+    case 'effect.cleared':
+      return `${agent}: ${event.address} did not happen, says ${who(event.by)}`
+    default:
+      return lookedAt(event, agent)
+  }
+}
+
+/** Plans that humans have changed, work that they have to look at or sent back. */
+function lookedAt(event: JournalEvent, agent: string): string | undefined {
+  switch (event.type) {
+    case 'plan.edited':
+      return `the plan of ${agent} is edited${by(event.by)}${edited(event)}${event.reason === undefined ? '' : ` (${brief(event.reason)})`}`
+    case 'plan.edit-refused':
+      return `the plan of ${agent} is not edited${by(event.by)}: ${event.problems.map(brief).join('; ')}`
+    case 'task.reopened':
+      return `${shown(event.task)} is to be done again${by(event.by)} (round ${event.round})${why(event.feedback)}`
+    case 'escalation.raised': {
+      const hits = event.hits.map(({ code, priority, detail }) => `${code} (${priority}): ${brief(detail)}`)
+      return `${agent}: a human ${event.asks ? 'is to look' : 'could look'} at the ${event.subject} ${shown(event.name)}${hits.length === 0 ? '' : `: ${hits.join('; ')}`}`
+    }
+    case 'result.assessed':
+      return `${agent} says of its result: ${assessed(event)}`
+    case 'trust.updated':
+      return `trust in ${shown(event.trust)}: ${event.level}, ${event.succeeded} of ${event.tasks} succeeded${why(event.reason)}`
+    default:
+      return undefined
+  }
+}
+
+function edited(event: Extract<JournalEvent, { type: 'plan.edited' }>): string {
+  const { added, replaced, removed, settled, tolerance, maxFailures, concurrency } = event
+  const tasks = [
+    ['added', added.map(({ task }) => task)],
+    ['replaced', replaced.map(({ task }) => task)],
+    ['removed', removed],
+    ['done by hand', settled],
+  ] as const
+  const said = [
+    ...tasks.flatMap(([what, names]) => (names.length === 0 ? [] : [`${what} ${names.map(shown).join(', ')}`])),
+    ...Object.entries({ tolerance, maxFailures, concurrency }).flatMap(([name, value]) =>
+      value === undefined ? [] : [`${name} ${value}`],
+    ),
+  ]
+  return said.length === 0 ? '' : `: ${said.join('; ')}`
+}
+
+function assessed({ confidence, costUsd, proposedAction, cannotDo }: Extract<JournalEvent, { type: 'result.assessed' }>): string {
+  const said = [
+    confidence === undefined ? undefined : `confidence ${confidence}`,
+    costUsd === undefined ? undefined : `costs $${costUsd}`,
+    proposedAction === undefined ? undefined : `proposes ${shown(proposedAction.name)}`,
+    proposedAction?.input === undefined ? undefined : `with ${shortly(proposedAction.input)}`,
+    cannotDo === undefined ? undefined : `cannot be done: ${brief(cannotDo)}`,
+  ].filter((each) => each !== undefined)
+  return said.length === 0 ? 'nothing' : said.join(', ')
+}

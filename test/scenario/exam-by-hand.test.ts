@@ -1,0 +1,74 @@
+/** What a human gives in somebody's place fits what those promise: of a whole run, of a worker at work, of a task that nobody has begun. Spec team C73; DESIGN §5. */
+import { expect, test } from 'vitest'
+import { agent, supervisor, team } from '../../src/index.ts'
+import { hanging, heldAlone } from './held.ts'
+import { delegates, runtimeOf, scripted, store } from './team.ts'
+
+const output = { type: 'object', properties: { price: { type: 'number' } }, required: ['price'] } as const
+const wrong = { code: 'input.invalid', message: expect.stringContaining('output schema') as string }
+
+test('team C73: a run and a worker with an output schema: what does not fit is refused and changes nothing; what fits is taken', async () => {
+  const held = hanging('{"price": 1}')
+  const pricer = agent({ name: 'pricer', description: 'Says prices.', model: scripted(({ signal }) => held.work(signal)), output })
+  const boss = supervisor({ name: 'boss', model: scripted(delegates(['pricer', 'x', 'c1']), '{"price": 2}'), workers: [pricer], output })
+  const runtime = await runtimeOf([boss])
+  const run = await runtime.start(boss, 'go')
+  await heldAlone(run, held)
+  await run.takeOver({ by: 'ann' })
+  await expect(run.complete({ delegation: 'c1', output: 'cheap' })).rejects.toMatchObject(wrong)
+  await expect(run.finish({ output: { price: 'cheap' } })).rejects.toMatchObject(wrong)
+  expect((await run.control()).ops).toHaveLength(1)
+  await run.complete({ delegation: 'c1', output: { price: 0 }, by: 'ann' })
+  await run.finish({ output: { price: 0 }, by: 'ann' })
+  expect(await run.outcome()).toMatchObject({ status: 'completed', output: { price: 0 }, by: 'ann' })
+  await expect(run.finish({ output: 'late' })).rejects.toMatchObject({ code: 'run.ended' })
+})
+
+test('team C73: a task that nobody has begun: what does not fit its role is refused', async () => {
+  const held = hanging('{"price": 1}')
+  const pricer = agent({ name: 'pricer', description: 'Says prices.', model: scripted(({ signal }) => held.work(signal)), output })
+  const subtasks = [
+    { id: 'one', description: 'one', role: 'pricer' },
+    { id: 'two', description: 'two', role: 'pricer', dependencies: ['one'] },
+  ]
+  const crew = team({ name: 'crew', roles: { pricer }, planner: { subtasks } })
+  const run = await (await runtimeOf([crew])).start(crew, 'go')
+  await heldAlone(run, held)
+  await run.takeOver({ by: 'ann' })
+  await expect(run.complete({ task: 'two', output: 'cheap' })).rejects.toMatchObject({ code: 'plan.invalid' })
+  await expect(run.complete({ task: 'one', output: 'cheap' })).rejects.toMatchObject(wrong)
+  await run.complete({ task: 'two', output: { price: 0 } })
+  await run.complete({ task: 'one', output: { price: 0 } })
+  await run.handBack()
+  expect((await run.outcome()).results?.tasks.map((each) => each.output)).toEqual([{ price: 0 }, { price: 0 }])
+})
+
+test('a process that knows no agents takes what it is given: nobody is there who could look', async () => {
+  const held = hanging('{"price": 1}')
+  const pricer = agent({ name: 'pricer', description: 'Says prices.', model: scripted(({ signal }) => held.work(signal)), output })
+  const before = await runtimeOf([pricer], { store: store() })
+  const run = await before.start(pricer, 'go', { runId: 'run_p' })
+  await heldAlone(run, held)
+  await run.takeOver({ by: 'ann' })
+  const other = await runtimeOf([], { store: store(), drive: false })
+  await other.handle('run_p').finish({ output: 'cheap', by: 'ann' })
+  expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'cheap' })
+})
+
+test('K8: how a run is to be paused is looked at: what is none is refused, all of it, and nothing changes', async () => {
+  const held = hanging('done')
+  const slow = agent({ name: 'slow', description: 'Slow.', model: scripted(({ signal }) => held.work(signal)) })
+  const run = await (await runtimeOf([slow])).start(slow, 'go')
+  await heldAlone(run, held)
+  const strange = { at: 'whenever', within: Number.NaN, by: '', hurry: true } as never
+  await expect(run.pause(strange)).rejects.toMatchObject({
+    code: 'input.invalid',
+    message: expect.stringMatching(/hurry.*"by".*"at".*"within"/u) as string,
+  })
+  expect((await run.control()).ops).toEqual([])
+  await run.pause({ by: 'ann', reason: 'lunch' })
+  await expect.poll(async () => (await run.control()).by, { timeout: 10_000 }).toBe('ann')
+  await run.resume()
+  held.end()
+  expect(await run.outcome()).toMatchObject({ output: 'done' })
+})
