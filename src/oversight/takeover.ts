@@ -7,7 +7,7 @@
 import type { ActivationId, Failure, Json, Outcome, RunId, Usage } from '../core/index.ts'
 import type { ActivationView, DelegationView, RunView, Spoken, TaskView, TeamView } from '../journal/index.ts'
 
-/** A task of a plan; where there is no plan, a delegation; where there is none, an agent at work. */
+/** A task of a plan, or a delegation of whoever works above or beside planned teams; where there is neither, an agent at work. */
 export interface TakeoverStep {
   /** The task, or the leader's name for the delegation; behind its team's or leader's activation where several are called so. */
   readonly id: string
@@ -162,9 +162,13 @@ function told({ kind, output: _output, endedAt: _endedAt, ...step }: Step, said:
 }
 
 function stepsOf({ teams, activations }: RunView, delegations: readonly DelegationView[]): readonly Step[] {
-  if (teams.length > 0)
-    return qualified(teams.flatMap((team) => team.plan.tasks.map((task) => [team.activation, taskStep(task, activations)])))
-  if (delegations.length > 0) return qualified(delegations.map((row) => [row.leader, delegationStep(row)]))
+  const tasks = teams.flatMap(({ activation, plan }) => plan.tasks.map((task) => [activation, taskStep(task, activations)] as const))
+  // a team is its tasks, and what members delegate on is part of theirs
+  const isTeams = ({ leader, activation: own }: DelegationView): boolean =>
+    teams.some(({ activation }) => own === activation || `${leader}>`.startsWith(`${activation}>`))
+  const beside = delegations.filter((row) => !isTeams(row))
+  const steps = [...tasks, ...beside.map((row) => [row.leader, delegationStep(row)] as const)]
+  if (steps.length > 0) return qualified(steps)
   const workers = activations.filter(({ parent }) => parent !== undefined)
   return (workers.length > 0 ? workers : activations).map(activationStep)
 }

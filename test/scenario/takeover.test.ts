@@ -83,6 +83,27 @@ describe('one step is done by hand while a human has the run, and nobody can tel
     expect(JSON.stringify(next.prompts[0])).toContain('said by hand')
   })
 
+  test('team C71: who works beside a planned team is in the lists, too, and the team is its tasks', async () => {
+    const held = hanging('never said')
+    const crew = team({
+      name: 'crew',
+      description: 'Works by a plan.',
+      roles: { doer: slow('held', held) },
+      planner: { subtasks: [{ id: 'one', description: 'one', role: 'doer' }] },
+    })
+    const other = agent({ name: 'other', description: 'Asks.', run: async (ctx) => `${await ctx.interrupt('which?')}` })
+    const lead = scripted(delegates(['crew', 'x', 'c1'], ['other', 'y', 'c2']), 'final')
+    const boss = supervisor({ name: 'boss', model: lead, workers: [crew, other] })
+    const run = await (await runtimeOf([boss])).start(boss, 'go')
+    await heldAlone(run, held)
+    const { inFlight, pending, totalSteps } = await run.takeOver({ by: 'ann' })
+    expect([inFlight.map(({ id }) => id), pending, totalSteps]).toEqual([['one', 'd2'], [], 2])
+    await run.complete({ delegation: 'd2', output: 'this one', by: 'ann' })
+    await run.complete({ task: 'one', output: 'done', by: 'ann' })
+    await run.handBack()
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'final' })
+  })
+
   test('team C73: a planned team inside a worker: one task at work and one that nobody has begun are done by hand', async () => {
     const held = hanging('never said')
     const crew = team({

@@ -98,3 +98,26 @@ test('K8: so with the time that a supervisor gives a worker', async () => {
   expect(outcome).toMatchObject({ status: 'completed', output: 'done' })
   expect(events.some(({ event }) => event.type === 'worker.settled' && event.outcome.status === 'completed')).toBe(true)
 })
+
+test('K8: and with the time in which an answer is measured', async () => {
+  const judge = agent({
+    name: 'judge',
+    description: 'Judges.',
+    run: async (ctx) => {
+      await sleep(ctx, 10_000)
+      return ctx.step('look', () => true)
+    },
+  })
+  const writer = agent({ name: 'writer', model: scripted('a poem'), isComplete: { scorers: [judge], timeoutMs: 60_000 } })
+  const stage = await staged(writer)
+  const { run } = stage
+  await stage.until(5)
+  await run.pause()
+  await stage.until(3_600)
+  await run.resume()
+  const { outcome, events } = await stage.end()
+  expect(outcome).toMatchObject({ status: 'completed', output: 'a poem' })
+  expect(events.flatMap(({ event }) => (event.type === 'completion.scored' ? [[event.passed, event.timedOut]] : []))).toEqual([
+    [true, false],
+  ])
+})

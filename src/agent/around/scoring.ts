@@ -6,7 +6,7 @@
  */
 import { copy, describeOutcome, withoutTrail, type ActivationId, type Json, type OpId, type Outcome } from '../../core/index.ts'
 import { briefValue } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
+import { stoodBetween, type Context } from '../../engine/index.ts'
 import { stopAsked } from '../../oversight/index.ts'
 import {
   defaultTimeoutMs,
@@ -71,7 +71,9 @@ export class Scoring {
   /** Asks until it is decided, everybody has answered, or the time is over. */
   async #asked(ctx: Context, input: () => ScorerInput): Promise<{ readonly results: readonly ScorerResult[]; readonly timedOut: boolean }> {
     const { strategy = 'all', parallel = true, timeoutMs = defaultTimeoutMs } = this.#completion
-    const deadline = ctx.ask('deadline', { until: new Date(ctx.now().getTime() + timeoutMs) })
+    const since = ctx.now().getTime()
+    let deadline = ctx.ask('deadline', { until: new Date(since + timeoutMs) })
+    let stood = 0
     const results = new Map<string, ScorerResult>()
     const open = new Map<string, Measure>()
     const waiting = [...this.#measures]
@@ -90,6 +92,15 @@ export class Scoring {
       if (stop !== undefined) {
         ctx.stop(stop.delegation as ActivationId, stop.reason)
         continue
+      }
+      if (heard.id === deadline) {
+        // time in which the run stood still is nobody's
+        const before = stood
+        stood = stoodBetween(await ctx.scope('pauses').pauses(), since, ctx.now().getTime())
+        if (stood > before) {
+          deadline = ctx.ask('deadline', { until: new Date(ctx.now().getTime() + stood - before) })
+          continue
+        }
       }
       const { id, ...arrival } = heard
       const scorer = open.get(id)
