@@ -14,6 +14,7 @@ export type {
   MessagesOptions,
   PartsOptions,
   PauseOptions,
+  ResumeOptions,
   PostFromOutside,
   ReadOptions,
   RecruitFromOutside,

@@ -137,7 +137,11 @@ export class RecordedLog {
         if (this.pausing !== undefined) this.pausing.reached = true
         break
       case 'run.taken-over':
-        if (this.pausing !== undefined) this.pausing.takenOver = true
+        if (this.pausing !== undefined) {
+          const { withinMs: _withinMs, ...event } = this.pausing.event
+          // the patience of a pause that came before is nothing to whoever has the run now
+          this.pausing = { ...this.pausing, takenOver: true, ...(at > this.pausing.at ? { event } : undefined) }
+        }
         break
       case 'replay.resolved':
         ;(this.#resolutions ??= new Map()).set(event.address, { action: event.action, to: event.to })

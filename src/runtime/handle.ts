@@ -16,7 +16,7 @@ import {
   type Usage,
 } from '../core/index.ts'
 import { isTeamWord, type Agent, type Recruited, type Retired } from '../agent/index.ts'
-import { unknownRun, type Engine, type Post, type PostResult, type Question } from '../engine/index.ts'
+import { unknownRun, type Engine, type PostResult, type Question } from '../engine/index.ts'
 import {
   delegationsIn,
   foldDelegated,
@@ -53,13 +53,14 @@ import {
   controlOf,
   finish,
   handBack,
-  mayResume,
   pause,
   takeOver,
   type CompleteByHand,
   type FinishByHand,
   type HandBack,
+  resume,
   type PauseOptions,
+  type ResumeOptions,
   type TakenOver,
   type TakeOverOptions,
 } from './takeover.ts'
@@ -70,7 +71,7 @@ export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly 
 
 /** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too). */
 export interface RunWaiting {
-  readonly status: 'waiting' | 'paused' | 'stuck'
+  readonly status: 'waiting' | 'paused' | 'human_control' | 'stuck'
   /** Why it is stuck. */
   readonly reason?: string
   readonly waiting: readonly Approval[]
@@ -105,7 +106,7 @@ export interface Run<O = Json> {
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
   pause(options?: PauseOptions): Promise<void>
   /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back. */
-  resume(by?: string): Promise<void>
+  resume(how?: string | ResumeOptions): Promise<void>
   /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done. Again on a run that was cancelled: nothing. */
   cancel(reason?: string, by?: string): Promise<void>
   /**
@@ -172,7 +173,6 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     const end = await engine.outcome(id)
     return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
   }
-  const control = async (post: Post): Promise<void> => posted(id, await engine.post(post))
   const said = <K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } =>
     value === undefined ? {} : ({ [name]: value } as { [P in K]: string })
   return {
@@ -188,10 +188,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     settleDoubt: (settlement) => settleDoubt(desk, settlement),
     settleDivergence: (settlement) => settleDivergence(desk, settlement),
     pause: (options) => pause(desk, options),
-    resume: async (by) => {
-      await mayResume(desk)
-      await control({ type: 'resume', run: id, ...said('by', by) })
-    },
+    resume: (how) => resume(desk, how),
     cancel: async (reason = 'cancelled by the operator', by) => {
       const result = await engine.post({ type: 'cancel', run: id, reason, ...said('by', by) })
       if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
@@ -263,6 +260,11 @@ async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | un
       const questions = unanswered(await engine.questions({ run }))
       if (status !== 'waiting' || questions.length > 0)
         return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
+    }
+    // what was in flight when it was taken over may still end
+    if (status === 'human_control' && telling.isHeld) {
+      const questions = unanswered(await engine.questions({ run }))
+      return { status, waiting: approvalsAmong(questions), questions }
     }
     // a channel that takes its time holds up nobody who wants to decide
     if (status === 'running' && telling.only) {

@@ -47,6 +47,16 @@ export interface PauseOptions {
   readonly within?: number
   readonly reason?: string
   readonly by?: string
+  /** Makes the command idempotent: the same id again is the same command. Default: a new one. */
+  readonly id?: string
+}
+
+/** Who lets a paused run go on, and why. */
+export interface ResumeOptions {
+  readonly by?: string
+  readonly reason?: string
+  /** Makes the command idempotent: the same id again is the same command. Default: a new one. */
+  readonly id?: string
 }
 
 /** How a run is to be taken over. */
@@ -107,7 +117,8 @@ export interface FinishByHand {
   readonly reason?: string
 }
 
-const pauseNames: NamesOf<PauseOptions> = { at: true, within: true, reason: true, by: true }
+const pauseNames: NamesOf<PauseOptions> = { at: true, within: true, reason: true, by: true, id: true }
+const resumeNames: NamesOf<ResumeOptions> = { by: true, reason: true, id: true }
 const takeOverNames: NamesOf<TakeOverOptions> = { reason: true, by: true, at: true, within: true, id: true, signal: true }
 const handBackNames: NamesOf<HandBack> = { plan: true, team: true, reason: true, by: true, id: true, signal: true }
 const completeNames: NamesOf<CompleteByHand> = { task: true, delegation: true, output: true, by: true, reason: true, signal: true }
@@ -116,8 +127,16 @@ const finishNames: NamesOf<FinishByHand> = { output: true, by: true, reason: tru
 /** Pauses a run. Resolves when the word is durable. */
 export async function pause(desk: ControlDesk, given: PauseOptions = {}): Promise<void> {
   mustBe(given, pauseNames, 'pause', whenProblems(given, ['next', 'now', 'after-model', 'after-tools']))
-  const { at = 'next', within, reason, by } = given
-  await posted(desk, { type: 'pause', run: desk.run, at, ...present({ withinMs: within, reason, by }) })
+  const { at = 'next', within, reason, by, id } = given
+  await posted(desk, { type: 'pause', run: desk.run, at, ...present({ withinMs: within, reason, by, id }) })
+}
+
+/** Lets a paused run go on. Resolves when the word is durable. */
+export async function resume(desk: ControlDesk, given: string | ResumeOptions = {}): Promise<void> {
+  const options = typeof given === 'string' ? { by: given } : given
+  mustBe(options, resumeNames, 'resume', [])
+  await mayResume(desk)
+  await posted(desk, { type: 'resume', run: desk.run, ...present(options) })
 }
 
 /** What is wrong with when it is to take hold. */
@@ -218,7 +237,7 @@ const doneBy = (by: string = unnamed, reason: string | undefined): string =>
   reason === undefined || reason === '' ? `finished by ${by}` : `finished by ${by}: ${reason}`
 
 /** A run that a human has goes on only by a hand back. */
-export async function mayResume({ engine, run }: ControlDesk): Promise<void> {
+async function mayResume({ engine, run }: ControlDesk): Promise<void> {
   if ((await engine.summary(run))?.status !== 'human_control') return
   const by = runView(await engine.read(run)).takeover?.by
   throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {

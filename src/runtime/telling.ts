@@ -1,5 +1,5 @@
 /**
- * Telling: whether all that goes on in a run is that people are told of a question.
+ * Telling: whether all that goes on in a run is that people are told of a question, or nothing because a human has it.
  *
  * Owns: that, from the journal. Does not own: notices (oversight/notice.ts), the status of a run (the engine: to it, whoever tells is at work).
  * K1: the same events give the same answer.
@@ -25,6 +25,11 @@ export class Telling {
     else if (event.type === 'worker.settled') this.#open.delete(nameOf(activation, event.address))
     else if (event.type === 'activation.settled')
       for (const each of this.#open) if (each.startsWith(nameOf(activation, ''))) this.#open.delete(each)
+  }
+
+  /** A human has the run, and nothing is in flight any more. */
+  get isHeld(): boolean {
+    return this.#fold.takeover !== undefined && this.#fold.pause?.reached === true
   }
 
   /** Somebody is being told, and nothing else goes on. */

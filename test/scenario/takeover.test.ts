@@ -29,6 +29,19 @@ test('team C72: of a run without a planned team no plan is edited; it says so at
   await run.cancel()
 })
 
+test('K8: a run that a human has waits as soon as nothing is in flight any more, and goes on with what there was', async () => {
+  const held = hanging('done')
+  const root = slow('held', held)
+  const run = await (await runtimeOf([root])).start(root, 'task')
+  await heldAlone(run, held)
+  await run.takeOver({ by: 'ann' })
+  const waiting = run.until('waiting')
+  held.end()
+  expect(await waiting).toMatchObject({ status: 'human_control', questions: [] })
+  await run.handBack()
+  expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'done' })
+})
+
 describe('one step is done by hand while a human has the run, and nobody can tell', () => {
   test.each(shapes.slice(1))(
     'team C73: in %s: whoever works is stopped, the others go on with the result, everybody is asked as often as without',
@@ -91,7 +104,7 @@ describe('one step is done by hand while a human has the run, and nobody can tel
       roles: { doer: slow('held', held) },
       planner: { subtasks: [{ id: 'one', description: 'one', role: 'doer' }] },
     })
-    const other = agent({ name: 'other', description: 'Asks.', run: async (ctx) => `${await ctx.interrupt('which?')}` })
+    const other = agent({ name: 'other', description: 'Asks.', run: (ctx) => ctx.interrupt('which?') })
     const lead = scripted(delegates(['crew', 'x', 'c1'], ['other', 'y', 'c2']), 'final')
     const boss = supervisor({ name: 'boss', model: lead, workers: [crew, other] })
     const run = await (await runtimeOf([boss])).start(boss, 'go')
