@@ -38,7 +38,18 @@ const rule =
 
 /** Engines may note how they held an effect back; everything else is a fact. */
 const engineNotes: ReadonlySet<string> = new Set(['effect.held', 'effect.released'])
-const passing: ReadonlySet<string> = new Set(['id', 'callId', 'until', 'inputHash', 'delayMs', 'prompt', 'version', 'toolVersion', 'key'])
+const passing: ReadonlySet<string> = new Set([
+  'id',
+  'callId',
+  'until',
+  'inputHash',
+  'delayMs',
+  'prompt',
+  'version',
+  'toolVersion',
+  'key',
+  'capability',
+])
 
 /** The facts of a journal: per activation what happened, without ids, times and versions. */
 export function factsOf(events: readonly Recorded[], anyOrder = false): Readonly<Record<string, readonly string[]>> {
