@@ -3,12 +3,25 @@
  *
  * Arguments: the store, the socket, options as JSON.
  */
+import { ReeveError } from '../../../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedOptions } from '../../../src/engine/embedded/index.ts'
 import { outsideAt } from './outside.ts'
 import { everything } from './team.ts'
 
 const [file, path, options] = process.argv.slice(2) as [string, string, string]
 const { reach, up } = outsideAt(path)
+
+/** A frozen process may hold the file for longer than anybody waits. Whoever begins just then tries again, as the error says. */
+function driven(): void {
+  try {
+    engine.drive(everything(reach))
+  } catch (thrown) {
+    if (!ReeveError.is(thrown, 'store.busy')) throw thrown
+    setTimeout(driven, 50)
+    return
+  }
+  up()
+}
+
 const engine = createEmbeddedEngine({ file, onWarning: () => undefined, ...(JSON.parse(options) as Partial<EmbeddedOptions>) })
-engine.drive(everything(reach))
-up()
+driven()
