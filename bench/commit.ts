@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../src/core/index.ts'
 import { emptyBatch, type Batch } from '../src/engine/embedded/batch.ts'
+import { Identity } from '../src/engine/embedded/identity.ts'
 import { openStore, type OpenOptions } from '../src/engine/embedded/schema.ts'
 import { Writer } from '../src/engine/embedded/writer.ts'
 import { inFolder, type Row } from './measure.ts'
@@ -22,7 +23,7 @@ function batchOf(entries: number, from: number): Batch {
 async function commits(file: string, mode: 'inline' | 'thread', entries: number, count: number): Promise<number> {
   const options: OpenOptions = { file, durability: 'full', busyMs: 1_000 }
   const db = openStore(options)
-  const writer = new Writer(db, options, mode)
+  const writer = new Writer(db, new Identity(db, file), options, mode)
   await writer.commit(batchOf(1, 0))
   const begun = performance.now()
   for (let i = 0; i < count; i++) await writer.commit(batchOf(entries, 1 + i * entries))

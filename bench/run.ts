@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { machineSeconds, ownSeconds, type Row } from './measure.ts'
 
-const benches = ['commit', 'delegation', 'load', 'governor', 'replay', 'parts', 'parked', 'install']
+const benches = ['commit', 'delegation', 'growth', 'load', 'governor', 'replay', 'parts', 'parked', 'install']
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { json: { type: 'string' }, child: { type: 'string' } } })
 if (values.child !== undefined) await child(values.child)

@@ -1,5 +1,5 @@
 /** The front door of Reeve: what a user imports. Explicit names, nothing else. */
-export { createRuntime } from './runtime/index.ts'
+export { backupStore, compactStore, createRuntime } from './runtime/index.ts'
 export type {
   Answer,
   Approval,
@@ -306,6 +306,7 @@ export type {
   Arrival,
   AskOptions,
   Context,
+  Deadlines,
   Engine,
   GovernedModel,
   LivePart,

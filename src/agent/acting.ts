@@ -4,11 +4,11 @@
  * Owns: reading a tool's action rule. Does not own: the ends themselves (loop.ts), running the tool (gate.ts).
  * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
  */
-import { asText, completed, failure, messageOf } from '../core/index.ts'
+import { completed, failure, messageOf } from '../core/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
-import { refuse, type CallResult } from './binding.ts'
+import { unfollowed, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { fitting, outputOf } from './output.ts'
 import type { ActionRule, ToolAction } from './tool.ts'
@@ -35,7 +35,7 @@ export function acted(rule: ActionRule, told: CallResult, input: unknown, at: Ca
       `what follows from the result of "${at.call.name}" could not be decided: ${messageOf(thrown)}`,
       'internal',
     )
-    return refuse(at.ctx, at.call, what, `[${what.message}]`)
+    return unfollowed(at.ctx, at.call, told, what)
   }
 }
 
@@ -53,7 +53,7 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
       `the result of "${call.name}" cannot be the answer of "${desk.agent}": ${fits.problem}`,
       'validation',
     )
-    return refuse(ctx, call, what, `[${what.message}. The result was: ${asText(told.content)}]`)
+    return unfollowed(ctx, call, told, what)
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
   if (action !== 'exit' && action.exit !== 'supervisor') throw new TypeError(`${JSON.stringify(action)} is no action`)
@@ -71,5 +71,5 @@ function handedOver({ transfer: to, task }: { readonly transfer: string; readonl
     `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,
     'validation',
   )
-  return refuse(ctx, call, what, `[not transferred: ${what.message}. The result was: ${asText(told.content)}]`)
+  return unfollowed(ctx, call, told, what, `not transferred: ${what.message}`)
 }

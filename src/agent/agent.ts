@@ -22,6 +22,7 @@ import {
 import { briefValue, leavesTrail, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './binding.ts'
+import { SeenContext, type Deeds } from './deeds.ts'
 import { DefinedAgent } from './defined.ts'
 import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
 import {
@@ -171,9 +172,11 @@ export async function runCode(
   if (refused !== undefined) return failed(refused)
   const checked = inputSchema?.check(briefValue(edge.brief))
   const talk = new OwnTalk(name, ctx, edge)
+  const deeds: Deeds = { done: false }
+  const own = edge.flow === undefined ? ctx : new SeenContext(ctx, deeds)
   let returned: unknown
   try {
-    returned = await run(agentContext(ctx), checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
+    returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
   } catch (thrown) {
     // alone it leaves nothing to anybody; and only what the code itself brought about is its failure
     if (!leavesTrail(edge) || isLeaving(thrown)) throw thrown
@@ -184,7 +187,7 @@ export async function runCode(
   const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
   const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
   const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
-  return leavesTrail(edge) ? withTrail(outcome, trail) : outcome
+  return leavesTrail(edge) ? withTrail(outcome, deeds.done ? { ...trail, did: true } : trail) : outcome
 }
 
 function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: End | undefined): Outcome {
@@ -215,6 +218,10 @@ class CodeAgent extends DefinedAgent {
     const workers = this.related().map((worker) => worker.name)
     const { inputSchema: input, outputSchema: output, limits, oversight, outputKey } = this
     return versionOf(this.#options.version, dataOf({ input, output, limits, oversight, outputKey, workers }))
+  }
+
+  source(): string {
+    return String(this.#options.run)
   }
 
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {

@@ -5,11 +5,12 @@
  * Holds: K4: every question has a scope of its own, so several at once need no thought. `approve` as the name of that scope is persistent format.
  */
 import { ReeveError, unknownNames, type Json, type NamesOf } from '../core/index.ts'
-import { compileSchema, type ApprovalRules, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
+import { compileSchema, type ApprovalRules, type Checked, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
+import { finalArguments, fitUnder } from './final-arguments.ts'
 import {
   approvalProblems,
-  approve,
+  approveFitting,
   currentMode,
   gateOf,
   noteHits,
@@ -79,9 +80,6 @@ const names: NamesOf<ApproveOptions> = {
   onTimeout: true,
 }
 
-/** How often a human's edited arguments may fail to fit before it counts as rejected. */
-const editRounds = 3
-
 /** Asks for approval of an action, in a scope of its own. Rejects with `Cancelled`, and with `input.invalid` for options that make no sense. */
 export async function askApproval<S extends SchemaLike | undefined>(
   above: Context,
@@ -105,12 +103,14 @@ export async function askApproval<S extends SchemaLike | undefined>(
   const word = gateOf(oversight, subject, mode)
   noteHits(ctx, { subject: 'action', name: action }, word)
   const reason = reasonOf(word, options.reason ?? `"${ctx.place.agent}" asks for approval of "${action}"`)
-  for (let round = 1, why = reason; ; round++) {
-    const verdict = await approve(ctx, {
+  let checked = schema?.check(input)
+  const verdict = await approveFitting(
+    ctx,
+    {
       tool: action,
       toolVersion: ctx.place.version,
-      input,
-      reason: why,
+      input: checked?.ok === true ? finalArguments(checked.value, input) : input,
+      reason,
       risk: word.risk,
       sensitive: word.sensitive,
       ...(word.hits.length === 0 ? undefined : { hits: word.hits }),
@@ -119,12 +119,17 @@ export async function askApproval<S extends SchemaLike | undefined>(
       ...(options.onTimeout === undefined ? undefined : { onTimeout: options.onTimeout }),
       ...(description === undefined ? undefined : { description }),
       ...(options.context === undefined ? undefined : { context: options.context }),
-    })
-    const problem = verdict.approved ? misfit(verdict.input, schema) : undefined
-    if (problem === undefined) return answerOf(verdict, action, schema) as never
-    if (round >= editRounds) return { approved: false, how: 'rejected', feedback: `the edited arguments do not fit: ${problem}` }
-    why = `${reason} (the edited arguments do not fit: ${problem})`
-  }
+    },
+    'the edited arguments do not fit',
+    schema === undefined
+      ? undefined
+      : (edited) => {
+          const next = schema.check(edited)
+          if (next.ok) checked = next
+          return fitUnder(next, edited)
+        },
+  )
+  return answerOf(verdict, action, checked) as never
 }
 
 function mustBeSound(action: string, options: ApproveOptions<SchemaLike | undefined>): void {
@@ -142,11 +147,10 @@ function misfit(input: Json, schema: Schema | undefined): string | undefined {
   return checked?.ok === false ? checked.problem : undefined
 }
 
-function answerOf(verdict: Verdict, action: string, schema: Schema | undefined): ApproveAnswer<unknown> {
+function answerOf(verdict: Verdict, action: string, checked: Checked<unknown> | undefined): ApproveAnswer<unknown> {
   const approver = verdict.approver === undefined ? undefined : { approver: verdict.approver }
   if (!verdict.approved) return { approved: false, how: verdict.how, feedback: feedbackOf(verdict, action), ...approver }
   const { input, edited, by, comment, capability } = verdict
-  const checked = schema?.check(input)
   return {
     approved: true,
     input: checked?.ok === true ? checked.value : input,

@@ -5,13 +5,14 @@
  * Missing is not 0: what nobody says is not looked at.
  */
 import { described, isObject, unknownNames, type Json, type NamesOf } from '../core/index.ts'
+import type { StepIO } from '../engine/index.ts'
 import type { Word } from './around/word.ts'
 
 /** What an agent says of its own result. */
 export interface Assessment {
   /** How sure it is, 0 to 1. */
   readonly confidence?: number
-  /** What the result costs, in US dollars. Default: what the work has cost, as far as that is known. */
+  /** What the result costs, in US dollars. Default: what the work has cost, as far as that is known. A model that reports less than that changes nothing. */
   readonly costUsd?: number
   /** What is to be done with it next, by somebody else: if that is sensitive, a human sees the result before. */
   readonly proposedAction?: { readonly name: string; readonly input?: Json; readonly costUsd?: number }
@@ -20,7 +21,7 @@ export interface Assessment {
 }
 
 /** How a result is assessed: by a function of the output and the brief, or, where a model works, by its own tool `report`. */
-export type Assess = 'report' | ((output: Json, brief: Json) => Word<Assessment>)
+export type Assess = 'report' | ((output: Json, brief: Json, io: StepIO) => Word<Assessment>)
 
 /** The tool by which a model reports. */
 export const reportTool = 'report'

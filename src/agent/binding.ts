@@ -3,7 +3,7 @@
  *
  * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (gate.ts for tools, ../supervisor).
  */
-import type { Action, Failure, Outcome } from '../core/index.ts'
+import { asText, type Action, type Failure, type Outcome } from '../core/index.ts'
 import type { Told } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
@@ -14,6 +14,13 @@ export interface Finish {
   readonly outcome: Outcome
   /** What becomes of control, where there is somebody to hand it to. */
   readonly action?: Action
+  /** The model answers by this call, as it would by words: it is measured, and a hook may ask for more. Absent: the end, whatever they say. */
+  readonly answers?: {
+    /** Records what follows from it, once it is the end. */
+    readonly counts: () => void
+    /** What the model is told in the place of the result, should its work not end with it. */
+    readonly otherwise: string
+  }
 }
 
 /** What a call has come to. */
@@ -53,8 +60,8 @@ export interface Background {
   more(): Promise<boolean>
   /** Resolves when everything has ended whose end an answer has to wait for. Called before a turn that is the last, because nothing can be told after it. */
   rest(): Promise<void>
-  /** How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered, else stopped, and has ended before it does. */
-  end(outcome: Outcome): Promise<Outcome>
+  /** How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered, else stopped, and has ended before it does. Their results stand in its conversation then. */
+  end(outcome: Outcome, desk: Desk): Promise<Outcome>
   /** What is under way, one line each, for a model that is not shown any more how it began. */
   lines(): readonly string[]
 }
@@ -129,4 +136,11 @@ export class Extended implements Toolbox {
 export function refuse(ctx: Context, call: ToolCall, failure: Failure, told: string): CallResult {
   ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })
   return { content: told, isError: true }
+}
+
+/** A tool has done its work, and what was to follow from its result does not: a fact for the journal, and for the model the result with `why`. No error, or it would call the tool again. */
+export function unfollowed(ctx: Context, call: ToolCall, result: CallResult, failure: Failure, why = failure.message): CallResult {
+  ctx.emit({ type: 'tool.refused', tool: call.name, callId: call.id, failure })
+  const { finish: _finish, ...told } = result
+  return { ...told, content: `[${why}. The result was: ${asText(told.content)}]` }
 }

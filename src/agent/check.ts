@@ -4,7 +4,8 @@
  * Owns: what depends on more than one agent. Does not own: what is wrong with one by itself (`Agent.problems`).
  */
 import { ReeveError } from '../core/index.ts'
-import { isAgent, isName, isToolAgentName, listProblems, type Agent } from './definition.ts'
+import type { Limits } from '../edge/index.ts'
+import { isAgent, isName, isToolAgentName, listProblems, usdCapOf, type Agent } from './definition.ts'
 
 /**
  * Checks these agents and everybody they can reach. Throws `team.invalid` with all problems, one per line; `team.empty` or `budget.no-price` if that is the only one.
@@ -48,8 +49,10 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
     byName.set(agent.name, agent)
   }
   const rounds = new Set<string>()
-  for (const agent of all) {
-    for (const problem of priceProblems(agent)) problems.add(problem)
+  // what is no agent has been named; only agents are asked for more
+  for (const agent of all.filter(isAgent)) {
+    for (const problem of [...priceProblems(agent), ...ownTurnsProblems(agent, agent.limits, `agent "${agent.name}"`)])
+      problems.add(problem)
     const round = roundBelow(agent, [])
     if (round === undefined || rounds.has(sameRound(round))) continue
     rounds.add(sameRound(round))
@@ -65,18 +68,38 @@ export function reachable(roots: readonly Agent[]): readonly Agent[] {
   return [...met]
 }
 
-/** A limit in US dollars holds only if everybody below has a price. */
+/** Own turns are counted by whoever takes them: an agent that thinks with a model. */
+export const ownTurnsProblems = (agent: Agent, limits: Limits | undefined, where: string): readonly string[] =>
+  isAgent(agent) && limits?.ownTurns !== undefined && agent.lastAnswer === undefined
+    ? [
+        `${where}: limits.ownTurns is for agents that think with a model, and "${agent.name}" is none; limits.turns are those of the whole tree`,
+      ]
+    : []
+
+/** A cap in US dollars holds only if every agent that it caps, and every agent below, has a price. */
 function priceProblems(agent: Agent): readonly string[] {
-  const counts = isAgent(agent) ? (agent.countsUsd ?? (agent.limits?.usd === undefined ? undefined : 'limits.usd')) : undefined
-  if (counts === undefined) return []
-  return reachable([agent]).flatMap((each) =>
-    each.model === undefined || each.model.price !== undefined
-      ? []
-      : [
-          `agent "${agent.name}": ${counts} cannot be kept, because the price of "${each.model.id}" (agent "${each.name}") ${noPrice}; give it with prices`,
-        ],
+  const given = agent.usdCaps?.() ?? []
+  // an option that caps the agent itself is where its limit comes from
+  const own = given.some(({ agents }) => agents.includes(agent)) ? [] : usdCapOf(agent.limits, 'limits', [agent])
+  const caps = [...own, ...given]
+  return caps.flatMap(({ option, agents }) => unpricedModels(agents).map((whose) => unkept(`agent "${agent.name}": ${option}`, whose)))
+}
+
+/** The models without a known price with which these agents, and all below them, think; each with the agent that asks it. `model`: what an agent thinks with in this run. */
+export function unpricedModels(
+  roots: readonly Agent[],
+  model: (agent: Agent) => Agent['model'] = (agent) => agent.model,
+): readonly string[] {
+  return reachable(roots).flatMap((each) =>
+    [model(each), ...(each.otherModels ?? [])].flatMap((asked) =>
+      asked === undefined || asked.price !== undefined ? [] : [`"${asked.id}" (agent "${each.name}")`],
+    ),
   )
 }
+
+/** What is said of a cap in US dollars that a model without a price makes void. */
+export const unkept = (cap: string, whose: string): string =>
+  `${cap} cannot be kept, because the price of ${whose} ${noPrice}; give it with prices`
 
 /** One text for a round, wherever it is entered. */
 function sameRound(round: readonly string[]): string {

@@ -22,6 +22,8 @@ export interface Defined {
   readonly team?: (() => readonly string[]) | undefined
   /** Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a worker it has one only if it states limits: an account costs. */
   readonly rootTurns?: number
+  /** Its last turn is for an answer only. */
+  readonly lastAnswer?: boolean
 }
 
 export abstract class DefinedAgent implements Agent {
@@ -37,16 +39,32 @@ export abstract class DefinedAgent implements Agent {
   readonly outputKey?: string
   readonly model?: NonNullable<Agent['model']>
   readonly team?: () => readonly string[]
+  readonly lastAnswer?: boolean
   #version: string | undefined
 
   constructor(given: Defined) {
-    const { name, description = '', inputSchema, outputSchema, limits, oversight, assess, outputKey, model, team, rootTurns } = given
+    const {
+      name,
+      description = '',
+      inputSchema,
+      outputSchema,
+      limits,
+      oversight,
+      assess,
+      outputKey,
+      model,
+      team,
+      rootTurns,
+      lastAnswer = false,
+    } = given
     this.name = name
     this.description = description
     if (inputSchema !== undefined) this.inputSchema = inputSchema
     if (outputSchema !== undefined) this.outputSchema = outputSchema
     if (limits !== undefined) this.limits = limits
-    if (rootTurns !== undefined) this.defaults = { limits: { turns: rootTurns, ...limits } }
+    if (rootTurns !== undefined) this.lastAnswer = lastAnswer
+    // who says how many turns are its own has said how many there are
+    if (rootTurns !== undefined && limits?.ownTurns === undefined) this.defaults = { limits: { turns: rootTurns, ...limits } }
     else if (limits !== undefined) this.defaults = { limits }
     if (oversight !== undefined) this.oversight = oversight
     if (assess !== undefined) this.assess = assess

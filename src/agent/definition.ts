@@ -23,6 +23,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly description: string
   /** Declared version (default `1`), `+`, and 12 hexadecimal digits of the data part's digest. Recorded with every activation and pinned. */
   readonly version: string
+  /** Of an agent that is code: the text of its function, which is no part of its version. For checks alone. */
+  source?(): string
   /** What its input must look like; with it, leaders give a typed input instead of instructions. */
   readonly inputSchema?: Schema<I>
   /** What its output must look like; without it, the output is a text. */
@@ -40,6 +42,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   team?(): readonly string[]
   /** Who works in it where control is handed on; only for those that have an order of their own. Nobody may be found again below itself. */
   members?(): readonly Agent[]
+  /** Whether its last turn is for an answer only; one turn of its limit is kept for that. Absent: it takes no turns of its own. */
+  readonly lastAnswer?: boolean
   /** Limits that its definition states; they hold wherever it works. */
   readonly limits?: Limits
   /** How closely its definition wants humans to look at its work and everything below. */
@@ -48,8 +52,10 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly channels?: readonly string[]
   /** What it says of its own results. */
   readonly assess?: Assess
-  /** What of it counts US dollars besides its limits, by the name of the option: everybody below needs a price then, too. */
-  readonly countsUsd?: string
+  /** Its options that cap US dollars besides its own limits, and whose work each caps: those agents, and all below them, need a price. Default: none. */
+  usdCaps?(): readonly UsdCap[]
+  /** Models that it asks besides `model`, such as a planner's. A limit in US dollars needs their price, too. */
+  readonly otherModels?: readonly { readonly id: string; readonly price?: ModelPrice }[]
   /** What holds where it is a root: its limits, and for minds a number of turns even if none is stated. */
   readonly defaults?: { readonly limits?: Limits }
   /** Under which session value its output is kept whenever it completes. */
@@ -58,6 +64,16 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly model?: { readonly id: string; readonly price?: ModelPrice }
   readonly [types]?: { readonly input: I; readonly output: O }
 }
+
+/** An option that caps US dollars, by its name, and the agents whose work it caps. */
+export interface UsdCap {
+  readonly option: string
+  readonly agents: readonly Agent[]
+}
+
+/** The cap of an option that holds limits; none if they do not cap US dollars. `option`: where the limits stand. */
+export const usdCapOf = (limits: Limits | undefined, option: string, agents: readonly Agent[]): readonly UsdCap[] =>
+  typeof limits?.usd === 'number' ? [{ option: `${option}.usd`, agents }] : []
 
 /** The name of an agent, as a literal type. */
 export type NameOf<A> = A extends Agent<infer Name, infer _I, infer _O> ? Name : never

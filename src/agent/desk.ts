@@ -45,6 +45,8 @@ export class Desk {
   /** What others are shown in the place of a message; the conversation itself stays as it was said. */
   readonly #instead = new Map<Message, Message>()
   readonly #notes = new WeakSet<Message>()
+  /** What of a note crosses to workers. */
+  readonly #forWorkers = new WeakMap<Message, string>()
   readonly #later: (string | (() => string | undefined))[] = []
   /** Where its own part begins. */
   #begun = 0
@@ -97,11 +99,15 @@ export class Desk {
     if (this.#measures) this.tokens += estimateTokens([message])
   }
 
-  /** Tells the model something that nobody said: as a user, so that it answers to it, and never seen by others. An answer without a word before it is not shown any more. */
-  note(content: string): void {
+  /**
+   * Tells the model something that nobody said: as a user, so that it answers to it, and never seen by others. An answer without a word before it is not shown any more. `workers`: what its
+   * workers are shown of it, whose context has the conversation. Default: nothing.
+   */
+  note(content: string, workers?: string): void {
     this.#forgetNothing()
     const message: Message = { role: 'user', content }
     this.#notes.add(message)
+    if (workers !== undefined) this.#forWorkers.set(message, workers)
     this.say(message)
   }
 
@@ -144,7 +150,7 @@ export class Desk {
     if (said !== -1) this.#whole![said] = instead
     const at = this.messages.lastIndexOf(message)
     if (at === -1) return false
-    this.messages[at] = instead
+    this.messages[at] = deepFreeze(instead)
     this.#measure()
     return true
   }
@@ -207,7 +213,11 @@ export class Desk {
   begin(system: string | undefined): void {
     if (system !== undefined && system !== '') this.say({ role: 'system', content: system })
     const entries = entriesOf(this.edge)
-    for (const message of shownTo(this.agent, entries)) this.say(message)
+    for (const entry of entries)
+      for (const message of shownTo(this.agent, [entry])) {
+        if (entry.for !== undefined) this.#notes.add(message)
+        this.say(message)
+      }
     const task = this.edge.flow?.task
     if (task !== undefined) this.say({ role: 'user', content: task })
     // what comes from outside, or from a rewriter, is as it is
@@ -251,7 +261,7 @@ export class Desk {
   #said(): readonly HistoryEntry[] {
     const { agent, whole } = this
     return whole.slice(this.#begun).flatMap((message, i, all) => {
-      const corrected = message.role === 'assistant' && all[i + 1]?.role === 'user'
+      const corrected = message.role === 'assistant' && message !== this.answer && all[i + 1]?.role === 'user'
       if (message.role === 'user' || corrected) return []
       const shown = this.#instead.get(message) ?? message
       return [message === this.answer ? { agent, message: shown, answer: true } : { agent, message: shown }]
@@ -265,6 +275,8 @@ export class Desk {
   view(answerTo: (call: ToolMessage) => EdgeMessage | undefined): EdgeMessage[] {
     const view: EdgeMessage[] = []
     for (const message of this.whole) {
+      const crosses = this.#forWorkers.get(message)
+      if (crosses !== undefined) view.push({ role: 'user', text: crosses })
       if (this.#notes.has(message)) continue
       if (message.role === 'user' && typeof message.content === 'string') view.push({ role: 'user', text: message.content })
       else if (message.role === 'assistant' && message.content !== '')

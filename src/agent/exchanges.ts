@@ -4,8 +4,8 @@
  * Owns: their form, the slots that they are kept in, what a memory elsewhere may answer. Does not own: whose they are, when one is kept (sessions: runtime, threads of workers: ../supervisor).
  * An exchange is stored once; what grows with every one is that one, not all of them. Nobody else may count while one is added: a line sees to that (line.ts).
  */
-import { isObject, type Json } from '../core/index.ts'
-import type { EdgeMessage } from '../edge/index.ts'
+import { asText, isObject, type Json, type Outcome } from '../core/index.ts'
+import { edgeMessagesProblem, type EdgeMessage } from '../edge/index.ts'
 import type { SessionValues } from '../engine/index.ts'
 
 /** One brief and its answer. */
@@ -17,6 +17,15 @@ export interface Exchange {
   readonly answer: string
   /** What code said to the one who answered, while it worked. */
   readonly feedback?: readonly string[]
+  /** To whom that was said, if another one answered. */
+  readonly told?: string
+}
+
+/** The words by which an end is remembered: an answer, or what there was when a hook or a limit ended the work. Undefined: nothing that should be taken for an answer later. */
+export function rememberedAnswer(outcome: Outcome): string | undefined {
+  if (outcome.status === 'completed') return asText(outcome.output)
+  const text = outcome.status === 'bailed' ? outcome.text : outcome.status === 'limited' ? (outcome.partial ?? '') : ''
+  return text.trim() === '' ? undefined : text
 }
 
 /** Under which keys exchanges are kept: how many there were, and each. Persistent format (K4). */
@@ -52,9 +61,9 @@ export async function addExchange(values: SessionValues, { count, slot }: Shelf,
 
 /** As they cross an edge: what was said, in its order. */
 export const exchangeMessages = (exchanges: readonly Exchange[]): readonly EdgeMessage[] =>
-  exchanges.flatMap(({ input, feedback = [], answer, agent }): EdgeMessage[] => [
+  exchanges.flatMap(({ input, feedback = [], answer, agent, told = agent }): EdgeMessage[] => [
     { role: 'user', text: input },
-    ...feedback.map((text): EdgeMessage => ({ role: 'user', text })),
+    ...feedback.map((text): EdgeMessage => ({ role: 'user', text, for: told })),
     { role: 'assistant', text: answer, agent },
   ])
 
@@ -64,11 +73,7 @@ export type Recalled = readonly EdgeMessage[] | string | undefined | void
 /** What is wrong with what a memory has answered; undefined if nothing. */
 export function recalledProblem(word: Json): string | undefined {
   if (typeof word === 'string') return undefined
-  if (!Array.isArray(word)) return 'it returned neither messages nor a text'
-  const bad = word.findIndex(
-    (each) => !isObject(each) || (each['role'] !== 'user' && each['role'] !== 'assistant') || typeof each['text'] !== 'string',
-  )
-  return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text }`
+  return Array.isArray(word) ? edgeMessagesProblem(word) : 'it returned neither messages nor a text'
 }
 
 /** What a memory has answered, as messages. */

@@ -3,7 +3,7 @@
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
  */
-import { askTool, described, transferTool, unknownNames, type Json, type NamesOf } from '../core/index.ts'
+import { askTool, described, transferTool, unknownNames, isObject, jsonProblem, type Json, type NamesOf } from '../core/index.ts'
 import {
   compileSchema,
   limitProblems,
@@ -82,7 +82,7 @@ export interface MindFacts {
   readonly templating?: boolean
   /**
    * The last turn that its `limits.turns` allow is asked without tools, and with a note to answer from what it has, so that it ends with an answer and not at its limit. Default
-   * false. Turns of the whole tree that others have used up leave nothing for a last answer: then it ends at its limit, with the text so far.
+   * false. Its workers cannot use that turn up where the limit is its own; where a leader's is reached, it ends at that limit, with the text so far.
    */
   readonly lastAnswer?: boolean
   /**
@@ -94,15 +94,15 @@ export interface MindFacts {
    * | `{ continue: true }` | another turn | another turn while there are some left: the model is told to go on |
    * | `{ continue: false }` | the end: `bailed`, with the last text | the end: the answer stands; `bailed` if `isComplete` refused it |
    * | `{ feedback }`, also with `continue: true` | the model is told, another turn | the model is told, another turn while there are some left |
-   * | `{ feedback, continue: false }` | the model is told, and has one more turn without tools: its answer is the end | the same |
+   * | `{ feedback, continue: false }` | the model is told, and has one more turn without tools: its answer is the end | the end: the answer stands, and nobody is asked again for the sake of a note; one more turn without tools if `isComplete` refused it |
    *
    * The answer of a turn granted so must fit `output` and pass `isComplete`, else the work ends `bailed` with it; the hook is told of that turn, and its word changes nothing any more.
-   * Without a turn left, feedback is told to nobody: what it is asked after counts. Where a call has ended the work (`finish: 'finished'`), or its output failed for good, it stays ended.
+   * Without a turn left, feedback is told to nobody: what it is asked after counts. A forward is an answer like any other; an exit, a transfer, the action of a tool, and an output that failed for good stay the end.
    * A hook that throws, or says something else, has said nothing, and the journal has `hook.failed`.
    */
   readonly onIterationComplete?: OnIterationComplete
   /**
-   * When an answer is the end. It is measured where the work would end with it: nothing was called, it fits `output`, nothing goes on in the background. If it does not pass, the model is
+   * When an answer is the end. It is measured where the work would end with it: words without a call, or a forward; it fits `output`, and after words nothing goes on in the background. An exit, a transfer and the action of a tool are not measured. If it does not pass, the model is
    * told who said what, as a user's note, and has another turn; if it never passes, the work ends at its limit of turns, with the last text. Default: every answer is the end.
    */
   readonly isComplete?: Completion
@@ -152,6 +152,25 @@ export function dataOf(parts: {
     ...(compaction === undefined ? undefined : { compaction: compactionData(compaction) }),
     ...(assess === 'report' ? { assess } : undefined),
   }
+}
+
+/**
+ * The part of options that is data, for a version: who has control, what is shown, what is allowed. An agent is its name; of a function, which is not durable, only that there is one counts.
+ * Undefined where nothing is said, so that a definition that says nothing keeps its version.
+ */
+export function dataIn(given: unknown): Json | undefined {
+  if (given === undefined) return undefined
+  if (typeof given === 'function') return 'a function'
+  if (isAgent(given)) return given.name
+  if (Array.isArray(given)) return given.map((each: unknown) => dataIn(each) ?? null)
+  if (isObject(given)) {
+    const members = Object.entries(given).flatMap(([name, member]) => {
+      const data = dataIn(member)
+      return data === undefined ? [] : [[name, data] as const]
+    })
+    return members.length === 0 ? undefined : Object.fromEntries(members)
+  }
+  return jsonProblem(given) === undefined ? (given as Json) : typeof given
 }
 
 /** The options of every kind of agent. */

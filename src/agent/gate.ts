@@ -4,19 +4,21 @@
  * Owns: how a call of a user's tool runs. Does not own: whether somebody is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { describeOutcome, digestJson, failed, failure, type Json } from '../core/index.ts'
-import { labelled, toolEdge, toolTold, type Checked, type Schema } from '../edge/index.ts'
+import { describeOutcome, digestJson, failed, failure, present, type Failure, type Json } from '../core/index.ts'
+import { labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import {
-  approve,
+  approvalQuestion,
+  approveFitting,
   capabilityFor,
   CapabilityHolder,
   grantFor,
   grantsKey,
   holdsFor,
   keepGrant,
+  lapseIn,
   mayApproveUnseen,
   notApprovedAs,
   readGrants,
@@ -25,6 +27,7 @@ import {
   type Capability,
   type DecidedOn,
   type CapabilityUse,
+  type Fits,
   type GatedCall,
   type UsedCapability,
   type Verdict,
@@ -32,24 +35,16 @@ import {
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { acted } from './acting.ts'
+import { crossing, fitOf, runsWith } from './final-arguments.ts'
 import { failureOf, type Hooks } from './around/hooks.ts'
 import { lookedAtCall, noteCall, type Asking, type Gated } from './looking.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
-/** How often a human's edited arguments may fail to fit before the call counts as rejected. */
-const editRounds = 3
-
-/** Asks for approval of one call. `fits` checks arguments that a human edited; what does not fit is asked again. */
-export async function passGate(
-  ctx: Context,
-  gated: Gated,
-  call: ToolCall,
-  asking: Asking,
-  fits: (input: Json) => string | undefined,
-): Promise<Verdict> {
+/** Asks for approval of one call, whose input is what will run. `fits` says what becomes of arguments that a human edited; what does not fit, or runs as something else, is asked again. */
+export async function passGate(ctx: Context, gated: Gated, call: ToolCall, asking: Asking, fits: Fits): Promise<Verdict> {
   const { name, version, approval } = gated
-  const { reason, always, word, rules, isLast = false, sentBack } = asking
+  const { reason, always, word, rules, isLast = false, sentBack, follows } = asking
   const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
   const asked = {
     tool: name,
@@ -63,31 +58,25 @@ export async function passGate(
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
   // what asks for itself is not approved by a deadline that somebody else has set
   const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
-  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, about, call) : undefined
+  const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
+  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
   if (word !== undefined) noteCall(ctx, call, word, granted === undefined)
   if (granted !== undefined) return granted
-  let why = reason
-  for (let round = 0; ; round++) {
-    const verdict = await approve(ctx, {
-      ...about,
-      callId: call.id,
-      reason: why,
-      ...(isLast ? { options: ['approve', 'reject', 'edit'] as const } : undefined),
-      ...(hits.length === 0 ? undefined : { hits }),
-      ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
-      ...(onTimeout === undefined ? undefined : { onTimeout }),
-      ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
-    })
-    if (!verdict.approved && verdict.how === 'retry') sentBack?.()
-    const problem = verdict.approved && verdict.edited ? fits(verdict.input) : undefined
-    if (problem === undefined) {
-      if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked))
-        await keepGrant(ctx, asked, verdict.grant, verdict.approver)
-      return verdict
-    }
-    if (round + 1 >= editRounds) return { approved: false, how: 'rejected', comment: `the edited arguments do not fit: ${problem}` }
-    why = `${reason} (the edited arguments do not fit: ${problem})`
+  const request = {
+    ...about,
+    callId: call.id,
+    reason,
+    ...present({ follows }),
+    ...(isLast ? { options: ['approve', 'reject', 'edit'] as const } : undefined),
+    ...(hits.length === 0 ? undefined : { hits }),
+    ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
+    ...(onTimeout === undefined ? undefined : { onTimeout }),
+    ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
   }
+  const verdict = await approveFitting(ctx, request, 'the edited arguments do not fit', fits)
+  if (!verdict.approved && verdict.how === 'retry') sentBack?.()
+  if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked)) await keepGrant(ctx, own, verdict.grant, verdict.approver)
+  return verdict
 }
 
 /** What a human has granted before who might decide it now. A grant that cannot be read lets nothing pass: then somebody is asked. */
@@ -165,44 +154,84 @@ export class ToolBinding implements Binding {
 
   async #run(ctx: Context, asked: ToolCall, desk: Desk, ran?: Ran): Promise<CallResult> {
     const tool = this.#tool
-    let call = asked.input === null ? { ...asked, input: {} } : asked
-    let checked = tool.input.check(call.input)
-    if (!checked.ok) return invalidInput(ctx, call, checked.problem)
-    const looked = lookedAtCall(ctx, tool, call, checked.value, desk.edge)
-    const asking = looked instanceof Promise ? await looked : looked
-    let edited = false
-    let given: Pick<ApprovedCall, 'capability' | 'on'> = {}
-    if (asking !== undefined) {
-      const verdict = await passGate(ctx, tool, call, asking, (input) => problemOf(tool, input))
+    const call = asked.input === null ? { ...asked, input: {} } : asked
+    const checked = tool.input.check(call.input)
+    const wasAsked = ctx.wasAsked(approvalQuestion)
+    if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
+    const looked = checked.ok ? lookedAtCall(ctx, tool, call, checked.value, desk.edge) : undefined
+    const found = looked instanceof Promise ? await looked : looked
+    const asking = found ?? (wasAsked ? askedBefore(desk.edge, `"${tool.name}" has changed since this was asked`) : undefined)
+    const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, desk)
+    if (done !== undefined && !('told' in done)) return done
+    const unasked = { edited: false, from: call.input }
+    const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), desk, unasked), by: checked }
+    if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
+    if (ran !== undefined) ran.checked = by
+    return tool.action === undefined || told.isError === true || ran !== undefined
+      ? told
+      : acted(tool.action, told, valueOf(by), { ctx, call, desk, answer: this.#answer })
+  }
+
+  /**
+   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what an approver has seen is not validated again. What was approved of another version, or
+   * too long ago, was not done: then it is asked again.
+   */
+  async #approved(
+    ctx: Context,
+    asked: ToolCall,
+    given: Checked<unknown>,
+    asking: Asking,
+    desk: Desk,
+  ): Promise<CallResult | { readonly told: CallResult | Lapsed; readonly by: Checked<unknown> }> {
+    const tool = this.#tool
+    let [call, edited, now] = [asked, false, asking]
+    /** The arguments that were validated last, and what that made of them. */
+    let last = { from: asked.input, checked: given }
+    for (;;) {
+      const shown = last.checked.ok ? { ...call, input: runsWith(tool, last.checked.value, call.input) } : call
+      const verdict = await passGate(ctx, tool, shown, now, (input, on) => {
+        const checked = tool.input.check(input)
+        // what was put in the place of arguments of another version gets no further than its capability
+        const isOther = on !== undefined && on.toolVersion !== tool.version
+        if (checked.ok || isOther) last = { from: input, checked }
+        return isOther ? undefined : fitOf(tool, checked, input)
+      })
       if (!verdict.approved) return notApproved(ctx, call, verdict)
-      given = verdict
+      const { capability, on, approver } = verdict
       if (verdict.edited) {
         edited = true
         call = { ...call, input: verdict.input }
-        checked = tool.input.check(verdict.input)
-        if (!checked.ok) return invalidInput(ctx, call, checked.problem)
-      }
+      } else if (on?.inputHash !== digestJson(call.input)) call = shown // an older journal has shown what the model wrote
+      const { from, checked } = last
+      // arguments of another version get no further than its capability, unless they were used when it was this one
+      if (!checked.ok && capability?.toolVersion === tool.version) return changedInput(ctx, call, approver, checked.problem)
+      const told = await this.#work(ctx, call, valueOf(checked), desk, { edited, from, capability, on })
+      if (!('lapsed' in told)) return { told, by: checked }
+      if (!checked.ok) return changedInput(ctx, call, approver, checked.problem)
+      const who = approver === undefined ? 'it was approved' : `${approver} approved it`
+      const follows = capability?.approvals.at(-1)
+      now = { ...asking, reason: `${asking.reason} (asked again: ${who}; ${told.lapsed.message})`, always: true, ...present({ follows }) }
     }
-    const told = await this.#work(ctx, call, checked.value, desk, { edited, capability: given.capability, on: given.on })
-    if (ran !== undefined) ran.checked = checked
-    return tool.action === undefined || told.isError === true || ran !== undefined
-      ? told
-      : acted(tool.action, told, checked.value, { ctx, call, desk, answer: this.#answer })
   }
 
-  async #work(ctx: Context, call: ToolCall, input: unknown, desk: Desk, approved: ApprovedCall): Promise<CallResult> {
+  async #work(ctx: Context, call: ToolCall, input: unknown, desk: Desk, approved: ApprovedCall): Promise<CallResult | Lapsed> {
     const { name, version, work } = this.#tool
     if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
     const { capability, on } = approved
     // what was given in this very moment is good, and what needed nothing begins at once
     const refused = capability === undefined || on === undefined ? undefined : await refusedWork(ctx, { name, version }, call, capability)
     if (refused !== undefined) return refused
-    return work.kind === 'agent' ? agentOf(ctx, name, work, call, desk, capability !== undefined) : this.#orchestrate(ctx, call, desk)
+    const crossed = { ...call, input: crossing(this.#tool, call.input, approved.from, input) }
+    return work.kind === 'agent' ? agentOf(ctx, name, work, crossed, desk, capability !== undefined) : this.#orchestrate(ctx, crossed, desk)
   }
 
   async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
     const edge = toolEdge(desk.edge, call.input)
-    const started = ctx.start(this.#agent, edge as unknown as Json, { callId: call.id, name: this.#tool.name })
+    const started = ctx.start(this.#agent, edge as unknown as Json, {
+      callId: call.id,
+      name: this.#tool.name,
+      inputHash: digestJson(call.input),
+    })
     const { outcome } = await workerEnd(ctx, started)
     return toolTold(this.#tool.name, outcome)
   }
@@ -220,14 +249,37 @@ async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCa
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
 }
 
-function problemOf(tool: Tool, input: Json): string | undefined {
-  const checked = tool.input.check(input)
-  return checked.ok ? undefined : checked.problem
+/** Work that was approved, and was not done because the approval does not hold any more. */
+interface Lapsed {
+  readonly lapsed: Failure
+}
+
+/** What is asked where code would not ask any more, and the journal holds the question: what a human has said, or will say, of it counts. */
+export const askedBefore = ({ oversight }: Edge, reason: string): Asking => ({
+  reason,
+  always: true,
+  ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
+})
+
+const valueOf = (checked: Checked<unknown>): unknown => (checked.ok ? checked.value : undefined)
+
+/** What was approved does not fit its tool any more: the model is told that it was approved, and calls again, which is asked about. */
+function changedInput(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
+  const by = approver === undefined ? 'this call was approved' : `${approver} approved this call`
+  const message = `not done: ${by}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
+  return refuse(
+    ctx,
+    call,
+    failure('tool.invalid-input', message, 'validation'),
+    `[${message}. Correct them and call again: it is asked again.]`,
+  )
 }
 
 /** What an approval has made of a call. */
 interface ApprovedCall {
   readonly edited: boolean
+  /** The arguments that were validated, of which those of the call have come. */
+  readonly from: Json
   readonly capability?: Capability | undefined
   /** What a human has seen who approved it. */
   readonly on?: DecidedOn | undefined
@@ -245,11 +297,18 @@ type NamedTool = Pick<Tool, 'name' | 'version'>
  * Work that is begun as a worker: its capability is used in a step before it, so that what came of it is recorded: a worker that has begun goes on in another process with another version of its tool,
  * and one that has not does not begin there. Undefined: it may begin.
  */
-async function refusedWork(ctx: Context, tool: NamedTool, call: ToolCall, capability: Capability): Promise<CallResult | undefined> {
+async function refusedWork(
+  ctx: Context,
+  tool: NamedTool,
+  call: ToolCall,
+  capability: Capability,
+): Promise<CallResult | Lapsed | undefined> {
   const holder = new CapabilityHolder(capability)
-  const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, { effect: 'read' })
+  const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, { effect: 'read', holds: 'kept' })
   const { outcome } = await ctx.next(used)
   if (outcome.status === 'completed') return undefined
+  const lapsed = lapseIn(outcome)
+  if (lapsed !== undefined) return { lapsed }
   const what = outcome.status === 'failed' ? outcome.failure : failure('capability.refused', describeOutcome(outcome), 'rejected')
   return refuse(ctx, call, what, `[${what.message}]`)
 }
@@ -262,7 +321,7 @@ async function effectOf(
   input: unknown,
   call: ToolCall,
   { edited, capability }: ApprovedCall,
-): Promise<CallResult> {
+): Promise<CallResult | Lapsed> {
   const { name } = tool
   const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
   const effect = (io: StepIO): Json | Promise<Json> =>
@@ -273,6 +332,7 @@ async function effectOf(
       type: 'tool.called',
       tool: name,
       callId: call.id,
+      ...(work.effect === 'read' ? undefined : { inputHash: digestJson(call.input) }),
       ...(edited ? { input: call.input } : undefined),
       ...(capability === undefined ? undefined : { capability: capability.id }),
     },
@@ -280,7 +340,8 @@ async function effectOf(
     ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
   })
   const { outcome } = await ctx.next(id)
-  return toolTold(name, outcome)
+  const lapsed = lapseIn(outcome)
+  return lapsed === undefined ? toolTold(name, outcome) : { lapsed }
 }
 
 /** Arguments that do not fit: the model is told what is wrong with them. */

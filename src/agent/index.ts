@@ -17,21 +17,24 @@ export {
   type ScorerInput,
   type ScorerResult,
 } from './around/completion.ts'
-export { agentProblems, checkAgents, noWorkers, reachable, refuseTeam } from './check.ts'
+export { agentProblems, checkAgents, noWorkers, ownTurnsProblems, reachable, refuseTeam, unkept, unpricedModels } from './check.ts'
 export {
   isAgent,
   isBlank,
   isName,
   listOf,
   listProblems,
+  usdCapOf,
   versionOf,
   type Agent,
   type InputOf,
   type NameOf,
   type OutputOf,
+  type UsdCap,
 } from './definition.ts'
 export { Desk } from './desk.ts'
 export {
+  dataIn,
   dataOf,
   factNames,
   factProblems,
@@ -52,6 +55,7 @@ export {
   newestExchanges,
   recalledMessages,
   recalledProblem,
+  rememberedAnswer,
   type Exchange,
   type Recalled,
   type Shelf,
@@ -64,7 +68,7 @@ export { lastTurn, outputRepairs, think, type Mind } from './loop.ts'
 export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './around/middleware.ts'
 export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './mind.ts'
 export { renamable, rename } from './rename.ts'
-export { fitting, jsonIn, outputOf } from './output.ts'
+export { fitting, outputOf } from './output.ts'
 export { workOf } from './output-key.ts'
 export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './talk.ts'
 export {
@@ -109,7 +113,7 @@ export {
   type TeamWord,
 } from './teamwork/words.ts'
 export { tool, toolsOf } from './tool.ts'
-export { askWord, wordProblem, type Word } from './around/word.ts'
+export { askWord, computation, wordProblem, type Word } from './around/word.ts'
 export type {
   ActionRule,
   AgentWork,

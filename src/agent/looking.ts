@@ -25,6 +25,8 @@ export interface Asking {
   /** What came of looking; absent where nobody oversees. */
   readonly word?: GateWord
   readonly rules?: ApprovalRules
+  /** The approval before it, where it is asked again. */
+  readonly follows?: string
   /** A human wants to be asked for something else: notes it. */
   readonly sentBack?: () => void
   /** It was sent back as often as it may be: that is not on offer any more. */
@@ -97,13 +99,12 @@ async function overseenCall(
     noteCall(ctx, call, word, false)
     return undefined
   }
-  const rules = oversight.approval
   return {
     reason: reasonOf(word, always),
     always: always !== undefined,
     word,
     ...roundsOf(edge, name),
-    ...(rules === undefined ? undefined : { rules }),
+    rules: oversight.approval ?? {},
   }
 }
 

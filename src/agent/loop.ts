@@ -7,6 +7,7 @@
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
 import {
+  asText,
   canonical,
   completed,
   failed,
@@ -34,7 +35,7 @@ import { askIteration, follows, goOn, lastFollows, type Follows, type OnIteratio
 import type { MiddlewareHooks } from './around/middleware.ts'
 import { correction, fitting, outputOf } from './output.ts'
 import { filled } from './templating.ts'
-import { refusedText, Scoring } from './around/scoring.ts'
+import { refusedAnswerText, refusedText, Scoring } from './around/scoring.ts'
 import { withTeam } from './teamwork/tools.ts'
 import type { Tool } from './tool.ts'
 import { outdone, withTransfer } from './transfer.ts'
@@ -149,17 +150,20 @@ async function turns(mind: Mind, desk: Desk, instructions: string | undefined, m
   const own = withReport(whole, mind.reports === true)
   const opened = withTransfer(withTeam(withQuestions(own, edge), desk), edge.flow?.to)
   const ended = await turnsWith(opened, mind, desk)
-  const left = (await opened.background?.end(ended)) ?? ended
+  const left = (await opened.background?.end(ended, desk)) ?? ended
   return left === ended ? ended : unfinished(desk, left)
 }
 
 async function turnsWith({ system, toolbox: given, background }: Opening, mind: Mind, desk: Desk): Promise<Outcome> {
   const { ctx, edge, hooks } = desk
-  const maxTurns = edge.turns ?? mind.maxTurns
+  const { ownTurns = Infinity, turns: ofTree = Infinity } = edge.limits ?? {}
+  const maxTurns = Math.min(edge.turns ?? mind.maxTurns, ownTurns, ofTree)
   const offer = new Offer(desk, given)
   const scoring = mind.isComplete === undefined ? undefined : new Scoring(mind.isComplete, desk, maxTurns)
   const compacting = mind.compaction === undefined ? undefined : new Compacting(mind.compaction, mind, desk, background)
   let isLast = false // by the word of a hook
+  let isOver = false // the turns of the tree are used up, but for the one that is kept
+  let stood: Decided | undefined // an answer that a hook does not take for the end
   desk.begin(system)
   for (;;) {
     desk.sayLater()
@@ -170,7 +174,7 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
     const turn = ctx.scope('turn')
     compacting?.refresh()
     if (compacting?.due(desk.asked < maxTurns) === true) await compacting.compact(turn)
-    const isUsedUp = mind.lastAnswer && desk.asked === maxTurns
+    const isUsedUp = mind.lastAnswer && (isOver || desk.asked === maxTurns)
     if (isUsedUp) {
       await background?.rest()
       background?.deliver(desk)
@@ -178,31 +182,52 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
     }
     if (isUsedUp || isLast) offer.nothing()
     const shown = hooks === undefined ? undefined : await hooks.shown(turn, mind.settings)
-    const asked = await askModel(mind, desk, turn, offer.specs, shown)
-    if (asked.status !== 'completed') return unanswered(desk, asked, scoring?.unmet)
+    const asked = await askModel(mind, desk, turn, offer.specs, shown, {
+      last: mind.lastAnswer && (isUsedUp || isLast),
+      isVerb: offer.isVerb,
+    })
+    if (asked.status !== 'completed') {
+      const max = exceeded(asked)
+      if (mind.lastAnswer && !isUsedUp && max?.limit === 'turns' && max.activation === ctx.place.activation) {
+        isOver = true
+        desk.turn--
+        continue
+      }
+      if (max === undefined || stood === undefined) return unanswered(desk, asked, scoring?.unmet)
+      // more was wanted than there is: what was there is the end
+      stood.take()
+      return stood.end
+    }
     let answer = asked.output as unknown as ModelAnswer
     let again: string | undefined
     if (hooks !== undefined) ({ answer, again } = await hooks.heard(turn, answer))
     desk.say(answerMessage(answer))
     if (again === undefined && answer.text !== '') desk.text = answer.text
     let end: Outcome | undefined
+    let decided: Decided | undefined // by a call
     if (again !== undefined) rejected(desk, turn, answer, again)
-    else if (answer.calls.length > 0) end = await worked(desk, turn, offer.toolbox, answer)
+    else if (answer.calls.length > 0) end = (decided = await worked(desk, turn, offer.toolbox, answer))?.end
     else if (!isLast && (await background?.more()) === true) continue
     else end = concluded(mind, desk, answer.text)
-    const scored =
-      scoring !== undefined && end?.status === 'completed' && answer.calls.length === 0
-        ? await scoring.measure(turn, answer.text, end.output)
-        : undefined
+    // a call that ends the work is no answer of the model's, unless that is what it is for
+    const given = end?.status === 'completed' && decided?.answers !== false ? end : undefined
+    if (given !== undefined && decided !== undefined) desk.text = asText(given.output)
+    const scored = given && (await scoring?.measure(turn, decided === undefined ? answer.text : desk.text, given.output))
     if (scored?.passed === false) {
-      desk.note(refusedText(scored))
+      decided?.refuse()
+      desk.note(refusedText(scored), refusedAnswerText(scored))
       end = undefined
     }
-    const turned: Turned = { answer, end, scored }
+    const turned: Turned = { answer, end, isAnswer: given !== undefined, scored }
     const hook = mind.onIterationComplete
     const word = hook === undefined ? undefined : await askIteration(hook, desk, turn, turned, maxTurns)
     const next: Follows = isLast ? lastFollows(turned, desk) : follows(word, turned, desk.asked < maxTurns, desk)
-    if (next.end !== undefined) return next.end
+    if (next.end !== undefined) {
+      if (next.end === decided?.end) decided.take()
+      return next.end
+    }
+    stood = end === undefined ? undefined : standing(desk, end, decided)
+    if (stood !== undefined) decided?.refuse()
     if (next.note !== undefined) desk.note(next.note)
     isLast = next.last === true
     desk.answer = undefined
@@ -216,6 +241,9 @@ class Offer {
   #known: Toolbox['specs'] | undefined
   #specs: Toolbox['specs'] = []
 
+  /** Whether this is a verb of Reeve's own. */
+  readonly isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
+
   constructor(desk: Desk, toolbox: Toolbox) {
     this.#desk = desk
     this.toolbox = toolbox
@@ -225,7 +253,7 @@ class Offer {
     const { specs } = this.toolbox
     if (specs !== this.#known) {
       this.#known = specs
-      this.#specs = offered(specs, this.#desk, (name) => this.toolbox.find(name)?.verb === true)
+      this.#specs = offered(specs, this.#desk, this.isVerb)
     }
     return this.#specs
   }
@@ -236,11 +264,40 @@ class Offer {
   }
 }
 
+/** How a call ends the work. */
+interface Decided {
+  readonly end: Outcome
+  /** The model answers by it. */
+  readonly answers: boolean
+  /** It is the end: what follows from it holds. */
+  take(): void
+  /** It is not: the model is told so. */
+  refuse(): void
+}
+
+/** An answer from which the work goes on, should it turn out to be the last. */
+function standing(desk: Desk, end: Outcome, decided: Decided | undefined): Decided {
+  const { answer } = desk
+  const take = (): void => {
+    if (decided === undefined) desk.answer = answer
+    else if (end.status === 'completed') desk.leave(end.output)
+    decided?.take()
+  }
+  return { end, answers: true, take, refuse: () => undefined }
+}
+
+/** The limit, and whose it is, that did not let a call be made; undefined if it was something else. */
+function exceeded(outcome: Outcome): { readonly limit: Json | undefined; readonly activation: Json | undefined } | undefined {
+  if (outcome.status !== 'failed' || outcome.failure.code !== 'budget.exceeded') return undefined
+  const { limit, activation } = outcome.failure.details ?? {}
+  return { limit, activation }
+}
+
 /** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
 function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
-  if (outcome.status !== 'failed' || outcome.failure.code !== 'budget.exceeded') return outcome
-  const limit = outcome.failure.details?.['limit']
-  return desk.limited((limit ?? 'turns') as LimitName, outcome.failure.message + unmet)
+  const max = exceeded(outcome)
+  if (max === undefined || outcome.status !== 'failed') return outcome
+  return desk.limited((max.limit ?? 'turns') as LimitName, outcome.failure.message + unmet)
 }
 
 /** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
@@ -253,7 +310,7 @@ function rejected(desk: Desk, turn: Context, { calls }: ModelAnswer, why: string
   if (calls.length === 0) desk.note(isBlank(why) ? goOn : why)
 }
 
-async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Outcome | undefined> {
+async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Decided | undefined> {
   const results = await runCalls(desk, turn, toolbox, answer.calls)
   const last = decisive(results)
   results.forEach((result, i) => {
@@ -266,13 +323,25 @@ async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: Model
   const finish = results[last]?.finish
   desk.action = finish?.action
   if (finish?.action?.type === 'exit') turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
-  if (finish?.outcome.status === 'completed' && finish.action?.type !== 'transfer') {
-    const { output } = finish.outcome
-    desk.answer = desk.messages.at(last - results.length)
-    // the result of a call may only say where its answer is
-    if (output !== results[last]!.content) desk.leave(output)
+  if (finish === undefined) return undefined
+  const { outcome: end, action, answers } = finish
+  const message = desk.messages.at(last - results.length)
+  return {
+    end,
+    answers: answers !== undefined,
+    take() {
+      answers?.counts()
+      // it has answered already: with something else that stands in its place
+      if (end.status !== 'completed' || action?.type === 'transfer' || desk.answer !== undefined) return
+      desk.answer = message
+      // the result of a call may only say where its answer is
+      if (end.output !== results[last]!.content) desk.leave(end.output)
+    },
+    refuse() {
+      if (answers !== undefined && message?.role === 'tool')
+        desk.replace(message, { ...message, content: answers.otherwise, isError: true })
+    },
   }
-  return finish?.outcome
 }
 
 /** The call by which the agent ends: of several the last, but nothing ends well what has failed. */

@@ -3,14 +3,14 @@
  *
  * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (loop.ts), the public constructors (agent.ts, ../supervisor).
  */
-import { failed, failure, hasNames, type Failure, type Json, type Outcome } from '../core/index.ts'
-import { briefValue, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
+import { failed, failure, hasNames, own, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { briefValue, turnsOf, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
 import { deadlineProblems } from '../oversight/index.ts'
 import type { Assess } from './assessment.ts'
 import { DefinedAgent } from './defined.ts'
-import type { Agent } from './definition.ts'
+import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
 import { asidesOf, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
 import { think, type Mind } from './loop.ts'
 import { instructed, revisedMind } from './revised.ts'
@@ -36,7 +36,7 @@ export function mindOf(
     settings,
     retry,
     outputSchema,
-    maxTurns: limits?.turns ?? defaultTurns,
+    maxTurns: turnsOf(limits) ?? defaultTurns,
     instructions: instructed(options.instructions, middleware),
     tools: [options, ...middleware].flatMap(({ tools }) => toolsOf(tools)),
     templating,
@@ -82,7 +82,20 @@ export class MindAgent extends DefinedAgent {
   constructor(parts: MindParts) {
     const { mind, description, inputSchema, limits, oversight, assess, outputKey, team } = parts
     const { agent: name, model, outputSchema } = mind
-    super({ name, description, model, inputSchema, outputSchema, limits, oversight, assess, outputKey, team, rootTurns: defaultTurns })
+    super({
+      name,
+      description,
+      model,
+      inputSchema,
+      outputSchema,
+      limits,
+      oversight,
+      assess,
+      outputKey,
+      team,
+      rootTurns: defaultTurns,
+      lastAnswer: mind.lastAnswer,
+    })
     this.#parts = parts
     this.#own = [...toolAgents(name, mind.tools), ...asidesOf(mind)]
   }
@@ -108,12 +121,19 @@ export class MindAgent extends DefinedAgent {
   /** As the revision has it that holds here. */
   #mind({ versions }: Edge): Mind {
     const { mind, definition } = this.#parts
-    const revision = versions?.[this.name]
+    const revision = own(versions, this.name)
     return revision === undefined ? mind : revisedMind(mind, revision, definition.prices)
   }
 
   related(): readonly Agent[] {
     return [...(this.#parts.workers?.() ?? []), ...this.#own]
+  }
+
+  /** Of agents that it calls as tools. */
+  usdCaps(): readonly UsdCap[] {
+    return this.#parts.mind.tools.flatMap(({ name, work }) =>
+      work.kind === 'agent' ? usdCapOf(work.limits, `tools.${name}.limits`, [work.agent]) : [],
+    )
   }
 
   problems(): readonly string[] {

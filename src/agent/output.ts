@@ -1,26 +1,10 @@
 /**
  * Output: from a model's last text to the output that the definition promises.
  *
- * Owns: finding JSON in a text, checking it, the words of a correction. Does not own: how often it is corrected (loop.ts).
+ * Owns: reading a text as what is promised, checking it, the words of a correction. Does not own: how often it is corrected (loop.ts).
  */
-import { jsonProblem, type Json } from '../core/index.ts'
+import { jsonIn, jsonProblem, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
-
-const fence = /^\s*```(?:json|JSON)?[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/
-const anyFence = /```(?:json|JSON)[ \t]*\r?\n([\s\S]*?)\r?\n?```/
-
-/** The JSON in a text: the whole text, or what stands in its fence. Undefined if there is none. Pure. */
-export function jsonIn(text: string): Json | undefined {
-  for (const candidate of [text, fence.exec(text)?.[1], anyFence.exec(text)?.[1]]) {
-    if (candidate === undefined) continue
-    try {
-      return JSON.parse(candidate) as Json
-    } catch {
-      // the next form may be it
-    }
-  }
-  return undefined
-}
 
 /** The output that a text stands for; without a schema the text itself. Pure. */
 export function outputOf(text: string, schema: Schema | undefined): Checked<Json> {

@@ -6,10 +6,13 @@
  * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that was not before.
  */
 import {
-  asText,
   failed,
+  hasTrail,
   parentOf,
+  present,
   trailOf,
+  unanswered,
+  withAnswer,
   withoutTrail,
   withTrail,
   type Failure,
@@ -20,8 +23,8 @@ import {
 } from '../core/index.ts'
 import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { evaluateEscalation, notApprovedAs, review, type Subject, type Verdict } from '../oversight/index.ts'
-import type { Assessment } from './assessment.ts'
+import { evaluateEscalation, goodUntil, notApprovedAs, review, type Subject, type Verdict } from '../oversight/index.ts'
+import type { Assess, Assessment } from './assessment.ts'
 import type { Agent } from './definition.ts'
 import { fitting } from './output.ts'
 import { OwnEdge, Spent } from './own-edge.ts'
@@ -32,7 +35,13 @@ const defaultRounds = 3
 
 /** The work of an agent, looked at as its edge says. */
 export function overseen(agent: Agent, ctx: Context, edge: Edge): Promise<Outcome> {
-  return edge.oversight === undefined && agent.assess === undefined ? agent.orchestrate(ctx, edge) : lookedAfter(agent, ctx, edge)
+  return edge.oversight === undefined && agent.assess === undefined ? work(agent, ctx, edge) : lookedAfter(agent, ctx, edge)
+}
+
+/** The work itself. An agent that says nothing of its own about how it got there leaves its answer to those who come after it. */
+async function work(agent: Agent, ctx: Context, edge: Edge): Promise<Outcome> {
+  const outcome = await agent.orchestrate(ctx, edge)
+  return leavesTrail(edge) && !hasTrail(outcome) ? withAnswer(agent.name, outcome) : outcome
 }
 
 async function lookedAfter(agent: Agent, given: Context, recorded: Edge): Promise<Outcome> {
@@ -46,7 +55,7 @@ async function lookedAfter(agent: Agent, given: Context, recorded: Edge): Promis
   for (let round = 0; ; round++) {
     const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent)
     const begunAt = given.now().getTime()
-    const outcome = await agent.orchestrate(ctx, edge)
+    const outcome = await work(agent, ctx, edge)
     if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer') return left(given, begun, outcome, before)
     const tookMs = given.now().getTime() - begunAt
     const verdict = await lookedAt(
@@ -84,19 +93,36 @@ async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | 
   if (!asksFirst(ctx, edge)) return edge
   const { name, version, description, inputSchema } = agent
   const { oversight, failures } = edge
-  const verdict = await review(ctx.scope('begin'), oversight, { subject: 'work', name }, failures === undefined ? {} : { failures }, {
-    tool: name,
-    toolVersion: version,
-    input: briefValue(edge.brief),
-    kind: 'work',
-    ...(description === '' ? undefined : { description }),
-    fits: (input) => {
-      const checked = inputSchema?.check(input)
-      return checked === undefined || checked.ok ? undefined : checked.problem
-    },
-  })
-  if (verdict === undefined || (verdict.approved && !verdict.edited)) return edge
-  return verdict.approved ? withBrief(edge, verdict.input) : failed(turnedDown(`to let "${name}" begin this`, verdict))
+  const begin = ctx.scope('begin')
+  for (let lapsed: string | undefined; ;) {
+    const subject = { ...present({ failures }), ...(lapsed === undefined ? undefined : { always: true }) }
+    const verdict = await review(begin, oversight, { subject: 'work', name }, subject, {
+      tool: name,
+      toolVersion: version,
+      input: briefValue(edge.brief),
+      kind: 'work',
+      ...present({ reason: lapsed }),
+      ...(description === '' ? undefined : { description }),
+      fits: (input) => {
+        const checked = inputSchema?.check(input)
+        return checked === undefined || checked.ok ? undefined : checked.problem
+      },
+    })
+    if (verdict === undefined) return edge
+    if (!verdict.approved) return failed(turnedDown(`to let "${name}" begin this`, verdict))
+    lapsed = await lapsedBegin(begin, verdict)
+    if (lapsed === undefined) return verdict.edited ? withBrief(edge, verdict.input) : edge
+  }
+}
+
+/** Why a yes to a beginning is not good any more: a pause, which holds this step back, has lasted too long. */
+async function lapsedBegin(ctx: Context, verdict: Extract<Verdict, { approved: true }>): Promise<string | undefined> {
+  const { until } = goodUntil(verdict)
+  if (until === undefined) return undefined
+  const { outcome } = await ctx.next(ctx.begin('capability', (io) => io.now <= until, { effect: 'read' }))
+  return outcome.status === 'completed' && outcome.output === true
+    ? undefined
+    : `it was approved before, but that was good until ${new Date(until).toISOString()}, and nobody had begun`
 }
 
 /** Another brief, also where it stands in a conversation. */
@@ -154,7 +180,7 @@ async function lookedAt(
   if (oversight === undefined) return undefined
   const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
   const subject: Subject = {
-    ...(assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, used, unknownToolIn(said, name))),
+    ...(assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, assess, used, unknownToolIn(said, name))),
     ...(unusable === undefined ? undefined : { unusable }),
   }
   const { all } = evaluateEscalation(subject, oversight.escalate)
@@ -174,17 +200,22 @@ async function lookedAt(
     },
   })
   if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
-  if (verdict.approved) return instead(outcome, name, verdict.input)
+  if (verdict.approved) return withAnswer(name, { ...outcome, output: verdict.input }, trailOf(outcome))
   if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
   const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
-  const { action: _action, ...trail } = trailOf(outcome)
   const how = verdict.how === 'retry' ? 'rejected' : verdict.how
-  return withTrail(failed(turnedDown(`to take the result of "${name}"`, { ...verdict, how }, why)), trail)
+  return withAnswer(name, failed(turnedDown(`to take the result of "${name}"`, { ...verdict, how }, why)), trailOf(outcome))
 }
 
-/** What is looked at of a result. */
-function subjectOf({ confidence, costUsd, proposedAction, cannotDo }: Assessment = {}, used: Used, unknownTool?: string): Subject {
-  const costs = [costUsd ?? used.costUsd, proposedAction?.costUsd].filter((each) => each !== undefined)
+/** What is looked at of a result. A function knows what the result costs; what a model reports never makes the work cheaper than it was. */
+function subjectOf(
+  { confidence, costUsd, proposedAction, cannotDo }: Assessment = {},
+  assess: Assess,
+  used: Used,
+  unknownTool?: string,
+): Subject {
+  const spent = assess === 'report' ? [costUsd, used.costUsd] : [costUsd ?? used.costUsd]
+  const costs = [...spent, proposedAction?.costUsd].filter((each) => each !== undefined)
   const outOfScope = cannotDo ?? (unknownTool === undefined ? undefined : `it wanted the tool "${unknownTool}", and there is none`)
   return {
     tookMs: used.tookMs,
@@ -194,22 +225,6 @@ function subjectOf({ confidence, costUsd, proposedAction, cannotDo }: Assessment
     ...(outOfScope === undefined ? undefined : { outOfScope }),
   }
 }
-
-/** The output that a human has put in its place, also in what others are shown. */
-function instead(outcome: Extract<Outcome, { status: 'completed' }>, agent: string, output: Json): Outcome {
-  const { said, ...trail } = trailOf(outcome)
-  const content = output === null ? '' : asText(output)
-  const at = said.findLastIndex((entry) => entry.answer === true)
-  const old = said[at]?.message
-  const entry: HistoryEntry =
-    old?.role === 'tool'
-      ? { agent, message: { ...old, content: output }, answer: true }
-      : { agent, message: { role: 'assistant', content }, answer: true }
-  return withTrail<Json>({ ...outcome, output }, { ...trail, said: at === -1 ? [...said, entry] : said.with(at, entry) })
-}
-
-/** What was said, with nothing in it that is an answer. */
-const unanswered = (said: readonly HistoryEntry[]): readonly HistoryEntry[] => said.map(({ answer: _answer, ...entry }) => entry)
 
 /** The same work again, from where it is, with what a human has said of it. */
 function again(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
@@ -221,7 +236,12 @@ function again(edge: Edge, said: readonly HistoryEntry[], comment: string | unde
     ...kept,
     // who reads the conversation has it there already
     brief: 'instructions' in brief ? { instructions: `${brief.instructions}\n\n${feedback}` } : brief,
-    entries: [...entriesOf(edge), ...(task === undefined ? [] : [note(task)]), ...unanswered(said), note(feedback)],
+    entries: [
+      ...entriesOf(edge),
+      ...(task === undefined ? [] : [note(task)]),
+      ...said.map(({ answer: _answer, ...entry }) => entry),
+      note(feedback),
+    ],
     ...(edge.flow === undefined ? undefined : { flow }),
   }
 }

@@ -5,7 +5,7 @@
  * K3, K10: a function is one recorded step of one try; what a model says stands in its answers.
  */
 import { isObject, present, type HistoryEntry, type Json } from '../core/index.ts'
-import type { Context } from '../engine/index.ts'
+import type { Context, StepIO } from '../engine/index.ts'
 import type { ResultAssessed } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
@@ -30,14 +30,14 @@ export async function assessed(
     said,
   }: { readonly agent: string; readonly output: Json; readonly brief: Json; readonly said: readonly HistoryEntry[] },
 ): Promise<Said> {
-  const read = assess === 'report' ? reportIn(said, agent) : await asked(ctx, () => assess(output, brief))
+  const read = assess === 'report' ? reportIn(said, agent) : await asked(ctx, (io) => assess(output, brief, io))
   const { word } = read
   if (word === undefined || Object.keys(word).length === 0) return present({ problem: read.problem })
   ctx.emit({ type: 'result.assessed', ...(present(word) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
   return { word }
 }
 
-async function asked(ctx: Context, assess: () => unknown): Promise<Said> {
+async function asked(ctx: Context, assess: (io: StepIO) => unknown): Promise<Said> {
   const { word, why } = await askWord<Assessment>(ctx, 'assess', assess, assessmentProblem)
   return present({ word, problem: why })
 }

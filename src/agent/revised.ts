@@ -5,7 +5,7 @@
  * Pure: the revision is in the edge, so replay works with the same one.
  */
 import { failure, FailureError, messageOf } from '../core/index.ts'
-import type { Revision } from '../edge/index.ts'
+import { turnsOf, type Revision } from '../edge/index.ts'
 import { resolveModel, type Prices } from '../model/index.ts'
 import { Lessened, type Opening } from './binding.ts'
 import type { Desk } from './desk.ts'
@@ -27,7 +27,7 @@ export function revisedMind(mind: Mind, revision: Revision, prices: Prices | und
     ...(instructions === undefined ? undefined : { instructions: instructed(instructions, mind.middleware) }),
     ...(model === undefined ? undefined : { model: modelOf(mind.agent, model, prices) }),
     ...(settings === undefined ? undefined : { settings }),
-    ...(limits?.turns === undefined ? undefined : { maxTurns: limits.turns }),
+    ...(turnsOf(limits) === undefined ? undefined : { maxTurns: turnsOf(limits)! }),
     ...(missing.length === 0 ? undefined : lessened(mind, new Set(missing))),
   }
 }

@@ -5,7 +5,7 @@
  * Ends are values that are returned, so nothing can follow one.
  */
 import { asText, copy, described, ReeveError, unknownNames, type Action, type HistoryEntry, type Json, type Trail } from '../core/index.ts'
-import { entriesOf, type Candidate, type Edge } from '../edge/index.ts'
+import { entriesOf, mayRead, type Candidate, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 
 /** What a code agent may do in a conversation. */
@@ -79,7 +79,8 @@ export class OwnTalk implements Talk {
   }
 
   get history(): readonly HistoryEntry[] {
-    return copy(entriesOf(this.#edge) as unknown as Json) as unknown as readonly HistoryEntry[]
+    const entries = entriesOf(this.#edge).filter((entry) => mayRead(this.#agent, entry))
+    return copy(entries as unknown as Json) as unknown as readonly HistoryEntry[]
   }
 
   readonly say = (text: string): void => {

@@ -24,6 +24,7 @@ import {
   type Grant,
   type Infer,
   type JsonSchema,
+  type Limits,
   type Schema,
   type SchemaLike,
   type StandardSchema,
@@ -110,6 +111,8 @@ interface OrchestrationWork {
 export interface AgentWork {
   readonly kind: 'agent'
   readonly agent: Agent
+  /** Hard limits of each call. */
+  readonly limits?: Limits
   /** What crosses to it. */
   readonly crossing: (input: Json, call: ToolCall, desk: Desk) => { readonly brief: Brief } & Grant
   /** What becomes of whoever called when it does not complete: it is told, or ends in the same way. */

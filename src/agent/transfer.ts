@@ -8,7 +8,7 @@ import { completed, failure, isObject, transferred, transferTool } from '../core
 import type { Candidate } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { Extended, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
+import { Extended, refuse, unfollowed, type Binding, type CallResult, type Opening } from './binding.ts'
 import type { Desk } from './desk.ts'
 
 /** The opening of a mind that may hand control on. The same if there is nobody to hand it to. */
@@ -87,10 +87,11 @@ export function handedTo(to: string, ctx: Context, { id: callId }: ToolCall, tas
   }
 }
 
-/** What a model is told whose transfer comes to nothing, because a later call of the same turn decides. */
+/** What is told of a call whose transfer comes to nothing, because a later call of the same turn decides. A tool that did something besides keeps its result. */
 export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallResult {
   const action = told.finish?.action
   if (action?.type !== 'transfer') return told
   const what = failure('transfer.refused', `a later call of this turn decides, so "${action.to}" does not take over`, 'policy')
-  return refuse(ctx, call, what, `[not transferred: ${what.message}]`)
+  const why = `not transferred: ${what.message}`
+  return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : unfollowed(ctx, call, told, what, why)
 }

@@ -5,10 +5,10 @@
  * Does not own: when there is another turn (loop.ts), what a call does (binding.ts).
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
  */
-import { failure, type CallUsage, type Json, type Outcome } from '../core/index.ts'
+import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { denies, permits } from '../edge/index.ts'
 import type { Context, RetryPolicy, StepIO, StepOptions } from '../engine/index.ts'
-import type { Charge } from '../journal/index.ts'
+import { answerShape, type Charge } from '../journal/index.ts'
 import {
   costOf,
   estimateTokens,
@@ -21,10 +21,11 @@ import {
   type ToolCall,
   type ToolSpec,
 } from '../model/index.ts'
+import { approvalQuestion } from '../oversight/index.ts'
 import { noSuchTool } from './assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
 import type { Desk } from './desk.ts'
-import { notApproved, passGate } from './gate.ts'
+import { askedBefore, notApproved, passGate } from './gate.ts'
 import { approvalReason } from './looking.ts'
 
 /** What asks a mind's model. Made once per definition. */
@@ -48,6 +49,13 @@ export interface Prompt {
   readonly settings?: ModelSettings
 }
 
+/** How the call counts. `last`: it may take the turn that is kept for the last answer. */
+export interface Counting {
+  readonly last?: boolean
+  /** Whether what it may call is a verb of Reeve's own, whose arguments are structure. Default: nothing is. */
+  readonly isVerb?: (name: string) => boolean
+}
+
 /** The most tokens an answer may have where tokens or dollars are limited and nobody has set `maxOutputTokens`. */
 const defaultOutputCap = 4_096
 const oneTurn: Charge = { turns: 1 }
@@ -59,11 +67,14 @@ export async function askModel(
   turn: Context,
   specs: readonly ToolSpec[],
   prompt: Prompt = desk,
+  { last = false, isVerb = () => false }: Counting = {},
 ): Promise<Outcome> {
   if (desk.ending !== undefined) return desk.ending
   const { model, agent, purpose } = asking
   const { messages } = prompt
+  const changeable = purpose === undefined ? (desk.hooks?.changeable ?? []) : []
   const budget = desk.counts ? budgetOf(asking, desk, specs, prompt) : undefined
+  const reserve = budget === undefined ? oneTurn : budget.reserve
   const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
   const options: StepOptions = {
     effect: 'model',
@@ -74,23 +85,36 @@ export async function askModel(
       renderer: rendererVersion,
       messages: messages.length,
       ...(purpose === undefined ? undefined : { purpose }),
+      ...(changeable.length === 0 ? undefined : { changeable }),
     },
-    reserve: budget === undefined ? oneTurn : budget.reserve,
+    reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
     settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
+    holds: answerShape(isVerb),
     ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
   }
-  const ask = (io: StepIO): Promise<Json> =>
-    model.call({
+  const ask = async (io: StepIO): Promise<Json> => {
+    // inside the step, so that what an older journal has recorded stays as it is
+    if (desk.edge.limits?.usd !== undefined && model.price === undefined) throw new FailureError(unpriced(agent, model))
+    return model.call({
       messages,
       tools: specs,
       signal: io.signal,
       key: io.key,
-      ...(purpose === undefined ? { emit: (part: ModelPart) => io.emit(part) } : undefined),
+      // what a middleware may still take out is not shown while it is written
+      ...(purpose === undefined && !changeable.includes('answer') ? { emit: (part: ModelPart) => io.emit(part) } : undefined),
       ...(settings === undefined ? undefined : { settings }),
       ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
     }) as Promise<unknown> as Promise<Json>
+  }
   return (await turn.next(turn.begin('model', ask, options))).outcome
 }
+
+const unpriced = (agent: string, { id }: Model): Failure =>
+  failure(
+    'budget.no-price',
+    `"${agent}" works under a limit in US dollars, and the price of "${id}" is not known; give it with prices`,
+    'validation',
+  )
 
 function settled(
   agent: string,
@@ -145,13 +169,13 @@ export async function runCalls(desk: Desk, turn: Context, toolbox: Toolbox, call
 
 function runCall(desk: Desk, ctx: Context, binding: Binding | undefined, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
   const permissions = desk.edge.permissions
-  if (binding === undefined) return Promise.resolve(unknownTool(desk, ctx, toolbox, call))
+  if (binding === undefined) return unknownTool(desk, ctx, toolbox, call)
   if (permissions !== undefined && !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))) {
     const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
     return Promise.resolve(refuse(ctx, call, what, `[${what.message}]`))
   }
   if (call.invalid !== undefined) {
-    const what = failure('tool.invalid-input', `the arguments of "${call.name}" are not JSON: ${shortened(call.invalid)}`, 'validation')
+    const what = failure('tool.invalid-input', `the arguments of "${call.name}" are not JSON: ${cut(call.invalid, 200)}`, 'validation')
     return Promise.resolve(refuse(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
   }
   const listed = permissions?.approval
@@ -183,7 +207,17 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
 }
 
-function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): CallResult {
+async function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
+  // a tool that was asked about and is gone since: what a human says of it is not passed over
+  if (ctx.wasAsked(approvalQuestion)) {
+    const asking = askedBefore(desk.edge, `"${call.name}" is gone since this was asked`)
+    const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }
+    const verdict = await passGate(ctx, gone, call, asking, () => undefined)
+    if (!verdict.approved) return notApproved(ctx, call, verdict)
+    const by = verdict.approver === undefined ? 'this call was approved' : `${verdict.approver} approved this call`
+    const what = failure('tool.unknown', `not done: ${by}, and ${noSuchTool(call.name)} any more`, 'validation')
+    return refuse(ctx, call, what, `[${what.message}]`)
+  }
   const names = offered(toolbox.specs, desk).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
   return refuse(ctx, call, what, `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`)
@@ -195,5 +229,3 @@ export function offered(specs: readonly ToolSpec[], desk: Desk, isVerb?: (name: 
   if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
   return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
 }
-
-const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text)

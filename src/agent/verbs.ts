@@ -8,12 +8,14 @@
 import {
   described,
   describeOutcome,
+  digestJson,
   failed,
   failure,
   FailureError,
   messageOf,
   ReeveError,
   unknownNames,
+  own,
   type ActivationId,
   type Failure,
   type Json,
@@ -23,7 +25,9 @@ import {
 import {
   accountLimits,
   briefOf,
+  briefValue,
   depthRefusal,
+  edgeMessagesProblem,
   limitProblems,
   oversightProblems,
   permissionProblems,
@@ -162,6 +166,8 @@ export function grantProblems(given: DelegateOptions, where: string): string[] {
   if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
   if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, where))
   if (problems.length === 0) problems.push(...oversightProblems(given.oversight, where))
+  const context = given.context === undefined ? undefined : edgeMessagesProblem(given.context)
+  if (problems.length === 0 && context !== undefined) problems.push(`${where}: context: ${context}`)
   if (problems.length === 0 && given.onQuestion !== undefined && typeof given.onQuestion !== 'function')
     problems.push(`${where}: onQuestion is ${described(given.onQuestion)}, expected a function`)
   return problems
@@ -241,10 +247,11 @@ export function startWorker(
   const receiver = revised(above.versions, worker)
   const begun = workerEdge(above, receiver, brief, purpose === undefined ? grant : { ...grant, admitted: true })
   const edge = begun.admitted === true ? begun : afterFailures(above, begun)
-  const account = accountLimits(ownLimits(receiver, grant))
-  const version = above.versions?.[worker.name]?.base
+  const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
+  const version = own(above.versions, worker.name)?.base
   return ctx.start(worker.name, edge as unknown as Json, {
-    ...(callId === undefined ? undefined : { callId }),
+    ...(callId === undefined ? undefined : { callId, inputHash: digestJson(briefValue(brief)) }),
+    ...(grant?.after === undefined ? undefined : { after: grant.after }),
     ...(purpose === undefined ? undefined : { purpose }),
     ...(account === undefined ? undefined : { limits: account }),
     ...(version === undefined ? undefined : { version }),

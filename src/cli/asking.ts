@@ -1,64 +1,103 @@
 /**
- * What is asked of somebody, as text: approvals with the exact arguments that are to be decided about, questions with where they are answered.
+ * What is asked of an approver, as text: approvals with the exact arguments that are decided about, questions with where they are answered.
  *
- * Owns: how values are shortened for a terminal, and that a text in them cannot redraw it. Does not own: who is asked (watch.ts), deciding (command/).
+ * Owns: how much of a value a terminal shows, that no line of a value can be taken for a line of ours. Does not own: which characters are visible (core), who is asked (watch.ts), deciding (command/).
  */
-import { describeOutcome, isObject, type Json } from '../core/index.ts'
+import { beginning, describeOutcome, isObject, visible, visibleJson, visibleLine, type Failure, type Json } from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 
-const shownCharacters = 120
-const shownLines = 14
+/** How much is shown: of a value on a line, of a value that is decided about, of its lines, of the number of arguments. */
+const most = { brief: 120, value: 2_000, lines: 60, arguments: 60 } as const
 
-/** Control characters are shown as what they are: a text may not redraw the terminal that asks about it. */
-export const visible = (text: string): string => text.replace(/\p{Cc}/gu, '�')
+const measured = (text: string, characters: number, where: string): string =>
+  text.length <= characters ? text : `${beginning(text, characters)}… (${text.length} characters${where})`
 
 /** A value on one line; a long one is cut and measured. */
-export function shortly(value: unknown, where = ''): string {
-  const text = visible(JSON.stringify(value) ?? 'nothing')
-  return text.length <= shownCharacters ? text : `${text.slice(0, shownCharacters)}… (${text.length} characters${where})`
-}
+export const shortly = (value: unknown, where = '', characters: number = most.brief): string =>
+  measured(visibleJson(value), characters, where)
+
+/** The name of an argument; one that is more than a name stands in quotation marks, so that it can be taken for no value. */
+const nameText = (name: string): string => (/^[\w.$-]{1,64}$/.test(name) ? name : shortly(name))
 
 /** The arguments of a call on one line: each of them shortened for itself, so that a long one hides no other. */
 export function argumentsLine(input: Json): string {
   if (!isObject(input)) return shortly(input)
-  const fields = Object.entries(input).map(([name, value]) => `${visible(name)}: ${shortly(value)}`)
-  return fields.length === 0 ? 'no arguments' : fields.join(', ')
+  const fields = Object.entries(input)
+  const shown = fields.slice(0, most.arguments).map(([name, value]) => `${nameText(name)}: ${shortly(value)}`)
+  const more = fields.length <= most.arguments ? [] : [`… and ${fields.length - most.arguments} more`]
+  return fields.length === 0 ? 'no arguments' : [...shown, ...more].join(', ')
 }
 
 /** How an interrupt ended. */
 export const answeredText = (outcome: NonNullable<InterruptView['outcome']>): string =>
   outcome.status === 'completed'
-    ? `answered${outcome.by === undefined ? '' : ` by ${outcome.by}`}: ${shortly(outcome.output)}`
-    : describeOutcome(outcome)
+    ? `answered${outcome.by === undefined ? '' : ` by ${visible(outcome.by)}`}: ${shortly(outcome.output)}`
+    : visibleLine(describeOutcome(outcome))
 
 /** The command that answers an interrupt. */
 export const answerCommand = (id: string, where: string): string => `reeve answer ${id} <json or text>${where}`
 
 const inFull = '; reeve show --json has them all'
 
-/** What is asked, for people: each argument on a line, a text of several lines as its beginning, long ones cut and measured. */
-export function approvalLines(approval: Approval): readonly string[] {
+/**
+ * What is asked, for people: each argument on a line of its own. A line that is wider than the terminal goes on behind a bar, as does a text of several lines: what stands in a value stands right of
+ * the bar, and never where our own lines begin. What is left out is counted.
+ */
+export function approvalLines(approval: Approval, columns = 100): readonly string[] {
   const { tool, path, reason, risk, input, id } = approval
   const fields = isObject(input) ? Object.entries(input) : [['input', input] as const]
+  const more = fields.length - most.arguments
   return [
-    `${path.join(' › ')} asks to run ${tool} (${risk} risk): ${reason}`,
-    ...fields.flatMap(([name, value]) =>
-      typeof value === 'string' && value.includes('\n') ? [`  ${name}:`, ...beginning(value)] : [`  ${name}: ${shortly(value, inFull)}`],
-    ),
-    ...whoLines(approval).map((line) => `  ${line}`),
+    ...wrapped(`${path.map(visible).join(' › ')} asks to run ${visible(tool)} (${risk} risk): ${visibleLine(reason)}`, columns),
+    ...fields
+      .slice(0, most.arguments)
+      .flatMap(([name, value]) =>
+        typeof value === 'string' && value.includes('\n')
+          ? [`  ${nameText(name)}, ${value.split('\n').length} lines:`, ...textLines(value, columns)]
+          : wrapped(`  ${nameText(name)}: ${shortly(value, inFull, most.value)}`, columns),
+      ),
+    ...(more <= 0 ? [] : [`  … and ${more} more arguments${inFull}`]),
+    ...whoLines(approval).flatMap((line) => wrapped(`  ${line}`, columns)),
     `  ${id}`,
   ]
 }
 
-type Asked = Pick<Approval, 'kind' | 'task' | 'hits' | 'approvers' | 'excludes' | 'fourEyes' | 'tier' | 'options' | 'until'>
+const bar = '    │ '
+
+/** A line in as many as it needs; those after the first stand behind a bar. */
+function wrapped(line: string, columns: number, before = ''): readonly string[] {
+  const [first, others] = [Math.max(20, columns - before.length), Math.max(20, columns - bar.length)]
+  const lines = [before + line.slice(0, first)]
+  for (let at = first; at < line.length; at += others) lines.push(bar + line.slice(at, at + others))
+  return lines
+}
+
+type Asked = Pick<
+  Approval,
+  'kind' | 'task' | 'delegation' | 'brief' | 'hits' | 'approvers' | 'excludes' | 'fourEyes' | 'tier' | 'options' | 'until'
+>
 
 /** Why a human is to look, who may decide and until when, one line each. Nothing where anybody may and nothing is said. */
-export function whoLines({ kind, task, hits = [], approvers, excludes, fourEyes, tier, options, until }: Asked): readonly string[] {
+export function whoLines({
+  kind,
+  task,
+  delegation,
+  brief,
+  hits = [],
+  approvers,
+  excludes,
+  fourEyes,
+  tier,
+  options,
+  until,
+}: Asked): readonly string[] {
   const asked = approvers === undefined ? undefined : `to be decided by ${approvers.map(visible).join(' or ')}`
   const which = tier === undefined ? '' : ` (asked as number ${tier})`
   return [
     kind === undefined ? undefined : `about: ${kind}${task === undefined ? '' : ` ${visible(task)}`}`,
-    hits.length === 0 ? undefined : `escalated: ${hits.map(({ code, priority }) => `${code} (${priority})`).join(', ')}`,
+    delegation === undefined ? undefined : `delegation: ${visible(delegation)}`,
+    brief === undefined ? undefined : `its brief: ${visibleLine(brief)}`,
+    hits.length === 0 ? undefined : `escalated: ${hits.map(({ code, priority }) => `${visible(code)} (${priority})`).join(', ')}`,
     asked === undefined ? undefined : `${asked}${which}`,
     excludes === undefined ? undefined : `approved by ${excludes.map(visible).join(' and ')} already: somebody else has to look`,
     fourEyes === true && excludes === undefined ? 'two people have to approve it' : undefined,
@@ -67,11 +106,14 @@ export function whoLines({ kind, task, hits = [], approvers, excludes, fourEyes,
   ].flatMap((line) => (line === undefined ? [] : [line]))
 }
 
-/** The first lines of a text. */
-function beginning(text: string): readonly string[] {
-  const lines = text.split('\n')
-  const shown = lines.slice(0, shownLines).map((line) => `    │ ${visible(line).slice(0, shownCharacters)}`)
-  return lines.length <= shownLines ? shown : [...shown, `    … ${lines.length} lines, ${text.length} characters${inFull}`]
+/** A text with its lines; of those that are too many, the first and the last. */
+function textLines(text: string, columns: number): readonly string[] {
+  const lines = text.split('\n').map((line) => measured(visible(line), most.value, inFull))
+  const left = lines.length - most.lines
+  const behind = (some: readonly string[]): readonly string[] => some.flatMap((line) => wrapped(line, columns, bar))
+  if (left <= 0) return behind(lines)
+  const half = most.lines / 2
+  return [...behind(lines.slice(0, half)), `    … ${left} of ${lines.length} lines are left out${inFull}`, ...behind(lines.slice(-half))]
 }
 
 /** A question that is no approval: what it is, and how it is answered. */
@@ -83,5 +125,11 @@ export function questionLines({ kind, id, body }: RunWaiting['questions'][number
     'in-doubt': `Answer it from code: runtime.handle('${run}').settleDoubt({ … }): say whether it happened`,
     diverged: `Answer it from code: runtime.handle('${run}').settleDivergence({ … }): say what became of it`,
   }[kind]
-  return [`The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked, inFull)}`}`, `  ${answer}`]
+  return [`The run waits (${kind} ${id})${asked === undefined ? '' : `: ${shortly(asked, inFull, most.value)}`}`, `  ${answer}`]
 }
+
+/** What an operator can do about a run that is set aside. */
+export const setAsideLines = ({ hint }: Failure, run: string, where: string): string[] => [
+  ...(hint === undefined ? [] : [`  ${visibleLine(hint)}`]),
+  `  try again: reeve resume ${run}${where}    (or end it without its code: reeve cancel ${run}${where})`,
+]

@@ -4,12 +4,12 @@
  * Owns: the levels, what a line says of a task, fitting it to the terminal. Does not own: the view (journal), the Mermaid text (journal's planGraph), what else there is to know of a team
  * (remarks.ts). Pure: a function of the view and the time.
  */
+import { cut, visibleLine } from '../core/index.ts'
 import type { TaskStatus } from '../core/index.ts'
 import type { TaskView, TeamView } from '../runtime/index.ts'
-import { visible } from './asking.ts'
 import { remarks } from './remarks.ts'
 import type { Style } from './terminal.ts'
-import { cut, duration, oneLine, type TreeOptions } from './tree.ts'
+import { duration, type TreeOptions } from './tree.ts'
 
 /** How a plan is drawn. */
 export type GraphOptions = Pick<TreeOptions, 'now' | 'columns' | 'style'>
@@ -52,7 +52,7 @@ export function graphLines(team: TeamView, { now, columns, style = (_style, text
   ]
 }
 
-const shown = (text: string): string => visible(oneLine(text))
+const shown = (text: string): string => visibleLine(text)
 
 /** A task at its place: recruits stand below the task of whoever asked for them. */
 interface Place {
@@ -186,6 +186,9 @@ function details(task: TaskView, members: TeamView['members']): readonly string[
     ...(status === 'awaiting_approval' ? ['waits for a human'] : []),
     ...(gate.length === 0 ? [] : [list(gate)]),
     ...(task.optional === true ? ['optional'] : []),
+    ...(task.requiresApproval === true ? ['needs approval'] : []),
+    ...(task.review === true ? ['its result is reviewed'] : []),
+    ...(task.mode === undefined ? [] : [task.mode]),
     ...(missing.length === 0 ? [] : [`without ${list(missing)}`]),
     ...(passed.length === 0 ? [] : [`was ${list(passed)}'s before`]),
     ...(failed ? [`${attempts > 1 ? `${attempts} tries: ` : ''}${shown(failure?.message ?? 'failed')}`] : []),

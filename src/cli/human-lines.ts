@@ -3,11 +3,11 @@
  *
  * Owns: what such a line says. Does not own: which events of other families have one (lines.ts), approvals and questions (lines.ts).
  */
+import { cut, visibleLine } from '../core/index.ts'
 import type { JournalEvent } from '../runtime/index.ts'
-import { shortly, visible } from './asking.ts'
-import { cut, oneLine } from './tree.ts'
+import { shortly } from './asking.ts'
 
-const shown = (text: string): string => visible(oneLine(text))
+const shown = (text: string): string => visibleLine(text)
 const brief = (text: string): string => cut(shown(text), 120)
 const who = (name: string | undefined): string => (name === undefined ? 'a human' : shown(name))
 const by = (name: string | undefined): string => (name === undefined ? '' : ` by ${shown(name)}`)

@@ -3,12 +3,11 @@
  *
  * Owns: which events are worth a line and what it says. Does not own: the NDJSON form, which is the event itself.
  */
-import { describeOutcome, trailOf, type Outcome } from '../core/index.ts'
+import { describeOutcome, type Outcome, trailOf, visible, visibleLine } from '../core/index.ts'
 import { isNotice, type Recorded } from '../runtime/index.ts'
-import { answeredText, argumentsLine, shortly, visible } from './asking.ts'
+import { answeredText, argumentsLine, shortly } from './asking.ts'
 import { humanLine } from './human-lines.ts'
 import { teamLine } from './team-lines.ts'
-import { oneLine } from './tree.ts'
 
 /** The lines of a run, for its events from the first on: a function that remembers who is who. Undefined for events that only matter to the engine. */
 export function eventLines(): (recorded: Recorded) => string | undefined {
@@ -23,7 +22,7 @@ export function eventLines(): (recorded: Recorded) => string | undefined {
       event.type === 'ask.settled'
         ? interruptEnded(asked.get(`${activation} ${event.address}`), event.outcome)
         : whatHappened(event, agents.get(activation) ?? '?')
-    return text === undefined ? undefined : `${clock(at)}  ${text}`
+    return text === undefined ? undefined : `${clock(at)}  ${visible(text)}`
   }
 }
 
@@ -38,7 +37,7 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'notice.sent':
       return `${agent} told ${event.channel} of ${event.id}`
     case 'notice.failed':
-      return `${agent} could not tell ${event.channel} of ${event.id}: ${oneLine(event.failure.message)}`
+      return `${agent} could not tell ${event.channel} of ${event.id}: ${visibleLine(event.failure.message)}`
     case 'activation.started':
       return isBack(event) ? `${agent} goes on` : `${agent} started`
     case 'activation.settled':
@@ -51,7 +50,7 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'agent.transferred':
       return handedOver(event, agent)
     case 'text.said':
-      return `${agent} says: ${oneLine(event.text)}`
+      return `${agent} says: ${visibleLine(event.text)}`
     case 'break.requested':
       return `${agent} asks the loop around it to end`
     case 'exit.requested':
@@ -73,6 +72,8 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
     case 'step.attempt-failed':
       return `${agent}: try ${event.attempt} of ${event.address} failed: ${event.failure.message}`
     case 'effect.in-doubt':
+      if (event.madeBy !== undefined)
+        return `${agent}: an earlier attempt (${event.madeBy}) has done ${event.address}, or has begun it: is it to be done again? (${event.id})`
       return event.doneIn === undefined
         ? `${agent}: nobody knows whether ${event.address} happened (${event.id})`
         : `${agent}: the run ${event.doneIn} has done ${event.address}, or has begun it: is it to be done again? (${event.id})`
@@ -87,7 +88,7 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
 function whatStoodAround(event: Recorded['event'], agent: string): string | undefined {
   switch (event.type) {
     case 'hook.failed':
-      return `${agent}: ${oneLine(event.failure.message)}`
+      return `${agent}: ${visibleLine(event.failure.message)}`
     case 'delegation.deferred':
       return `${agent} goes on while ${event.worker} works in the background (${event.delegation})`
     case 'delegation.decided':
@@ -106,7 +107,7 @@ function whatStoodAround(event: Recorded['event'], agent: string): string | unde
 }
 
 const byHand = (outcome: Outcome): string =>
-  outcome.status === 'completed' && outcome.by !== undefined ? `: done by hand by ${visible(oneLine(outcome.by))}` : ''
+  outcome.status === 'completed' && outcome.by !== undefined ? `: done by hand by ${visibleLine(outcome.by)}` : ''
 
 /** A path is recorded where control was handed on; one that is on it already works again, and is shown what it said before. */
 const isBack = ({ agent, path }: Extract<Recorded['event'], { type: 'activation.started' }>): boolean =>
@@ -114,6 +115,6 @@ const isBack = ({ agent, path }: Extract<Recorded['event'], { type: 'activation.
 
 /** The one whose event it is leads; what comes back to it by rule nobody chose. */
 function handedOver({ from, to, by, task }: Extract<Recorded['event'], { type: 'agent.transferred' }>, leader: string): string {
-  if (by !== 'rule') return `${from} hands over to ${to}${task === undefined ? '' : `: ${oneLine(task)}`}`
+  if (by !== 'rule') return `${from} hands over to ${to}${task === undefined ? '' : `: ${visibleLine(task)}`}`
   return to === leader ? `${from} gives control back to ${to}` : `${from} is followed by ${to}`
 }

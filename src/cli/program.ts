@@ -7,6 +7,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { messageOf, ReeveError } from '../core/index.ts'
 import { addByHand } from './by-hand.ts'
 import { answer } from './command/answer.ts'
+import { backup, compact } from './command/backup.ts'
 import { approve, edit, reject, retry, type DecidingOptions } from './command/decide.ts'
 import { cancel, pause, stop } from './command/control.ts'
 import { diff } from './command/diff.ts'
@@ -95,6 +96,7 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
   addStaffing(program, carry)
   addOverseeing(program, carry)
   addByHand(program, { carry, seconds: positiveNumber, examples })
+  addUpkeep(program, carry)
   addRestate(program, carry)
   for (const command of program.commands) command.exitOverride().copyInheritedSettings(program)
   return program
@@ -348,6 +350,20 @@ Exit codes: 0 somebody joins, 1 nobody does, 3 nothing was decided yet.`,
     .action((run: string, member: string, options: Parameters<typeof retire>[3]) =>
       carry((context) => retire(context, run, member, options)),
     )
+}
+
+function addUpkeep(program: Command, carry: Carry): void {
+  program
+    .command('backup')
+    .description('copy the store into a new file; workers go on meanwhile')
+    .argument('<file>', 'the new file')
+    .addHelpText('after', examples('reeve backup reeve-monday.db', 'reeve backup /backup/reeve.db --store ./reeve.db'))
+    .action((to: string) => carry((context) => backup(context, to)))
+  program
+    .command('compact')
+    .description('rewrite the store without the space that removed runs have left; workers wait meanwhile')
+    .addHelpText('after', examples('reeve compact', 'reeve compact --store ./reeve.db'))
+    .action(() => carry(compact))
 }
 
 /** Loaded only when it is asked for: the other commands need nothing of it. */

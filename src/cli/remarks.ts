@@ -3,11 +3,10 @@
  *
  * Owns: what is worth a sentence. Does not own: the tasks (graph.ts), what happened when (team-lines.ts). Pure.
  */
+import { visibleLine } from '../core/index.ts'
 import type { TeamView } from '../runtime/index.ts'
-import { visible } from './asking.ts'
-import { oneLine } from './tree.ts'
 
-const shown = (text: string): string => visible(oneLine(text))
+const shown = (text: string): string => visibleLine(text)
 
 /** The remarks, the weightiest first. Empty: there is nothing else. */
 export function remarks(team: TeamView): readonly string[] {

@@ -2,13 +2,13 @@
  * Stores, engines and configs: where the runs are that a command means, and which agents belong to them.
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: what is in a store.
- * A command that looks or decides never runs user code unless it is told a config; a bad argument creates no store.
+ * A command that looks or decides runs no user code where there is `.reeve/reeve.db` or it is told a store; else it loads the `reeve.config.ts` of the folder it is called in. A bad argument creates no store.
  */
-import { existsSync, statSync } from 'node:fs'
+import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf, ReeveError } from '../core/index.ts'
-import { createRuntime, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import { createRuntime, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
 import { usage } from './exit.ts'
 
 /** The options that every command has. */
@@ -20,14 +20,18 @@ export interface StoreOptions {
 type Engine = NonNullable<RuntimeOptions['engine']>
 
 /** Where runs are: in a file for the embedded engine, or with an engine that a config makes whenever one is needed. */
-export type Place = { readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }
+export type Place = ({ readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }) & {
+  /** What the config says of a runtime besides, if one was loaded: rules of redaction, who may decide, … */
+  readonly options?: ConfigOptions
+}
 
-/** What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config) or `engine` (a function), and, where agents name some, `channels`. */
+/** Everything that `createRuntime` takes, but for where the runs are and whether this process drives them: that is the command's. */
+export type ConfigOptions = Omit<RuntimeOptions, 'store' | 'engine' | 'drive' | 'crash'>
+
+/** What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config) or `engine` (a function), and any other option of `createRuntime`. */
 export interface ReeveConfig {
   readonly place: Place
   readonly agents: NonNullable<RuntimeOptions['agents']>
-  /** Where people are told that something waits for them. */
-  readonly channels?: NonNullable<RuntimeOptions['channels']>
 }
 
 /** Where the demo and commands without options keep their store, below a folder. */
@@ -36,12 +40,22 @@ export const storeBelow = (folder: string): string => join(folder, '.reeve', 're
 /** The config that is taken if none is named. */
 export const configName = 'reeve.config.ts'
 
+/**
+ * The folder that a store of ours is in. A link there would lead what is written out of the folder it is in. Throws `cli.usage`; creates nothing.
+ */
+export function mustBeOwn(store: string): void {
+  for (const path of [dirname(store), store])
+    if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
+      throw usage(`${path} is a link, and would be written to where it leads`, 'Remove it, or name a store: --store <file>')
+}
+
 /** The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here, else what `reeve.config.ts` here names. */
 export async function findPlace(options: StoreOptions, cwd: string): Promise<Place> {
-  if (options.store !== undefined) return namedStore(options.store, cwd)
-  if (options.config !== undefined) return existing((await loadConfig(options.config, cwd)).place)
+  const config = options.config === undefined ? undefined : (await loadConfig(options.config, cwd)).place
+  if (options.store !== undefined) return namedStore(options.store, cwd, config?.options)
+  if (config !== undefined) return existing(config)
   const here = storeBelow(cwd)
-  if (isFile(here)) return { store: here }
+  if (isFile(here)) return (mustBeOwn(here), { store: here })
   if (isFile(join(cwd, configName))) return existing((await loadConfig(configName, cwd)).place)
   throw usage(
     `there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`,
@@ -49,8 +63,9 @@ export async function findPlace(options: StoreOptions, cwd: string): Promise<Pla
   )
 }
 
-/** The store of `--store`, which must exist. */
-export const namedStore = (file: string, cwd: string): Place => existing({ store: resolve(cwd, file) })
+/** The store of `--store`, which must exist; `options` of the config that is named beside it. */
+export const namedStore = (file: string, cwd: string, options: ConfigOptions = {}): Place =>
+  existing({ store: resolve(cwd, file), options })
 
 function existing(place: Place): Place {
   if ('engine' in place || isFile(place.store)) return place
@@ -72,11 +87,15 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
     throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [yourSupervisor]')
   if (channels !== undefined && !Array.isArray(channels))
     throw usage(`the \`channels\` that ${file} exports are no list`, 'Write: export const channels = [terminal()]')
-  return {
-    place,
-    agents: agents as ReeveConfig['agents'],
-    ...(channels === undefined ? undefined : { channels: channels as NonNullable<ReeveConfig['channels']> }),
-  }
+  return { place: { ...place, options: optionsOf(given) }, agents: agents as ReeveConfig['agents'] }
+}
+
+/** What else the config says of a runtime: it is checked where a runtime is made of it. Other exports are its own. */
+function optionsOf(given: Exports): ConfigOptions {
+  const theirs: ReadonlySet<string> = new Set(['store', 'engine', 'drive', 'crash'])
+  return Object.fromEntries(
+    Object.keys(runtimeOptions).flatMap((name) => (theirs.has(name) || given[name] === undefined ? [] : [[name, given[name]]])),
+  )
 }
 
 function placeOf({ store, engine }: Exports, file: string): Place {
@@ -138,21 +157,12 @@ async function importConfig(file: string): Promise<Exports> {
   }
 }
 
-/** What a process that drives runs takes of a config. */
-export const drivenBy = ({ agents, channels }: Pick<ReeveConfig, 'agents' | 'channels'>): Pick<RuntimeOptions, 'agents' | 'channels'> => ({
-  agents,
-  ...(channels === undefined ? undefined : { channels }),
-})
-
 /** Opens a runtime on a place. What cannot be opened or registered is closed again. */
-export async function openRuntime(
-  place: Place,
-  options: Pick<RuntimeOptions, 'agents' | 'channels' | 'drive' | 'onMissingVersion'>,
-): Promise<Runtime> {
-  if ('store' in place) return createRuntime({ store: place.store, ...options })
+export async function openRuntime(place: Place, options: Omit<RuntimeOptions, 'store' | 'engine'>): Promise<Runtime> {
+  if ('store' in place) return createRuntime({ store: place.store, ...place.options, ...options })
   const engine = await place.engine()
   try {
-    return await createRuntime({ engine, ...options })
+    return await createRuntime({ engine, ...place.options, ...options })
   } catch (thrown) {
     await engine.close()
     throw thrown

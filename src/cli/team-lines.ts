@@ -3,12 +3,11 @@
  *
  * Owns: what such a line says. Does not own: which events of other families have one (lines.ts).
  */
+import { cut, visibleLine } from '../core/index.ts'
 import type { JournalEvent } from '../runtime/index.ts'
-import { visible } from './asking.ts'
-import { cut, oneLine } from './tree.ts'
 
 const most = 120
-const shown = (text: string): string => visible(oneLine(text))
+const shown = (text: string): string => visibleLine(text)
 /** A text that may be long. */
 const brief = (text: string): string => cut(shown(text), most)
 const list = (names: readonly string[]): string => names.map(shown).join(', ')

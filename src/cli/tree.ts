@@ -4,6 +4,7 @@
  * Owns: what a line says about an agent, cutting to the width and height of the terminal, redrawing. Does not own: the view (journal), when it is
  * drawn (watch.ts). The lines are a pure function of the view and the time.
  */
+import { cut, visible, visibleLine } from '../core/index.ts'
 import type { ActivationView, OpenOperation, RunView } from '../runtime/index.ts'
 import type { Style, Terminal } from './terminal.ts'
 
@@ -70,8 +71,8 @@ function arrowOf({ agent, path, handed }: ActivationView, leader: ActivationView
 function agentLine({ activation, prefix, arrow }: Place, { now, columns, style = (_style, text) => text, frame = 0 }: TreeOptions): string {
   const { mark, style: colour } = marks[activation.state]
   const sign = activation.state === 'running' ? (spinner[frame % spinner.length] ?? '') : mark
-  const task = activation.task === undefined ? '' : ` [${oneLine(activation.task)}]`
-  const name = `${arrow}${activation.agent}${task}${activation.recruited ? ' (recruited)' : ''}`
+  const task = activation.task === undefined ? '' : ` [${visibleLine(activation.task)}]`
+  const name = `${arrow}${visible(activation.agent)}${task}${activation.recruited ? ' (recruited)' : ''}`
   const doing = whatItDoes(activation)
   const time = duration((activation.endedAt ?? now) - activation.startedAt)
   const plain = `${prefix}${sign} ${name}  ${time}${doing === '' ? '' : `  ${doing}`}`
@@ -81,9 +82,9 @@ function agentLine({ activation, prefix, arrow }: Place, { now, columns, style =
 
 function whatItDoes(activation: ActivationView): string {
   const { outcome } = activation
-  if (outcome?.status === 'failed') return oneLine(outcome.failure.message)
-  if (outcome?.status === 'cancelled') return oneLine(outcome.reason)
-  if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed') return oneLine(outcome.message)
+  if (outcome?.status === 'failed') return visibleLine(outcome.failure.message)
+  if (outcome?.status === 'cancelled') return visibleLine(outcome.reason)
+  if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed') return visibleLine(outcome.message)
   const shown = activation.open.filter((each) => each.kind !== 'worker')
   const counted = Map.groupBy(shown.map(operationText), (text) => text)
   return [...counted].map(([text, same]) => (same.length === 1 ? text : `${text} (${same.length}×)`)).join(', ')
@@ -93,24 +94,16 @@ function operationText(open: OpenOperation): string {
   const retried = open.failedAttempts === 0 ? '' : ` (try ${open.failedAttempts + 1})`
   switch (open.kind) {
     case 'approval':
-      return `waits for approval of ${open.name}`
+      return `waits for approval of ${visible(open.name)}`
     case 'interrupt':
       return 'waits for an answer'
     case 'timer':
       return 'waits for a timer'
     case 'model':
-      return `thinks (${open.name})${retried}`
+      return `thinks (${visible(open.name)})${retried}`
     default:
-      return open.inDoubt ? `${open.name}: did it happen?` : `${open.name}${retried}`
+      return open.inDoubt ? `${visible(open.name)}: did it happen?` : `${visible(open.name)}${retried}`
   }
-}
-
-/** A text without its line breaks. */
-export const oneLine = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
-
-/** Cuts a text to a width, with a sign that it was cut. */
-export function cut(text: string, columns: number): string {
-  return text.length <= columns ? text : `${text.slice(0, Math.max(0, columns - 1))}…`
 }
 
 /** A duration for people: `0.4s`, `12s`, `3m 05s`, `2h 10m`. */
@@ -136,7 +129,7 @@ export class Painter {
 
   draw(lines: readonly string[]): void {
     const up = this.#drawn === 0 ? '' : `\u001b[${this.#drawn}A`
-    this.#terminal.raw(`${up}${lines.map((line) => `\r\u001b[2K${line}\n`).join('')}\u001b[0J`)
+    this.#terminal.raw(`${up}${lines.map((line) => `\r\u001b[2K${this.#terminal.shown(line)}\n`).join('')}\u001b[0J`)
     this.#drawn = lines.length
   }
 

@@ -4,9 +4,9 @@
  * Owns: the inline question, Ctrl-C, what is printed at the end, the exit code. Does not own: how it is shown meanwhile (showing.ts), nor the run:
  * leaving it parks it, and what is printed says how to go on.
  */
-import { describeOutcome, messageOf, ReeveError } from '../core/index.ts'
+import { describeOutcome, messageOf, ReeveError, visibleLine } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
-import { approvalLines, questionLines } from './asking.ts'
+import { approvalLines, questionLines, setAsideLines } from './asking.ts'
 import { aborted, thisUser } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { pause, showRun, type Showing, type ShowingOptions } from './showing.ts'
@@ -107,7 +107,7 @@ async function decideQuietly(run: Run, approval: Approval, yes: boolean, approve
 
 async function askFor(approval: Approval, { terminal, interrupted: signal }: WatchOptions): Promise<boolean | undefined> {
   terminal.line()
-  for (const line of approvalLines(approval)) terminal.line(line)
+  for (const line of approvalLines(approval, terminal.columns)) terminal.line(line)
   try {
     const said = (await terminal.ask('Approve? y = yes, n = no, Enter = decide later: ', signal)).trim().toLowerCase()
     return said === 'y' || said === 'yes' ? true : said === 'n' || said === 'no' ? false : undefined
@@ -124,7 +124,10 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   const say = (text: string): void => terminal.line(text)
   say('')
   if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${run.id}${where}`)
-  else if (lacksCode(state))
+  else if (state.failure !== undefined) {
+    say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
+    for (const line of setAsideLines(state.failure, run.id, where)) say(line)
+  } else if (lacksCode(state))
     say(
       elsewhere
         ? `No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has it: reeve work${where}`
@@ -134,7 +137,7 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     const others = state.questions.filter(({ kind }) => kind !== 'approval')
     if (state.waiting.length > 0) {
       say(`The run waits for approval; it is safe to close this terminal.`)
-      for (const approval of state.waiting) for (const line of approvalLines(approval)) say(`  ${line}`)
+      for (const approval of state.waiting) for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
       say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
       for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
     }

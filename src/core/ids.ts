@@ -43,7 +43,9 @@ export function newId(prefix: string): string {
 
 /** An id that is the same every time it is derived from the same parts: used wherever replay must meet it again. */
 export function derivedId(prefix: string, ...parts: string[]): string {
-  return `${prefix}_${digest(parts.join('\u0000')).slice(0, 20)}`
+  // half a surrogate pair has no UTF-8 of its own: all of them would be one and the same
+  const told = parts.map((part) => (part.isWellFormed() ? part : `\u0000${JSON.stringify(part)}`))
+  return `${prefix}_${digest(told.join('\u0000')).slice(0, 20)}`
 }
 
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/

@@ -1,7 +1,23 @@
 /** The words everybody uses: ids, errors, failures, outcomes, JSON, time, usage. Imports nothing of Reeve. */
-export { asText, canonical, copy, deepFreeze, isObject, jsonBytes, jsonProblem, present, type Json, type JsonObject } from './json.ts'
+export {
+  asText,
+  canonical,
+  copy,
+  deepFreeze,
+  isObject,
+  jsonBytes,
+  jsonIn,
+  jsonProblem,
+  own,
+  present,
+  saysValue,
+  writingProblem,
+  type Json,
+  type JsonObject,
+} from './json.ts'
 export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
+export { isSamePerson, personName, underName } from './people.ts'
 export { digest, digestJson, RollingHash } from './hash.ts'
 export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
@@ -11,9 +27,13 @@ export {
   completed,
   describeOutcome,
   lateReason,
+  timedOut,
   toldEnd,
   failed,
+  hasTrail,
   trailOf,
+  unanswered,
+  withAnswer,
   withoutTrail,
   withTrail,
   type LimitName,
@@ -23,6 +43,7 @@ export {
   type TaskResult,
   type TaskStatus,
 } from './outcome.ts'
+export { beginning, cut, visible, visibleJson, visibleLine, visibleLines } from './visible.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
 export { askTool, transferred, transferTool } from './message.ts'
 export type {
@@ -40,5 +61,5 @@ export type {
   Trail,
   UserMessage,
 } from './message.ts'
-export { redactedMark, redactionProblems, redactor, type Redaction } from './redact.ts'
+export { holdsSecret, redactedMark, redactionProblems, redactor, type Redaction, type Redactor, type Shape } from './redact.ts'
 export { addUsage, totalUsage, usageRow, type CallUsage, type Usage, type UsageRow } from './usage.ts'

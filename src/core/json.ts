@@ -18,45 +18,85 @@ export function isObject(value: unknown): value is JsonObject {
   return prototype === Object.prototype || prototype === null
 }
 
+/** An object's own member; undefined for one that it inherits (`constructor`, `toString`, what stands behind `__proto__`). For names that come from data. */
+export const own = <T>(object: { readonly [name: string]: T } | undefined, name: string): T | undefined =>
+  object !== undefined && Object.hasOwn(object, name) ? object[name] : undefined
+
+/** How deep a value may nest: deeper ones exhaust the stack of whoever walks them, sooner in one process than in another. */
+const maxNesting = 1_000
+/** What is given is recorded inside an edge, an answer, an outcome: so many levels more. */
+const envelope = 32
+
 /**
  * Says where a value is not JSON, or `undefined` if it is. Used where a value enters the runtime, so that what is recorded is what was given.
  *
- * `undefined` members of objects are tolerated, because `JSON.stringify` drops them without loss.
+ * `undefined` members of objects are tolerated, because `JSON.stringify` drops them without loss. Values that nest deeper than `maxNesting` are refused.
  */
-export function jsonProblem(value: unknown, path = 'value', above: unknown[] = []): string | undefined {
+export const jsonProblem = (value: unknown, path = 'value'): string | undefined =>
+  problemOf(value, path, { above: [], converts: false, deepest: maxNesting })
+
+/**
+ * Says what of a value `JSON.stringify` would lose or change, or `undefined` if it writes it down faithfully. As `jsonProblem`, except that an object which says itself
+ * how it is written (`toJSON`: a date, a URL, a buffer) is taken at its word. Used for results, where what is recorded replaces what was given.
+ */
+export const writingProblem = (value: unknown, path = 'value'): string | undefined =>
+  problemOf(value, path, { above: [], converts: true, deepest: maxNesting + envelope })
+
+interface Walk {
+  /** The objects around this place, outermost first. */
+  readonly above: unknown[]
+  /** Objects with a `toJSON` are what it returns. */
+  readonly converts: boolean
+  readonly deepest: number
+}
+
+function problemOf(value: unknown, path: string, walk: Walk): string | undefined {
   if (isLeaf(value)) return undefined
   if (typeof value === 'number') return `${path} is ${value}, which JSON cannot hold`
+  if (value === undefined) return `${path} is undefined, which JSON cannot hold`
   if (typeof value !== 'object' || value === null) return `${path} is a ${typeof value}, which JSON cannot hold`
+  const { above } = walk
   if (above.includes(value)) return `${path} contains itself`
+  if (above.length >= walk.deepest) return `${shortened(path)} nests deeper than ${maxNesting} levels`
   above.push(value)
-  const problem = Array.isArray(value) ? listProblem(value, path, above) : objectProblem(value, path, above)
+  const problem = Array.isArray(value) ? listProblem(value, path, walk) : objectProblem(value, path, walk)
   above.pop()
   return problem
 }
+
+const shortened = (path: string): string => (path.length > 80 ? `${path.slice(0, 80)}…` : path)
 
 /** What ends a path without a problem. Asked before a path is put into words: nearly every member is one. */
 function isLeaf(value: unknown): boolean {
   return value === null || typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 }
 
-function listProblem(list: readonly unknown[], path: string, above: unknown[]): string | undefined {
+function listProblem(list: readonly unknown[], path: string, walk: Walk): string | undefined {
   for (let i = 0; i < list.length; i++) {
     if (isLeaf(list[i])) continue
-    const problem = jsonProblem(list[i], `${path}[${i}]`, above)
+    const problem = problemOf(list[i], `${path}[${i}]`, walk)
     if (problem !== undefined) return problem
   }
   return undefined
 }
 
-function objectProblem(object: object, path: string, above: unknown[]): string | undefined {
-  if (!isObject(object)) return `${path} is an instance of ${object.constructor.name}, not plain JSON`
+function objectProblem(object: object, path: string, walk: Walk): string | undefined {
+  const { toJSON } = object as { readonly toJSON?: unknown }
+  if (walk.converts && typeof toJSON === 'function') return problemOf(toJSON.call(object, ''), path, walk)
+  if (!isObject(object)) return `${path} is an instance of ${className(object)}, not plain JSON`
   for (const key of Object.keys(object)) {
     const member = object[key]
     if (member === undefined || isLeaf(member)) continue
-    const problem = jsonProblem(member, `${path}.${key}`, above)
+    const problem = problemOf(member, `${path}.${key}`, walk)
     if (problem !== undefined) return problem
   }
   return undefined
+}
+
+/** The name of its class. Its `constructor` may be anything: a member of data, or nothing at all. */
+function className(object: object): string {
+  const { constructor: made } = Object.getPrototypeOf(object) as { readonly constructor?: unknown }
+  return typeof made === 'function' && made.name !== '' ? made.name : 'a class'
 }
 
 /** The names of an object's members, sorted by UTF-16 code units. Mostly few: then this takes a fraction of the time and memory of the general sort. */
@@ -113,3 +153,26 @@ export const jsonBytes = (value: Json): number => new TextEncoder().encode(JSON.
 export const present = <T extends object>(members: T): Present<T> =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as Present<T>
 type Present<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+const fence = /^\s*```(?:json|JSON)?[ \t]*\r?\n([\s\S]*?)\r?\n?```\s*$/
+const anyFence = /```(?:json|JSON)[ \t]*\r?\n([\s\S]*?)\r?\n?```/
+
+/** The JSON in a text: the whole text, or what stands in its fence. Undefined if there is none. Pure. */
+export function jsonIn(text: string): Json | undefined {
+  for (const candidate of [text, fence.exec(text)?.[1], anyFence.exec(text)?.[1]]) {
+    if (candidate === undefined) continue
+    try {
+      return JSON.parse(candidate) as Json
+    } catch {
+      // the next form may be it
+    }
+  }
+  return undefined
+}
+
+/** Whether a text says this value: as it is, or as JSON. */
+export function saysValue(text: string, value: Json): boolean {
+  if (text === value || text === asText(value)) return true
+  const found = jsonIn(text)
+  return found !== undefined && canonical(found) === canonical(value)
+}

@@ -85,6 +85,8 @@ export interface HistoryEntry {
   readonly message: Message
   /** With it its agent ended a turn at the work: an answer, or the result of a tool that is one. */
   readonly answer?: true
+  /** A note of its own code to this agent: nobody else is shown it, and it crosses to no worker. */
+  readonly for?: string
 }
 
 /**
@@ -118,6 +120,12 @@ export interface Trail {
   readonly action?: Action
   /** Who in it asked the nearest loop to end. */
   readonly breaks?: string
+  /** Who in it gave the answer, where control was handed on. Absent: the agent itself. */
+  readonly answeredBy?: string
+  /** What it is in the session's values if the run completes. */
+  readonly keep?: { readonly key: string; readonly value: Json }
+  /** It has done something, though it may have said nothing of it. */
+  readonly did?: true
   /** Transfers made inside. */
   readonly hops?: number
   /** What code has told its mind of results, for whoever continues the conversation. */

@@ -2,8 +2,8 @@
  * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an empty success.
  */
 import type { Failure } from './failure.ts'
-import type { Json } from './json.ts'
-import type { Trail } from './message.ts'
+import { asText, type Json } from './json.ts'
+import type { HistoryEntry, Message, Trail } from './message.ts'
 import type { Usage } from './usage.ts'
 
 /** Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new plans. */
@@ -71,10 +71,13 @@ export const failed = (what: Failure): Outcome<never> => ({ status: 'failed', fa
 /** Shorthand for a cancelled outcome. */
 export const cancelled = (reason: string): Outcome<never> => ({ status: 'cancelled', reason })
 
+/** Shorthand for the outcome of work that did not end in the time that it was given. */
+export const timedOut = (ms: number): Outcome<never> => ({ status: 'timed-out', message: `it did not end within ${ms} ms` })
+
 const late = 'out of time after '
-/** The reason for which somebody is stopped whose time is up. Persistent: it stands in journals, and is known by its words. */
+/** The reason for which somebody is stopped whose time is up. */
 export const lateReason = (ms: number): string => `${late}${ms} ms`
-/** An end as it is told: who was stopped because its time was up has timed out, though what happened to it is a stop. */
+/** An end as it is told. In journals in which a cancel has no `timedOutMs`, who timed out was cancelled for this reason; it is persistent. */
 export const toldEnd = (outcome: Outcome): Outcome =>
   outcome.status === 'cancelled' && outcome.reason.startsWith(late)
     ? { status: 'timed-out', message: `it did not end within ${outcome.reason.slice(late.length)}` }
@@ -104,8 +107,35 @@ const nothingSaid: Trail = { said: [] }
 /** An outcome with what its agent leaves to those who come after it. Recorded with it. */
 export const withTrail = <O>(outcome: Outcome<O>, trail: Trail): Outcome<O> => Object.assign({ ...outcome }, { trail })
 
+/** Whether its agent has left something to those who come after it, be it that it said nothing. */
+export const hasTrail = (outcome: Outcome<unknown>): boolean => 'trail' in outcome
+
 /** What the agent of this outcome left; nothing if it had nobody to leave it to. */
 export const trailOf = (outcome: Outcome<unknown>): Trail => (outcome as Trailing).trail ?? nothingSaid
+
+/**
+ * The outcome as those who come after `agent` are shown it: its output is the answer, in the place of the one that it had `before`. Who answers does not hand control on; who does not
+ * complete has given no answer and decides nothing.
+ */
+export function withAnswer(agent: string, outcome: Outcome, before: Trail = nothingSaid): Outcome {
+  const { said, action, answeredBy: _answeredBy, ...rest } = before
+  const at = said.findLastIndex((entry) => entry.answer === true)
+  const old = said[at]?.message
+  if (outcome.status !== 'completed') return withTrail(outcome, { ...rest, said: unanswered(said) })
+  const { output } = outcome
+  const content = output === null ? '' : asText(output)
+  const message: Message = old?.role === 'tool' ? { ...old, content: output } : { role: 'assistant', content }
+  const answer: HistoryEntry = { agent, message, answer: true }
+  const kept = action?.type === 'exit' ? { ...rest, action } : rest
+  if (at !== -1) return withTrail(outcome, { ...kept, said: said.with(at, answer) })
+  return withTrail(outcome, { ...kept, said: content === '' ? said : [...said, answer] })
+}
+
+/** What was said without the answer that came of it: the last words go, the result of a tool stays what the tool has said, and nothing is an answer. */
+export function unanswered(said: readonly HistoryEntry[]): readonly HistoryEntry[] {
+  const last = said.findLast((entry) => entry.answer === true)
+  return said.flatMap(({ answer: _answer, ...entry }, i) => (said[i] === last && entry.message.role !== 'tool' ? [] : [entry]))
+}
 
 /** The outcome alone. The same object if there is no trail. */
 export function withoutTrail<O>(outcome: Outcome<O>): Outcome<O> {

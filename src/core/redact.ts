@@ -1,16 +1,16 @@
 /**
  * Redaction: taking secrets out of what is recorded (K10). By the name of a member, or by a registered value wherever it stands in a text.
  *
- * Owns: the rules as data and the pure function made of them. Does not own: when it is applied (the engine, before anything is recorded).
+ * Owns: the rules as data, what a shape is, the pure function made of them. Does not own: the shapes of what is stored (journal/redaction.ts), when it is applied (the engine, before anything is recorded).
  */
-import type { Json } from './json.ts'
+import { own, type Json, type JsonObject } from './json.ts'
 import { described, hasNames, unknownNames, type NamesOf } from './names.ts'
 
 /** What is taken out before anything is recorded. What remains in its place is `[redacted]`. */
 export interface Redaction {
-  /** Names of members whose values never enter the journal, in any case: `apiKey`, `authorization`, … */
+  /** Names of members whose values never enter the journal, in any case: `apiKey`, `authorization`, … In payloads: what users, models and tools wrote as JSON. */
   readonly keys?: readonly string[]
-  /** Values that never enter the journal, wherever they occur in a text. Shorter than 4 characters: not used, they would hit everything. */
+  /** Values that never enter the journal, wherever they occur in a text or a payload; names and ids are not changed. Shorter than 4 characters: not used, they would hit everything. */
   readonly values?: readonly string[]
 }
 
@@ -20,7 +20,7 @@ const names: NamesOf<Redaction> = { keys: true, values: true }
 export function redactionProblems(rules: unknown, where: string): string[] {
   if (rules === undefined) return []
   const wrong = Object.entries(hasNames(rules) ? rules : {}).flatMap(([name, list]: [string, unknown]) =>
-    !(name in names) || list === undefined || (Array.isArray(list) && list.every((each) => typeof each === 'string'))
+    !Object.hasOwn(names, name) || list === undefined || (Array.isArray(list) && list.every((each) => typeof each === 'string'))
       ? []
       : [`${where}.${name} is ${Array.isArray(list) ? 'a list with something else in it' : described(list)}, expected a list of texts`],
   )
@@ -30,22 +30,59 @@ export function redactionProblems(rules: unknown, where: string): string[] {
 /** What stands where something was taken out. */
 export const redactedMark = '[redacted]'
 
-/** A pure function that redacts; undefined if there is nothing to take out. */
-export function redactor(rules: Redaction | undefined): ((value: Json) => Json) | undefined {
+/**
+ * What a place in a stored value holds, and so what redaction may change there.
+ *
+ * - `kept`: Reeve's own structure (names, addresses, ids, states). Nothing is changed: what was changed would not be found again.
+ * - `text`: words. Registered values are taken out wherever they occur; names of members stay.
+ * - `payload`: JSON of users, models and tools. Registered values are taken out, also of names, and members go by their names.
+ * - an object: an object of ours, by member. A member that is not named is that of `*`, or `text`.
+ * - a list of one: a list of such.
+ * - a function: depends on what stands there.
+ */
+export type Shape = 'kept' | 'text' | 'payload' | { readonly [member: string]: Shape } | readonly [Shape] | ((value: Json) => Shape)
+
+/** Takes out what is to be taken out. Pure. */
+export type Redactor = (value: Json, shape: Shape) => Json
+
+const isList = (shape: Shape): shape is readonly [Shape] => Array.isArray(shape)
+
+/** A redactor for these rules; undefined if there is nothing to take out. */
+export function redactor(rules: Redaction | undefined): Redactor | undefined {
   const keys = new Set((rules?.keys ?? []).map((key) => key.toLowerCase()))
-  const values = (rules?.values ?? []).filter((value) => value.length >= 4).sort((a, b) => b.length - a.length)
+  const values = registered(rules)
   if (keys.size === 0 && values.length === 0) return undefined
   const clean = (text: string): string => values.reduce((rest, value) => rest.replaceAll(value, redactedMark), text)
-  const redact = (value: Json): Json => {
+  const payload = (value: Json): Json => {
     if (typeof value === 'string') return clean(value)
     if (typeof value !== 'object' || value === null) return value
-    if (Array.isArray(value)) return value.map((item: Json) => redact(item))
-    return Object.fromEntries(
-      Object.entries(value).map(([key, member]) => [
-        clean(key),
-        keys.has(key.toLowerCase()) && member !== null ? redactedMark : redact(member),
-      ]),
+    if (Array.isArray(value)) return value.map((item: Json) => payload(item))
+    return mapped(value as JsonObject, clean, (key, member) =>
+      keys.has(key.toLowerCase()) && member !== null ? redactedMark : payload(member),
     )
+  }
+  const redact: Redactor = (value, given) => {
+    const shape = typeof given === 'function' ? given(value) : given
+    if (typeof shape === 'function') return redact(value, shape)
+    if (shape === 'kept') return value
+    if (shape === 'payload') return payload(value)
+    if (typeof value === 'string') return clean(value)
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return value.map((item: Json) => redact(item, isList(shape) ? shape[0] : shape))
+    const members = shape === 'text' || isList(shape) ? {} : shape
+    return mapped(value as JsonObject, same, (key, member) => redact(member, own(members, key) ?? members['*'] ?? 'text'))
   }
   return redact
 }
+
+const same = (name: string): string => name
+
+const mapped = (object: JsonObject, name: (key: string) => string, change: (key: string, member: Json) => Json): JsonObject =>
+  Object.fromEntries(Object.entries(object).flatMap(([key, member]) => (member === undefined ? [] : [[name(key), change(key, member)]])))
+
+/** The values that are looked for, the longest first. */
+const registered = (rules: Redaction | undefined): readonly string[] =>
+  (rules?.values ?? []).filter((value) => value.length >= 4).sort((a, b) => b.length - a.length)
+
+/** Whether a name holds a registered value: names are structure and are stored as they are, so it must not become one. */
+export const holdsSecret = (rules: Redaction | undefined, name: string): boolean => registered(rules).some((value) => name.includes(value))

@@ -4,6 +4,7 @@
  * Owns: the policies and what each lets through. Does not own: the leader's messages (it gives a view of them), how a worker shows them to its model.
  * The leader's system text, its tool calls and their results are not in the view, so no policy can let them through.
  */
+import { described, isObject } from '../core/index.ts'
 import type { EdgeMessage } from './edge.ts'
 
 /** What a policy decides on. */
@@ -28,5 +29,26 @@ export function crossing(policy: ContextPolicy | undefined, leader: string, view
   const conversation = view()
   if (policy === 'conversation') return conversation.messages
   if (policy === 'answers') return conversation.messages.filter((message) => message.role === 'user' || message.agent !== leader)
-  return policy(conversation).map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
+  const made: unknown = policy(conversation)
+  const problem = edgeMessagesProblem(made)
+  if (problem !== undefined) throw new TypeError(`the context function: ${problem}`)
+  return (made as readonly EdgeMessage[]).map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
+}
+
+/** What is wrong with messages that are to cross an edge: system texts, results of tools and what is no text never do. Undefined if nothing. */
+export function edgeMessagesProblem(given: unknown): string | undefined {
+  if (given instanceof Promise) given.catch(() => {}) // nobody waits for it
+  if (!Array.isArray(given)) return `it returned ${described(given)}; expected a list of messages`
+  const bad = Array.from(given as readonly unknown[]).findIndex((message) => !isEdgeMessage(message))
+  return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text, agent? }`
+}
+
+function isEdgeMessage(message: unknown): boolean {
+  if (!isObject(message)) return false
+  const { role, text, agent } = message
+  return (
+    (role === 'user' || role === 'assistant') &&
+    typeof text === 'string' &&
+    (agent === undefined || agent === null || typeof agent === 'string')
+  )
 }

@@ -12,6 +12,8 @@ import {
   failure,
   isObject,
   ReeveError,
+  own,
+  present,
   type ActivationId,
   type Failure,
   type HistoryEntry,
@@ -20,7 +22,7 @@ import {
   type Message,
 } from '../core/index.ts'
 import type { Assignment } from './assignment.ts'
-import { tighter, type Limits } from './limits.ts'
+import { handedDown, tighter, type Limits } from './limits.ts'
 import { stricter, type Oversight } from './oversight.ts'
 import { narrow, type Permissions } from './permissions.ts'
 import type { Revisions } from './revision.ts'
@@ -37,6 +39,8 @@ export interface EdgeMessage {
   readonly text: string
   /** Who said it, for `assistant`. */
   readonly agent?: string
+  /** In the history of a session: a note of its own code to this agent, which nobody else is shown. */
+  readonly for?: string
 }
 
 /** All that a worker gets from its leader. JSON; recorded as the input of the worker's activation. */
@@ -120,6 +124,8 @@ export interface Receiver {
   readonly oversight?: Oversight
   /** What holds where it is a root. */
   readonly defaults?: { readonly limits?: Limits }
+  /** Whether its last turn is for an answer only: one turn of its account is kept for that. */
+  readonly lastAnswer?: boolean
   /** The names of its workers as they are now; absent for those that lead nobody. */
   team?(): readonly string[]
 }
@@ -180,17 +186,20 @@ export interface PermitGrant extends Grant {
   readonly assignment?: Assignment
   readonly failures?: number
   readonly admitted?: true
+  /** It is another attempt at the work of this one. Nothing of it stands on the edge. */
+  readonly after?: ActivationId
 }
 
 /** Whoever an edge leads to, with the limits of its revision. Pure. */
 export function revised(versions: Revisions | undefined, receiver: Receiver): Receiver {
-  const limits = versions?.[receiver.name]?.limits
+  const limits = own(versions, receiver.name)?.limits
   if (limits === undefined) return receiver
-  const { name, defaults, oversight } = receiver
+  const { name, defaults, oversight, lastAnswer } = receiver
   return {
     name,
     limits,
     ...(oversight === undefined ? undefined : { oversight }),
+    ...(lastAnswer === undefined ? undefined : { lastAnswer }),
     defaults: { limits: { ...defaults?.limits, ...limits } },
     ...(receiver.team === undefined ? undefined : { team: () => receiver.team?.() ?? [] }),
   }
@@ -234,7 +243,13 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
 /** The limits that are a worker's own here: those of its definition and of the grant, the tighter; turns as they were granted. */
 export function ownLimits({ limits }: Receiver, grant: Grant | undefined): Limits | undefined {
   const turns = grant?.turns
-  return tighter(grant?.limits, turns === undefined || limits?.turns === undefined ? limits : { ...limits, turns })
+  if (turns === undefined || limits === undefined) return tighter(grant?.limits, limits)
+  const { turns: tree, ownTurns, ...others } = limits
+  return tighter(grant?.limits, {
+    ...others,
+    ...(tree === undefined ? undefined : { turns }),
+    ...(ownTurns === undefined ? undefined : { ownTurns: turns }),
+  })
 }
 
 /** The edge to somebody who works in a flow. It is no deeper than the flow: its order is fixed, so it ends by itself. Pure; never grants more than `above` does. */
@@ -246,11 +261,15 @@ export function memberEdge(
   flow: FlowEdge,
   grant?: Pick<Grant, 'limits' | 'permissions' | 'oversight'>,
 ): Edge {
-  const { depth: _depth, maxDepth: _maxDepth, limits: _limits, ...edge } = workerEdge(above, member, brief, grant)
-  const own = tighter(grant?.limits, member.limits)
-  const maxDepth = own?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + own.depth)
+  // of a policy no more than this crosses: what else it has (a function that chooses the context) is its flow's own
+  const { limits: granted, permissions, oversight } = grant ?? {}
+  const given = present({ limits: granted, permissions, oversight })
+  const { depth: _depth, maxDepth: _maxDepth, limits: _limits, ...edge } = workerEdge(above, member, brief, given)
+  const mine = tighter(granted, member.limits)
+  const maxDepth = mine?.depth === undefined ? above.maxDepth : Math.min(above.maxDepth, above.depth + mine.depth)
   // transfers are counted from the beginning of the run, and its own begin here
-  const limits = tighter(above.limits, own?.transfers === undefined ? own : { ...own, transfers: flow.hops + own.transfers })
+  const whole = flow.lead === true ? above.limits : handedDown(above.limits)
+  const limits = tighter(whole, mine?.transfers === undefined ? mine : { ...mine, transfers: flow.hops + mine.transfers })
   // the lead of a router is the router, as its leader sees it
   const lead =
     flow.lead === true
@@ -292,7 +311,8 @@ export function toolEdge(above: Edge, input: Json): Edge {
 export const leavesTrail = ({ flow, report }: Edge): boolean => flow !== undefined || report === true
 
 /** The limits for somebody below a call: it counts its transfers anew, so it has what is left of them. */
-function leftOf({ limits, flow }: Edge): Limits | undefined {
+function leftOf({ limits: whole, flow }: Edge): Limits | undefined {
+  const limits = handedDown(whole)
   if (flow === undefined || limits?.transfers === undefined) return limits
   return { ...limits, transfers: Math.max(0, limits.transfers - flow.hops) }
 }

@@ -32,19 +32,27 @@ export function entriesOf(edge: Edge): readonly HistoryEntry[] {
   return brief === '' && before.length > 0 ? before : [...before, { message: { role: 'user', content: brief } }]
 }
 
-const entryOf = ({ role, text, agent }: EdgeMessage): HistoryEntry =>
-  role === 'user' || agent === undefined ? { message: { role, content: text } } : { agent, message: { role, content: text }, answer: true }
+const entryOf = ({ role, text, agent, for: reader }: EdgeMessage): HistoryEntry =>
+  reader !== undefined
+    ? { message: { role, content: text }, for: reader }
+    : role === 'user' || agent === undefined
+      ? { message: { role, content: text } }
+      : { agent, message: { role, content: text }, answer: true }
 
 /** The conversation as one agent's model reads it. What comes from outside and what the agent said itself is unchanged; answers and results of which nothing is left are left out. */
 export function shownTo(agent: string, entries: readonly HistoryEntry[]): readonly Message[] {
   return entries.flatMap((entry) => {
     const { message } = entry
+    if (!mayRead(agent, entry)) return []
     if (entry.agent === undefined) return [message]
     if (entry.agent === agent && message.role !== 'user') return saysNothing(message) ? [] : [message]
     const content = retold(entry.agent, message)
     return content === undefined ? [] : [{ role: 'user', content } as const]
   })
 }
+
+/** Whether it is meant for this agent too. */
+export const mayRead = (agent: string, entry: HistoryEntry): boolean => entry.for === undefined || entry.for === agent
 
 /** Whether it is an answer without a word: providers refuse such a message, and it says nothing. */
 export const saysNothing = (message: Message): boolean => message.role === 'assistant' && isEmpty(message)

@@ -16,10 +16,11 @@ export {
 } from './edge.ts'
 export type { Brief, Candidate, Edge, EdgeMessage, FlowEdge, Grant, PermitGrant, Receiver, RootGrant } from './edge.ts'
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
-export { crossing, type ContextPolicy, type Conversation } from './context.ts'
-export { answersOnly, entriesOf, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
-export { accountLimits, limitProblems, tighter, type Limits } from './limits.ts'
+export { crossing, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'
+export { answersOnly, entriesOf, mayRead, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
+export { accountLimits, handedDown, limitProblems, tighter, turnsOf, type Limits } from './limits.ts'
 export {
+  defaultApprovalTimeoutMs,
   defaultMode,
   escalateDefaults,
   isTrustName,
@@ -38,7 +39,7 @@ export {
 } from './oversight.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
 export { revisionProblems, type Revision, type Revisions } from './revision.ts'
-export { labelled, toolTold, workerTold, type Told } from './result.ts'
+export { isEmpty, labelled, toolTold, workerTold, type Told } from './result.ts'
 export {
   checkSchema,
   compileSchema,

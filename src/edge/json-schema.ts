@@ -1,12 +1,12 @@
 /**
- * A small JSON Schema validator: what models and edges need, nothing else. Own code rather than a package, because the smallest well-kept
- * validators compile schemas with `new Function` (refused under CSP and in workflow sandboxes) or weigh more than everything else here together.
+ * A small JSON Schema validator: what models and edges need, nothing else. Own code rather than a package: why, in docs/decisions/0008.
  *
  * Owns: the check of a value against a plain JSON Schema, in words that a model can act on.
  * Knows: type (also lists), enum, const, properties, required, additionalProperties, items, prefixItems, minItems, maxItems, uniqueItems, minLength, maxLength, pattern,
  * minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, anyOf, oneOf, allOf, not, nullable, local $ref. Other keywords are ignored.
+ * Holds: values and schemas are read by their own members only; what a value inherits, or calls itself, changes no verdict.
  */
-import { canonical, isObject, type Json, type JsonObject } from '../core/index.ts'
+import { canonical, isObject, own, type Json, type JsonObject } from '../core/index.ts'
 
 /** A JSON Schema as data. */
 export type JsonSchema = JsonObject
@@ -24,10 +24,13 @@ export function schemaProblem(value: Json | undefined, schema: Json | undefined,
     (typeof value === 'string' ? textProblem(value, schema, path) : undefined) ??
     (typeof value === 'number' ? numberProblem(value, schema, path) : undefined) ??
     (Array.isArray(value) ? listProblem(value, schema, root, path) : undefined) ??
-    (isObject(value) ? objectProblem(value, schema, root, path) : undefined) ??
+    (isMembers(value) ? objectProblem(value, schema, root, path) : undefined) ??
     combinedProblem(value, schema, root, path)
   )
 }
+
+/** An object of whatever class: what is checked must not depend on what it inherits, or one that is not plain would pass unchecked. */
+const isMembers = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The sub-schema that a local reference names; undefined (which accepts everything) if there is none. */
 export function resolve(reference: string, root: JsonSchema): Json | undefined {
@@ -37,7 +40,7 @@ export function resolve(reference: string, root: JsonSchema): Json | undefined {
     .slice(1)
     .split('/')
     .filter((each) => each !== '')) {
-    at = isObject(at) ? at[part.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined
+    at = isObject(at) ? own(at, part.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined
   }
   return at
 }
@@ -127,7 +130,7 @@ function objectProblem(value: JsonObject, schema: JsonObject, root: JsonSchema, 
   const { properties, required, additionalProperties } = schema
   const known: JsonObject = isObject(properties) ? properties : {}
   for (const key of Array.isArray(required) ? (required as readonly Json[]) : []) {
-    if (typeof key === 'string' && value[key] === undefined) return `${named(below(path, key))} is missing`
+    if (typeof key === 'string' && own(value, key) === undefined) return `${named(below(path, key))} is missing`
   }
   for (const [key, member] of Object.entries(value)) {
     if (member === undefined) continue

@@ -9,11 +9,13 @@ import type { AccountLimits } from '../engine/index.ts'
 
 /** Limits of a whole tree: an agent and everything that works below it. All hard; each absent one is no limit. */
 export interface Limits {
-  /** Model calls. */
+  /** Model calls of the whole tree: the agent's own and those of everybody below it. */
   readonly turns?: number
+  /** Model calls of the agent itself; those of its workers do not count. For agents that think with a model, and for one activation of it: it is not handed down. */
+  readonly ownTurns?: number
   /** How many delegations may nest below the root. Default 4. */
   readonly depth?: number
-  /** US dollars. Refused at build for a model without a known price. */
+  /** US dollars. Refused with `budget.no-price` for a model without a known price: at build, at start, or before the model is asked. */
   readonly usd?: number
   /** Tokens, input and output together. */
   readonly tokens?: number
@@ -26,9 +28,9 @@ export interface Limits {
   readonly minutes?: number
 }
 
-const known: NamesOf<Limits> = { turns: true, depth: true, usd: true, tokens: true, minutes: true, transfers: true }
+const known: NamesOf<Limits> = { turns: true, ownTurns: true, depth: true, usd: true, tokens: true, minutes: true, transfers: true }
 const names = Object.keys(known) as readonly (keyof Limits)[]
-const counted: ReadonlySet<string> = new Set(['turns', 'depth', 'tokens', 'transfers'])
+const counted: ReadonlySet<string> = new Set(['turns', 'ownTurns', 'depth', 'tokens', 'transfers'])
 
 /** What is wrong with given limits, one sentence each; empty if nothing. */
 export function limitProblems(limits: Limits, where: string): string[] {
@@ -59,9 +61,20 @@ export function tighter(one: Limits | undefined, other: Limits | undefined): Lim
   return both
 }
 
-/** The part that the engine keeps an account for; undefined if there is none, so that no account is opened. */
-export function accountLimits(limits: Limits | undefined): AccountLimits | undefined {
+/** What of limits holds for those below: own turns are nobody else's. */
+export function handedDown(limits: Limits | undefined): Limits | undefined {
+  if (limits?.ownTurns === undefined) return limits
+  const { ownTurns: _ownTurns, ...below } = limits
+  return below
+}
+
+/** The turns that limits leave one activation, as they are written down. */
+export const turnsOf = (limits: Limits | undefined): number | undefined => limits?.ownTurns ?? limits?.turns
+
+/** The part that the engine keeps an account for; undefined if there is none, so that no account is opened. `lastAnswer`: one of its turns is kept for the agent's own last answer. */
+export function accountLimits(limits: Limits | undefined, lastAnswer = false): AccountLimits | undefined {
   if (limits === undefined) return undefined
-  const { depth: _depth, transfers: _transfers, ...account } = limits
-  return Object.values(account).some((limit) => limit !== undefined) ? account : undefined
+  const { depth: _depth, transfers: _transfers, ownTurns: _ownTurns, ...account } = limits
+  if (!Object.values(account).some((limit) => limit !== undefined)) return undefined
+  return lastAnswer && account.turns !== undefined ? { ...account, keepsLast: true } : account
 }

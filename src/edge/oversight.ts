@@ -4,7 +4,7 @@
  * Owns: the type, the check of given values, how what is above and what is a worker's own combine. Does not own: what follows from it (../oversight), who is asked (runtime).
  * JSON: it crosses with the edge, so whatever a gate decides by is recorded (K1).
  */
-import { described, hasNames, nearest, unknownNames, type NamesOf } from '../core/index.ts'
+import { described, hasNames, isSamePerson, nearest, personName, unknownNames, type NamesOf } from '../core/index.ts'
 
 /**
  * How much is asked. `in-command`: every action. `in-the-loop`: what is sensitive, costs too much or is otherwise escalated. `on-the-loop`: nothing, hits are only noted. What always requires an
@@ -107,6 +107,12 @@ function listProblems(given: unknown, where: string, of: string): string[] {
       : [`${where}[${i}] is ${each instanceof RegExp ? 'a RegExp' : described(each)}, expected a name`],
   )
 }
+/** A name that nobody could decide under, because nothing of it can be seen. */
+const unseenProblems = (who: unknown, where: string): string[] =>
+  (Array.isArray(who) ? (who as readonly unknown[]) : []).flatMap((each, i) =>
+    typeof each === 'string' && each !== '' && personName(each) === '' ? [`${where}[${i}] has no visible character, expected a name`] : [],
+  )
+
 /** Under which trust may be kept: it becomes the name of a stream. */
 export const isTrustName = (given: unknown): boolean => typeof given === 'string' && /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,119}$/.test(given)
 const isAmount = (given: unknown): boolean => typeof given === 'number' && Number.isFinite(given) && given >= 0
@@ -179,20 +185,17 @@ function approvalRuleProblems(given: unknown, where: string): string[] {
     problems.push(...unknown)
     if (unknown.length > 0) continue
     const { who, timeoutMs: ms } = tier as { readonly who?: unknown; readonly timeoutMs?: unknown }
-    problems.push(...listProblems(who, `${where}.approvers[${i}].who`, 'names'))
+    problems.push(...listProblems(who, `${where}.approvers[${i}].who`, 'names'), ...unseenProblems(who, `${where}.approvers[${i}].who`))
     if (ms !== undefined && !Number.isFinite(ms))
       problems.push(`${where}.approvers[${i}].timeoutMs is ${described(ms)}, expected milliseconds`)
   }
   if (problems.length > 0 || fourEyes === undefined || fourEyes === false) return problems
   const tiers = approvers as readonly ApproverTier[]
   const people = tiers.flatMap(({ who }) => who)
-  if (people.length > 0 && tiers.every(({ who }) => who.length > 0) && new Set(people.map(plainName)).size < 2)
+  if (people.length > 0 && tiers.every(({ who }) => who.length > 0) && people.every((each) => isSamePerson(each, people[0]!)))
     problems.push(`${where}: fourEyes needs two different people, and approvers names only "${people[0]!}"`)
   return problems
 }
-
-/** Names that are the same however they are written are one person. */
-const plainName = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
 
 /** How strict a mode is. One that nobody knows is the strictest. */
 const strictness = (mode: OversightMode): number => (oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length)
@@ -267,13 +270,17 @@ function stricterEscalate(one: Escalate, other: Escalate): Escalate {
   return both
 }
 
+/** Half an hour, as R-16 says. For a wait of days say so: `timeoutMs: 3 * 24 * 3_600_000`. */
+export const defaultApprovalTimeoutMs = 30 * 60_000
+
+const latest = (one: number | undefined, other: number | undefined): number | undefined =>
+  one === undefined && other === undefined ? undefined : Math.max(one ?? defaultApprovalTimeoutMs, other ?? defaultApprovalTimeoutMs)
+
 function stricterApproval(one: ApprovalRules, other: ApprovalRules): ApprovalRules {
   const both: Draft<ApprovalRules> = {}
   const least = (a: number | undefined, b: number | undefined): number | undefined =>
     a === undefined ? b : b === undefined ? a : Math.min(a, b)
-  const timeoutMs = least(one.timeoutMs, other.timeoutMs)
   const rounds = least(one.rounds, other.rounds)
-  if (timeoutMs !== undefined) both.timeoutMs = timeoutMs
   if (rounds !== undefined) both.rounds = rounds
   // whoever is above says who decides
   const approvers = one.approvers ?? other.approvers
@@ -282,6 +289,9 @@ function stricterApproval(one: ApprovalRules, other: ApprovalRules): ApprovalRul
     one.onTimeout === undefined || other.onTimeout === undefined ? undefined : one.onTimeout === other.onTimeout ? one.onTimeout : 'reject'
   if (onTimeout !== undefined) both.onTimeout = onTimeout
   else if ((one.onTimeout ?? other.onTimeout) === 'escalate' && approvers !== undefined) both.onTimeout = 'escalate'
+  // a deadline that approves is the stricter, the later it is
+  const timeoutMs = both.onTimeout === 'approve' ? latest(one.timeoutMs, other.timeoutMs) : least(one.timeoutMs, other.timeoutMs)
+  if (timeoutMs !== undefined) both.timeoutMs = timeoutMs
   const eyes = [one.fourEyes ?? 'critical', other.fourEyes ?? 'critical'].filter((each) => each !== false)
   if (one.fourEyes !== undefined || other.fourEyes !== undefined)
     both.fourEyes = eyes.length === 0 ? false : riskLevels.find((each) => eyes.includes(each))!

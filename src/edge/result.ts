@@ -55,9 +55,15 @@ export function toolTold(tool: string, outcome: Outcome): Told {
   }
 }
 
-/** A failure's message; of a model's failure only that it was one, because providers put what they like into theirs. */
-const failureTold = (what: Failure): string =>
-  what.code.startsWith('model.') ? 'its model could not answer' : what.message === '' ? what.code : what.message
+/** A failure's message; of a model's failure, and of an exception of code, only that it was one: providers and libraries put what they like into theirs. */
+function failureTold(what: Failure): string {
+  if (what.code.startsWith('model.')) return 'its model could not answer'
+  if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
+  return what.message === '' ? what.code : what.message
+}
+
+/** Failures that say in the words of an exception what code has thrown; those that an author made say it by their class. */
+const thrown: ReadonlySet<string> = new Set(['orchestration.threw', 'agent.failed', 'middleware.failed'])
 
 /** Who of those below a worker it was that failed, where that is known. */
 function placeTold(worker: string, { details }: Failure): string {
@@ -65,7 +71,8 @@ function placeTold(worker: string, { details }: Failure): string {
   return typeof agent === 'string' && agent !== worker ? ` in "${agent}"` : ''
 }
 
-const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
+/** An output that says nothing: nobody is given it as an answer. */
+export const isEmpty = (output: Json): boolean => output === null || (typeof output === 'string' && output.trim() === '')
 
 const withText = (marker: string, text: string): string => (text === '' ? marker : `${marker}\n${text}`)
 

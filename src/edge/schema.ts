@@ -6,7 +6,7 @@
  * Does not own: the validator for plain JSON Schema (json-schema.ts).
  * Holds: K3: a check runs inside orchestration, so it must be synchronous; a schema that validates asynchronously is refused when it is used.
  */
-import { isObject, jsonProblem, messageOf, ReeveError, type Json, type JsonObject } from '../core/index.ts'
+import { isObject, jsonProblem, messageOf, own, ReeveError, type Json, type JsonObject } from '../core/index.ts'
 import { resolve, schemaProblem, type JsonSchema } from './json-schema.ts'
 
 /** The part of the Standard Schema specification (version 1) that Reeve uses: zod, valibot, arktype and many others offer it. */
@@ -63,6 +63,7 @@ export function compileSchema<T = unknown>(given: SchemaLike, where: string, jso
   if (isStandard(given)) return compiled(json ?? standardJson(given, where), (value) => standardCheck(given, value, where) as Checked<T>)
   if (isAiSdk(given))
     return compiled(json ?? asJsonSchema(given.jsonSchema, where), (value) => aiSdkCheck(given, value, where) as Checked<T>)
+  if (isZod3(given)) throw zod3(where)
   const schema = asJsonSchema(given, where)
   return compiled(json ?? schema, (value) => plainCheck(schema, value) as Checked<T>)
 }
@@ -102,8 +103,20 @@ function standardJson(given: StandardSchema, where: string): JsonSchema {
   } catch (thrown) {
     throw cannot(where, `its ${given['~standard'].vendor} schema cannot be written as JSON Schema: ${messageOf(thrown)}`)
   }
+  if (isZod3(given)) throw zod3(where)
   throw cannot(where, `${given['~standard'].vendor} schemas do not say what they look like as JSON Schema`)
 }
+
+/** What zod made before version 4; it cannot be written as JSON Schema. */
+const isZod3 = (given: object): boolean => {
+  const { _def: made } = given as { readonly _def?: { readonly typeName?: unknown } }
+  return typeof made?.typeName === 'string' && made.typeName.startsWith('Zod')
+}
+
+const zod3 = (where: string): ReeveError =>
+  new ReeveError('input.invalid', `${where}: that is a schema of zod 3, which does not say what it looks like as JSON Schema`, {
+    hint: "Install zod 4 (npm install zod@4). Where zod 3.25 or newer has to stay: import { z } from 'zod/v4'.",
+  })
 
 const cannot = (where: string, problem: string): ReeveError =>
   new ReeveError('input.invalid', `${where}: ${problem}`, {
@@ -164,13 +177,15 @@ function withoutOptionalNulls(value: Json, schema: Json | undefined, root: JsonS
   }
   if (!isObject(value) || !isObject(shape['properties'])) return value
   const required = Array.isArray(shape['required']) ? (shape['required'] as readonly Json[]) : []
-  const kept: Record<string, Json> = {}
+  const properties = shape['properties']
   let changed = false
-  for (const [key, member] of Object.entries(value)) {
-    const sub = shape['properties'][key]
+  const kept = Object.entries(value).flatMap(([key, member]) => {
+    const sub = own(properties, key)
     const leftOut = member === null && sub !== undefined && !required.includes(key) && schemaProblem(null, sub, root) !== undefined
-    if (!leftOut) kept[key] = withoutOptionalNulls(member, sub, root)
-    changed ||= leftOut || kept[key] !== member
-  }
-  return changed ? kept : value
+    const rest = leftOut ? null : withoutOptionalNulls(member, sub, root)
+    changed ||= leftOut || rest !== member
+    return leftOut ? [] : [[key, rest] as const]
+  })
+  // fromEntries defines members: an assignment to "__proto__" would change what the copy inherits instead
+  return changed ? Object.fromEntries(kept) : value
 }

@@ -49,8 +49,9 @@ export class Account {
   /** The first limit that a charge does not fit into any more. */
   refusal(charge: Charge): Dimension | undefined {
     return dimensions.find((d) => {
+      const kept = d === 'turns' && this.limits.keepsLast === true && charge.last !== this.activation ? 1 : 0
       const limit = this.limits[d]
-      return limit !== undefined && this.#spent[d] + this.#reserved[d] + (charge[d] ?? 0) > limit
+      return limit !== undefined && kept + this.#spent[d] + this.#reserved[d] + (charge[d] ?? 0) > limit
     })
   }
 

@@ -5,18 +5,43 @@
  * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects (host.ts).
  * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
  */
-import { addUsage, cancelled, failed, type ActivationId, type Json, type Outcome, type Usage } from '../core/index.ts'
-import type { ArrivalEvent, AskOpened, CancelReceived, Charge, JournalEvent } from '../journal/index.ts'
-import { Cancelled, type Arrival, type Context, type Matcher, type StepOptions } from './context.ts'
+import {
+  addUsage,
+  cancelled,
+  derivedId,
+  failed,
+  type ActivationId,
+  type Clock,
+  type Json,
+  type MessageId,
+  type Outcome,
+  type Shape,
+  type Usage,
+} from '../core/index.ts'
+import {
+  resultShape,
+  type ArrivalEvent,
+  type AskOpened,
+  type CancelReceived,
+  type Charge,
+  type CommandEvent,
+  type JournalEvent,
+} from '../journal/index.ts'
+import { Cancelled, type Arrival, type Context, type Matcher, type Orchestration, type StepOptions } from './context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
+import { EarlierWork } from './earlier.ts'
 import { cutSegment, dropSteps, Ending, writeSegment } from './ending.ts'
 import { admitted, type Command, type Host } from './host.ts'
 import { LiveQueue, type Live } from './live.ts'
 import { addressOf, openOperation, reserveOf, type Birth, type Known, type Operation, type Owner } from './operation.ts'
-import { isInDoubt, raiseDoubt, seedsOf, type Seeds } from './origin.ts'
+import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from './origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import { arrivalOf, unreadEvent, Waits } from './waits.ts'
+import type { StopCause } from './mail.ts'
+
+/** How long code that was cancelled may rest on something foreign. Milliseconds. */
+const abandonAfterMs = 2_000
 
 export class Activation implements Owner, Verbs {
   readonly id: ActivationId
@@ -40,11 +65,15 @@ export class Activation implements Owner, Verbs {
   readonly #waits = new Waits()
   readonly #live = new LiveQueue()
   readonly #cancellation = new Cancellation()
+  readonly #earlier: EarlierWork | undefined
+  #code: Orchestration | undefined
   #main: Outcome | undefined
   #started = false
   #bodyless = false
   #restarting: { state: Json } | undefined
   #ending: Ending | undefined
+  /** Its code is not waited for any more. */
+  #abandoned = false
 
   constructor(host: Host, birth: Birth) {
     this.host = host
@@ -54,6 +83,7 @@ export class Activation implements Owner, Verbs {
     this.clock = birth.at
     this.since = host.now()
     this.seeds = this.#log.seeds = seedsOf(birth)
+    this.#earlier = birth.earlier && new EarlierWork(birth.agent, birth.earlier)
   }
 
   // ---- what the host sees ------------------------------------------------------------------------------------------------------------
@@ -99,6 +129,9 @@ export class Activation implements Owner, Verbs {
   isOver(address: string): boolean {
     return this.#started && !this.replaying && !this.operations.has(address) && this.#log.isOver(address)
   }
+  wasAsked(address: string): boolean {
+    return this.#log.hasAsk(address)
+  }
   get carried(): Json | undefined {
     return this.#log.carried
   }
@@ -121,6 +154,7 @@ export class Activation implements Owner, Verbs {
   /** Delivers arrivals until one resumes the code. True if it did: then the microtask queue must run dry before the next delivery. */
   advance(): boolean {
     if (this.discarded || this.outcome !== undefined || this.stuck !== undefined) return false
+    if (this.#abandoned) this.fail(cancelled(this.#cancellation.reason!))
     let resumed = false
     if (!this.#started) {
       this.#started = resumed = true
@@ -155,6 +189,16 @@ export class Activation implements Owner, Verbs {
     return this.#main === undefined && this.outcome === undefined && this.#waits.pending === 0
   }
 
+  /** Cancelled code that rests on something foreign would keep its activation for ever: it has a grace to end, then the activation ends without it (K8). */
+  leaveCode(clock: Clock): void {
+    if (this.#cancellation.reason === undefined) return
+    clock.timer(clock.now() + abandonAfterMs, () => {
+      if (!this.awaitsForeign) return
+      this.#abandoned = true
+      this.host.ready(this)
+    })
+  }
+
   /** Ends an activation that broke the rules; without an outcome, one whose end was held back. */
   fail(outcome?: Outcome): void {
     this.#main ??= outcome
@@ -174,7 +218,7 @@ export class Activation implements Owner, Verbs {
     if (row !== undefined) this.taken.push(row)
     const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
     if ('address' in event && ends === undefined) return undefined
-    const stored = this.host.append(this, event, at, text)
+    const stored = this.host.append(this, event, at, text, ends?.holds)
     // a worker's outcome was decoded when the worker recorded it
     const recorded = event.type === 'worker.settled' ? event : (JSON.parse(stored) as ArrivalEvent)
     if (ends?.reserved !== undefined && recorded.type === 'step.settled') this.host.settle(this, ends.reserved, recorded.charge)
@@ -182,16 +226,16 @@ export class Activation implements Owner, Verbs {
   }
 
   /** An operation ends once, whoever ends it: an answer, its deadline, whoever withdraws it. Undefined: it has ended, or there is none. */
-  #takeEnd(address: string): { readonly reserved: Charge | undefined } | undefined {
+  #takeEnd(address: string): { readonly reserved: Charge | undefined; readonly holds: Shape } | undefined {
     const operation = this.operations.get(address)
     if (operation === undefined) {
       const known = this.#log.endUnclaimed(address)
-      return known && { reserved: reserveOf(known.event) }
+      return known && { reserved: reserveOf(known.event), holds: resultShape(known.event.type, undefined) }
     }
     if (operation.endRecorded) return undefined
     operation.endRecorded = true
     if (operation.kind === 'ask' || operation.doubt !== undefined) this.host.closeQuestion(operation)
-    return operation
+    return { reserved: operation.reserved, holds: resultShape(operation.type, operation.options?.holds) }
   }
 
   #deliver(event: ArrivalEvent, at: number): boolean {
@@ -236,11 +280,20 @@ export class Activation implements Owner, Verbs {
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? admitted(this.host, this, { ...command, address })
+    const event = claimed?.known.event ?? admitted(this.host, this, this.#guarded({ ...command, address }))
     const operation = openOperation(this, event, claimed?.known, options)
+    if (event.op === 'step') Object.assign(operation, this.#earlier?.step(event))
+    else if (event.op === 'worker') operation.earlier = this.#earlier?.worker(event)
     if (claimed === undefined) this.host.append(this, event, this.clock)
     this.operations.set(operation.address, operation)
     return operation
+  }
+
+  /** Where redaction is on, no digest tells what was given: a short secret could be guessed from it. */
+  #guarded(event: CommandEvent): CommandEvent {
+    if (!this.host.redacts || (event.type !== 'tool.called' && event.type !== 'worker.started')) return event
+    const { inputHash: _inputHash, ...rest } = event
+    return rest
   }
 
   #checkDivergence(address: string, obstacles: readonly string[]): void {
@@ -253,8 +306,25 @@ export class Activation implements Owner, Verbs {
     if (operation.endRecorded) return
     if (operation.refused !== undefined)
       this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
-    else if (isInDoubt(this.host, operation)) raiseDoubt(this.host, operation)
-    else this.host.letOut(operation)
+    else if (operation.made !== undefined && operation.rounds === 0) this.arrive(madeBefore(operation, operation.made))
+    else if (isInDoubt(this.host, operation)) {
+      if (raiseDoubt(this.host, operation)) this.#tellDoubt(operation, true)
+    } else this.host.letOut(operation)
+  }
+
+  /** An operator has said what became of an effect in doubt. */
+  doubtEnded(operation: Operation): void {
+    operation.doubt = undefined
+    this.host.closeQuestion(operation)
+    this.#tellDoubt(operation, false)
+  }
+
+  /** Those above are told that it waits for a human, or not any more, in the commit that says so. */
+  #tellDoubt({ address, rounds }: Operation, waits: boolean): void {
+    const word = this.discarded ? undefined : this.#code?.waiting?.(this.birth.input, waits)
+    if (word === undefined) return
+    const id = derivedId('msg', this.id, 'doubt', address, String(rounds), String(waits)) as MessageId
+    this.host.send(this, word.to, id, word.body)
   }
 
   once(address: string, command: Command): boolean {
@@ -268,13 +338,13 @@ export class Activation implements Owner, Verbs {
     if (operation.fresh) this.host.openQuestion(operation, event)
   }
 
-  stop(id: string, reason: string, keeps = false): void {
+  stop(id: string, reason: string, cause: StopCause = {}): void {
     const operation = this.operations.get(addressOf(this, id))
     if (operation === undefined || operation.ended || operation.stopped !== undefined) return
     operation.stopped = reason
     if (operation.kind === 'step') this.host.abort(operation)
     else if (operation.kind === 'worker') {
-      if (!operation.endRecorded) this.host.stopWorker(operation, reason, keeps)
+      if (!operation.endRecorded) this.host.stopWorker(operation, reason, cause)
     } else if (!operation.endRecorded) {
       if (operation.type === 'timer.set') {
         this.host.closeQuestion(operation)
@@ -295,7 +365,7 @@ export class Activation implements Owner, Verbs {
   // ---- the end ---------------------------------------------------------------------------------------------------------------------
 
   #runMain(): void {
-    const orchestration = this.host.orchestration(this)
+    const orchestration = (this.#code = this.host.orchestration(this))
     if (orchestration === undefined) {
       this.#bodyless = true
       // A cancel needs no code; there is nothing it could undo.
@@ -337,6 +407,7 @@ export class Activation implements Owner, Verbs {
     this.#log.beginSegment(written.segment, written.state, open, written.unread, this.clock)
     this.#waits.clear()
     this.#cancellation.forget()
+    this.#earlier?.beginSegment()
     this.#started = false
     this.host.ready(this)
   }
@@ -344,10 +415,13 @@ export class Activation implements Owner, Verbs {
   #cancel(event: CancelReceived): boolean {
     if (!this.#cancellation.begin(event)) return false
     const reason = event.reason
-    for (const operation of this.operations.values()) this.stop(operation.id, reason, event.outcome !== undefined)
-    const ended = this.#waits.rejectAll(new Cancelled(reason))
+    // whose leader a human has finished is called off, and nothing of what it did is undone
+    const cause: StopCause = event.outcome === undefined ? {} : { outcome: cancelled(reason) }
+    for (const operation of this.operations.values()) this.stop(operation.id, reason, cause)
+    this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)
-    if (ended === 0) this.#settleIfDone()
+    // Where the code has returned and its end was held back, nobody but this ends it: what still waits belongs to none of its verbs.
+    this.#settleIfDone()
     return true
   }
 

@@ -3,10 +3,10 @@
  *
  * Owns: the reason, the compensations, their order and their deadlines. Holds: K8 (last registered first, each once, each in its own time).
  */
-import { cancelled, failed, failure, failureFrom, type Outcome } from '../core/index.ts'
+import { cancelled, failed, failure, failureFrom, timedOut, type Outcome } from '../core/index.ts'
 import type { CancelReceived } from '../journal/index.ts'
 import { Cancelled, type Context } from './context.ts'
-import type { Operation } from './operation.ts'
+import { undoPath, type Operation } from './operation.ts'
 import type { RecordedLog } from './recorded.ts'
 import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
 import type { Waits } from './waits.ts'
@@ -24,7 +24,7 @@ interface Undoable extends Verbs {
 const clockPath = '!cancel!/'
 
 export class Cancellation {
-  #cause: Pick<CancelReceived, 'reason' | 'limit' | 'outcome'> | undefined
+  #cause: Pick<CancelReceived, 'reason' | 'limit' | 'timedOutMs' | 'outcome'> | undefined
   #undoing = false
   #compensations: { name: string; undo: (ctx: Context) => Promise<void> }[] = []
 
@@ -58,7 +58,7 @@ export class Cancellation {
   /** Undoes everything, unless a human has finished the work: then it stands. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
   async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
     if (this.#cause?.outcome !== undefined) return
-    const base = new Scope(activation, '!cancel/', { expired: undefined }, activation.version)
+    const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
     const thrown: unknown[] = []
     for (const [index, { name, undo }] of this.#compensations.reverse().entries()) {
       const undoing: Undoing = { expired: undefined }
@@ -84,10 +84,11 @@ export class Cancellation {
     return failed(failure('orchestration.threw', why, 'internal'))
   }
 
-  /** A cancel by a limit ends as `limited`, any other as `cancelled`, or as whoever finished it says. */
+  /** A cancel by a limit ends as `limited`, one by a leader whose time is up as `timed-out`, any other as `cancelled`, or as whoever finished it says. */
   get outcome(): Outcome {
-    const { reason, limit, outcome } = this.#cause!
+    const { reason, limit, timedOutMs, outcome } = this.#cause!
     if (outcome !== undefined) return outcome
+    if (timedOutMs !== undefined) return timedOut(timedOutMs)
     return limit === undefined ? cancelled(reason) : { status: 'limited', limit, message: reason }
   }
 }

@@ -3,7 +3,7 @@
  *
  * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded engine).
  */
-import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Usage } from '../core/index.ts'
+import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Usage, Shape } from '../core/index.ts'
 import type {
   ApprovalRequested,
   Caller,
@@ -54,10 +54,14 @@ export interface StepOptions<T = Json> {
   /** The event that opens it in the journal. Default `step.begun`. */
   readonly as?: Without<StepBegun | ModelRequested | ToolCalled, 'op' | 'address' | 'effect' | 'reserve' | 'refused'>
   readonly retry?: RetryPolicy
-  /** Milliseconds for one attempt. Default: no limit. */
+  /** Milliseconds for one attempt. Default: no limit, but for calls of models and tools, and for functions: theirs stand in the `deadlines` of the engine. */
   readonly timeoutMs?: number
+  /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
+  readonly isFunction?: true
   /** What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded` and is never run. */
   readonly reserve?: Charge
+  /** What of its result is structure, and what payload that redaction may change. Default: all of it is payload; of a model call, what its answer has. */
+  readonly holds?: Shape
   /** Says what a result used. Not called for a failed step. An absent charge settles at the reserve. */
   readonly settle?: (result: T) => {
     readonly charge?: Charge
@@ -68,6 +72,8 @@ export interface StepOptions<T = Json> {
 /** Hard limits of an activation and everything below it. `minutes` counts working time. `depth` is checked where a worker is started. */
 export interface AccountLimits {
   readonly turns?: number
+  /** One of the turns is kept for a last call of the activation itself (`Charge.last`). */
+  readonly keepsLast?: true
   readonly tokens?: number
   readonly usd?: number
   readonly minutes?: number
@@ -79,6 +85,10 @@ export interface StartOptions {
   readonly name?: string
   /** The model's id of the call that asked for it. */
   readonly callId?: string
+  /** SHA-256 of the canonical brief, where a model asked for it: equal work is known by that in another attempt. Not recorded where redaction is on. Default: by its address. */
+  readonly inputHash?: string
+  /** It is another attempt at the work of this worker, which has ended or is slow: it is born with what that one, and everybody below it, has done by then. Default: it is new work. */
+  readonly after?: ActivationId
   /** What for, if it measures or summarizes the work of whoever starts it. */
   readonly purpose?: WorkerStarted['purpose']
   readonly limits?: AccountLimits
@@ -130,6 +140,8 @@ export interface Place {
   readonly caller: Caller
   /** What the addresses of everything in this scope begin with; empty at the top of the activation. */
   readonly scope: string
+  /** Its beginning was copied from another run. */
+  readonly forked?: true
 }
 
 /**
@@ -142,6 +154,8 @@ export interface Context {
   readonly input: Json
   /** State handed over by `restart`; undefined in the first segment. */
   readonly carried: Json | undefined
+  /** Whether the journal has a question of this name at this place already: then the code has asked it before, and must not pass it over, whatever has changed since. */
+  wasAsked(name: string): boolean
   /** Starts an effect and returns at once; its end arrives as `step.settled`. */
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId
   /** Starts a registered agent as a worker and returns at once; its end arrives as `worker.settled`. */
@@ -150,10 +164,15 @@ export interface Context {
   ask(name: string, options?: AskOptions): OpId
   /** Sends a message to another activation. It leaves with this activation's next commit; a refusal arrives as `message.refused`. */
   send(to: ActivationId, body: Json): MessageId
-  /** Stops an operation or a worker; its end still arrives. Stopping what has ended is no error. */
-  stop(what: OpId | ActivationId, reason: string): void
+  /**
+   * Stops an operation or a worker; its end still arrives. Stopping what has ended is no error.
+   * `timedOutMs`: it had so many milliseconds, which are over: a worker then ends as `timed-out`, not as `cancelled`.
+   */
+  stop(what: OpId | ActivationId, reason: string, cause?: { readonly timedOutMs?: number }): void
   /** Stops everything open that was begun in this scope and below it, but for timers: who sleeps sleeps on. */
   stopAll(reason: string): void
+  /** Stops every function of a user that is asked in this scope and has not answered. Values, timers and workers go on. */
+  stopFunctions(reason: string): void
   /** The one wait. */
   next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
   next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
@@ -192,6 +211,8 @@ export interface Orchestration {
   readonly name: string
   readonly version: string
   run(ctx: Context, input: Json): Promise<Outcome>
+  /** Who of those above is told that an activation with this input begins (true) or ceases to wait for an operator, and what they are sent. Absent, or undefined: nobody. Pure. */
+  waiting?(input: Json, waits: boolean): { readonly to: ActivationId; readonly body: Json } | undefined
 }
 
 /** Where an engine finds orchestration. */

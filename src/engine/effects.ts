@@ -9,8 +9,10 @@ import {
   completed,
   failed,
   failure,
+  FailureError,
   failureFrom,
   messageOf,
+  ReeveError,
   type ActivationId,
   type Clock,
   type ErrorCode,
@@ -19,8 +21,10 @@ import {
   type Outcome,
   type RunId,
   runOf,
+  systemClock,
   type Usage,
   usageRow,
+  writingProblem,
 } from '../core/index.ts'
 import type { Charge, StepSettled } from '../journal/index.ts'
 import { backoff, retryDefaults } from './backoff.ts'
@@ -44,6 +48,35 @@ export interface EffectsHost {
   /** The effect was called back before its end: it is to be let out again. */
   calledBack(op: Operation): void
   part(op: Operation, attempt: number, part: Json): void
+}
+
+/** How long one attempt may take that says nothing about it itself. Milliseconds of real time; `Infinity`: as long as it takes. */
+export interface Deadlines {
+  /** A call of a model, streams to their end. Default 1,800,000: 30 minutes. */
+  readonly modelMs?: number
+  /** A call of a tool whose `timeoutMs` is not set; not of one with `effect: 'once'`. Default 3,600,000: an hour. */
+  readonly toolMs?: number
+  /** A function of yours that Reeve asks: a hook, a scorer, a policy, a planner, `synthesize`, `assess`, a memory. Default 300,000: 5 minutes. */
+  readonly functionMs?: number
+}
+
+const defaultDeadlines: Required<Deadlines> = { modelMs: 1_800_000, toolMs: 3_600_000, functionMs: 300_000 }
+
+/** Which of the deadlines holds for a step; undefined: it is code's own, and takes as long as it takes. */
+function deadlineOf({ type, effect, options }: Operation): keyof Deadlines | undefined {
+  if (type === 'model.requested') return 'modelMs'
+  if (type === 'tool.called') return effect === 'once' ? undefined : 'toolMs'
+  return options?.isFunction === true ? 'functionMs' : undefined
+}
+
+/** Why an attempt is given up: what of which agent, and where a default is changed. */
+function lateFor({ address, owner }: Operation, ms: number, by: keyof Deadlines | undefined): FailureError {
+  const what = address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+  const message = `${JSON.stringify(what)} of ${JSON.stringify(owner.birth.agent)} gave no answer within ${ms} ms`
+  const hint = by && `This is the default deadline ${by}. Another one: createRuntime({ deadlines: { ${by}: … } }); Infinity lifts it.`
+  const late = new FailureError(failure('effect.timed-out', message, 'timeout', hint === undefined ? {} : { hint }))
+  late.name = 'TimeoutError'
+  return late
 }
 
 /** After an abort, an effect that does not listen is given this long before its end is recorded without it. Milliseconds. */
@@ -88,11 +121,13 @@ type Told = { charge?: Charge; usage?: { agent: string; model: string; used: Par
 export class Effects {
   readonly #host: EffectsHost
   readonly #governor: Governor
+  readonly #deadlines: Required<Deadlines>
   readonly #flights = new Map<string, Flight>()
   #drained: (() => void) | undefined
 
-  constructor(host: EffectsHost, governor: Governor = governorOf(host.clock)) {
+  constructor(host: EffectsHost, governor: Governor = governorOf(host.clock), deadlines: Deadlines = {}) {
     this.#host = host
+    this.#deadlines = { ...defaultDeadlines, ...deadlines }
     this.#governor = governor
   }
 
@@ -101,8 +136,14 @@ export class Effects {
     return this.#flights.size
   }
 
+  /** Under which an effect is out. */
   static key(op: Operation): string {
     return `${op.owner.id}:${op.address}`
+  }
+
+  /** The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the same work. */
+  static given(op: Operation): string {
+    return op.key ?? Effects.key(op)
   }
 
   has(op: Operation): boolean {
@@ -148,7 +189,7 @@ export class Effects {
   }
 
   /** Somebody else drives this run now, or this activation of it: its effects here are nobody's any more. */
-  forgetAll(whose: RunId | ActivationId): void {
+  forgetAll(whose: RunId | ActivationId, why = 'another process has taken this run over'): void {
     const theirs = [...this.#flights.values()].filter(({ op }) => runOf(op.owner.id) === whose || op.owner.id === whose)
     // First none of them waits any more: the turn of one that ends must not come to another.
     for (const flight of theirs) flight.backingOff?.()
@@ -156,7 +197,7 @@ export class Effects {
       this.#flights.delete(flight.key)
       flight.grace?.()
       flight.pass?.end('other')
-      flight.abort?.abort(new Cancelled('another process has taken this run over'))
+      flight.abort?.abort(new Cancelled(why))
     }
   }
 
@@ -273,7 +314,7 @@ export class Effects {
     const host = this.#host
     op.left = true
     const io: StepIO = {
-      key: flight.key,
+      key: Effects.given(op),
       epoch: host.epochOf(op),
       attempt,
       now: host.clock.now(),
@@ -282,8 +323,9 @@ export class Effects {
       },
       emit: (part) => host.part(flight.op, attempt, part),
     }
-    const timeoutMs = op.options?.timeoutMs
-    const callOff = timeoutMs === undefined ? undefined : this.#armTimeout(flight, attempt, timeoutMs)
+    const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
+    const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]
+    const callOff = timeoutMs === undefined || timeoutMs === Infinity ? undefined : this.#armTimeout(flight, attempt, timeoutMs, by)
     let result: unknown
     try {
       result = op.run!(io)
@@ -305,12 +347,13 @@ export class Effects {
   }
 
   /** Aborts an attempt that takes too long. One that does not listen is given up after a grace. */
-  #armTimeout(flight: Flight, attempt: number, timeoutMs: number): () => void {
-    let callOff = this.#after(timeoutMs, () => {
-      const late = new Error(`no answer within ${timeoutMs} ms`)
-      late.name = 'TimeoutError'
+  #armTimeout(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): () => void {
+    // A default is a guard against what hangs in the real world: a clock in somebody's hand does not run into it.
+    const clock = by === undefined ? this.#host.clock : systemClock
+    let callOff = clock.timer(clock.now() + timeoutMs, () => {
+      const late = lateFor(flight.op, timeoutMs, by)
       if (!this.#counts(flight, attempt)) return
-      callOff = this.#after(abortGraceMs, () => this.#failed(flight, attempt, late))
+      callOff = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
       ;(flight.abort ??= new AbortController()).abort(late)
     })
     return () => callOff()
@@ -384,16 +427,35 @@ export class Effects {
   }
 }
 
-/** The stored text of a step's end; if the result is not JSON, the step has failed instead. */
-export function encodeEnd(event: StepSettled, encode: (event: StepSettled) => string): { event: StepSettled; text: string } {
+/** The text of something, or why it is too large to be recorded. Throws what else goes wrong. */
+export function withinEntry(what: string, write: () => string): string | Failure {
   try {
-    return { event, text: encode(event) }
+    return write()
   } catch (thrown) {
-    const bad: StepSettled = {
-      type: 'step.settled',
-      address: event.address,
-      outcome: failed(failure('input.not-json', `the result of "${event.address}" is not JSON: ${messageOf(thrown)}`, 'validation')),
-    }
-    return { event: bad, text: encode(bad) }
+    if (!ReeveError.is(thrown, 'input.too-large') && !(thrown instanceof RangeError)) throw thrown
+    return failure('input.too-large', `${what} is too large to be recorded: ${messageOf(thrown)}`, 'validation')
+  }
+}
+
+/** The stored text of a step's end; if the result is not JSON, or too large, the step has failed instead. */
+export function encodeEnd(event: StepSettled, encode: (event: StepSettled) => string): { event: StepSettled; text: string } {
+  const what = `the result of "${event.address}"`
+  const problem = resultProblem(event)
+  const text =
+    problem === undefined
+      ? withinEntry(what, () => encode(event))
+      : failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
+  if (typeof text === 'string') return { event, text }
+  // What it used was used, whatever it returned.
+  const bad: StepSettled = { ...event, outcome: failed(text) }
+  return { event: bad, text: encode(bad) }
+}
+
+/** What of its result cannot be written down. A `toJSON` or a getter of it is somebody's code, and may throw. */
+function resultProblem({ outcome }: StepSettled): string | undefined {
+  try {
+    return outcome.status === 'completed' ? writingProblem(outcome.output) : undefined
+  } catch (thrown) {
+    return messageOf(thrown)
   }
 }

@@ -5,8 +5,9 @@
  * Holds: K7 (open operations are listed; workers end before their leader), K11 (a reserve is settled once, in the commit that records why; a model call whose end nobody
  * records is a call of unknown usage).
  */
-import { addUsage, failed, failure, messageOf, type Json, type Outcome, type Usage } from '../core/index.ts'
+import { addUsage, failed, failure, messageOf, writingProblem, type Json, type Outcome, type Usage } from '../core/index.ts'
 import { encode, type ActivationRestarted, type ArrivalEvent, type StepOpened } from '../journal/index.ts'
+import { withinEntry } from './effects.ts'
 import type { Host } from './host.ts'
 import { lostCall, lostUsage, modelOf, neverLeft, nothingUsed, reserveOf, type Operation, type Owner } from './operation.ts'
 import type { Carried } from './recorded.ts'
@@ -41,12 +42,11 @@ export class Ending {
     const usage = { ...(total.length === 0 ? {} : { usage: total }), ...(lost.length === 0 ? {} : { lost }) }
     const open = this.open.length === 0 ? {} : { open: this.open.map(({ address }) => address) }
     const event = { type: 'activation.settled', outcome, ...usage, ...open } as const
-    let text: string
-    try {
-      text = encode(event)
-    } catch (thrown) {
-      text = encode({ ...event, outcome: notJson('what it returned', thrown) })
-    }
+    const problem = outcome.status === 'completed' ? writing(outcome.output) : undefined
+    const written = withinEntry('what it returned', () =>
+      encode(problem === undefined ? event : { ...event, outcome: notJson('what it returned', problem) }),
+    )
+    const text = typeof written === 'string' ? written : encode({ ...event, outcome: failed(written) })
     const recorded = host.append(owner, event, at, text)
     settleOpen(host, owner, this.open, abandoned)
     return { outcome: (JSON.parse(recorded) as { outcome: Outcome }).outcome, usage: total }
@@ -60,8 +60,17 @@ interface Settled {
 }
 
 /** How code has ended that gave something which cannot be written down. */
-const notJson = (what: string, thrown: unknown): Outcome =>
-  failed(failure('input.not-json', `${what} is not JSON: ${messageOf(thrown)}`, 'validation'))
+const notJson = (what: string, problem: string): Outcome =>
+  failed(failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation'))
+
+/** What of a value cannot be written down. A `toJSON` or a getter of it is somebody's code, and may throw. */
+function writing(value: Json | undefined): string | undefined {
+  try {
+    return value === undefined ? undefined : writingProblem(value)
+  } catch (thrown) {
+    return messageOf(thrown)
+  }
+}
 
 /** A segment ends: its steps are called off, and nothing of them is waited for. */
 export function dropSteps(
@@ -107,13 +116,10 @@ export function writeSegment(
 ): ActivationRestarted | Outcome {
   const lost = lostBy(owner, steps, abandoned)
   const event: ActivationRestarted = { type: 'activation.restarted', ...next, ...(lost.length === 0 ? {} : { lost }) }
-  let text: string
-  try {
-    text = encode(event)
-  } catch (thrown) {
-    return notJson('what it restarts with', thrown)
-  }
-  return JSON.parse(host.append(owner, event, at, text)) as ActivationRestarted
+  const problem = writing(next.state)
+  if (problem !== undefined) return notJson('what it restarts with', problem)
+  const text = withinEntry('what it restarts with', () => encode(event))
+  return typeof text === 'string' ? (JSON.parse(host.append(owner, event, at, text)) as ActivationRestarted) : failed(text)
 }
 
 /** At the end of a segment: workers and questions go on, steps are to be called off; what ended and was not read stays. */

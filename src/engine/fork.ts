@@ -15,12 +15,15 @@ import {
   derivedId,
   ReeveError,
   rootActivation,
+  withoutTrail,
   type ActivationId,
   type Json,
   type RunId,
   type SessionId,
+  type Shape,
 } from '../core/index.ts'
 import {
+  editShape,
   isNotice,
   type ActivationStarted,
   type AskOpened,
@@ -85,13 +88,17 @@ const invalid = (message: string, hint: string): ReeveError => new ReeveError('f
 /** The same id again: fine if it is the same fork, else the caller has made a mistake (`run.conflict`). */
 export function mustBeSameFork(feed: readonly Recorded[], { run, at, to, edit }: ForkRun): void {
   const told = (one: { run: RunId; at: number; edit?: ForkEdit | undefined }): string =>
-    canonical([one.run, one.at, (one.edit ?? null) as unknown as Json])
+    canonical([one.run, one.at, (asGiven(one.edit) ?? null) as unknown as Json])
   const forked = feed.find(({ event }) => event.type === 'run.forked')?.event
   if (forked?.type === 'run.forked' && told(forked) === told({ run, at, edit })) return
   throw new ReeveError('run.conflict', `run ${to} exists already, and is not this fork`, {
     hint: 'Use a new run id, or the handle of the existing run.',
   })
 }
+
+/** An edit as its caller gave it: an outcome, without what is shown of it to those who come after. */
+const asGiven = (edit: ForkEdit | undefined): ForkEdit | undefined =>
+  edit?.type === 'outcome' ? { ...edit, outcome: withoutTrail(edit.outcome) } : edit
 
 /** Everything that a fork begins with. Throws `fork.invalid`. `now`: milliseconds since 1970. */
 export function planFork(request: ForkRun, origin: ForkOrigin, now: number): ForkPlan {
@@ -235,7 +242,8 @@ class Fork {
   }
 
   #forked(done: RunForked['done']): RunForked {
-    const { run, at, edit, reason, by } = this.#request
+    const { run, at, reason, by } = this.#request
+    const edit = asGiven(this.#request.edit)
     return {
       type: 'run.forked',
       run,
@@ -386,3 +394,9 @@ const outside = (effect: string): boolean => effect === 'once' || effect === 'id
 /** Of an activation, the last name in its id. */
 const nameOf = (activation: ActivationId): string =>
   activation.slice(Math.max(activation.lastIndexOf('>'), activation.lastIndexOf('/')) + 1)
+
+/** A request without what may not be recorded: the edit goes into the fork's log as it stands here. */
+export function redactedFork(request: ForkRun, redact: (text: string, shape: Shape) => string): ForkRun {
+  const { edit } = request
+  return edit === undefined ? request : { ...request, edit: JSON.parse(redact(JSON.stringify(edit), editShape)) as ForkEdit }
+}

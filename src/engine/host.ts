@@ -1,11 +1,12 @@
 /**
  * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage (embedded/, testing/).
  */
-import type { ActivationId, Failure, Json, MessageId, Outcome, Usage } from '../core/index.ts'
+import type { ActivationId, Failure, Json, MessageId, Outcome, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
 import type { Orchestration, StartOptions } from './context.ts'
 import type { Operation, Owner } from './operation.ts'
 import type { Pause } from './pauses.ts'
+import type { StopCause } from './mail.ts'
 
 /** Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit. */
 export interface Host {
@@ -18,8 +19,13 @@ export interface Host {
   orchestration(activation: Owner): Orchestration | undefined
   /** Who asked for the run; frozen, since code is given it as it is. */
   callerOf(activation: ActivationId): Caller
-  /** Adds to the log. `encoded` is the event's text if it is known already. Returns the text that will be stored. */
-  append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string
+  /**
+   * Adds to the log. `encoded` is the event's text if it is known already; `result` says what the result of an operation that has ended holds (K10). Returns the text that
+   * will be stored.
+   */
+  append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
+  /** Secrets are taken out of what is stored. Absent: nothing is. */
+  readonly redacts?: boolean
   /** The activation has something to deliver. */
   ready(activation: Owner): void
   /** Lets an effect out once the log it depends on is durable and everything recorded has been delivered (K5). */
@@ -28,9 +34,10 @@ export interface Host {
   inFlight(op: Operation): boolean
   /** Stops an effect that is out, or takes it back. Its end arrives in any case. */
   abort(op: Operation): void
+  /** It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work of its leader (earlier.ts). */
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void
   /** `keeps`: a human has finished the work above it, so nothing is undone. */
-  stopWorker(op: Operation, reason: string, keeps: boolean): void
+  stopWorker(op: Operation, reason: string, cause: StopCause): void
   openQuestion(op: Operation, event: AskOpened): void
   /** The question needs no answer any more. */
   closeQuestion(op: Operation): void

@@ -3,19 +3,19 @@
  *
  * Owns: the shape of rows and their translation. Does not own: operators' commands, which an engine carries out itself.
  */
-import { cancelled, type ActivationId, type Json, type MessageId, type Outcome, type Usage } from '../core/index.ts'
-import type { ArrivalEvent, ControlIgnored } from '../journal/index.ts'
+import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
+import type { ArrivalEvent, CancelReceived, ControlIgnored } from '../journal/index.ts'
 import type { Post } from './port.ts'
 import { nobodyAnswered } from './question.ts'
 
-/** How those below end whose leader a human has finished: called off, and nothing of what they did is undone. */
-export const kept = (reason: string, keeps: boolean): { outcome?: Outcome } => (keeps ? { outcome: cancelled(reason) } : {})
+/** How a worker ends that its leader stops, if that is no plain cancel. */
+export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome'>
 
 /** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
 export type Mail =
   | Exclude<Post, { readonly type: 'message' | 'cancel' }>
   | { readonly type: 'message'; readonly id: string; readonly from?: ActivationId; readonly body: Json }
-  | { readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes'; readonly outcome?: Outcome }
+  | ({ readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' } & StopCause)
   | { readonly type: 'deadline'; readonly address: string }
   | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
   /** A worker's last word, on engines where it does not share its leader's transaction. */
@@ -53,6 +53,7 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
         reason: mail.reason,
         ...by(mail),
         ...(mail.limit === undefined ? {} : { limit: mail.limit }),
+        ...(mail.timedOutMs === undefined ? {} : { timedOutMs: mail.timedOutMs }),
         ...(mail.outcome === undefined ? {} : { outcome: mail.outcome }),
       }
     default:

@@ -15,7 +15,7 @@ import {
   type Outcome,
   type Usage,
 } from '../core/index.ts'
-import type { ArrivalEvent, Charge, CommandEvent, Copied, DoneElsewhere, EffectClass, StepOpened } from '../journal/index.ts'
+import type { ArrivalEvent, Charge, CommandEvent, Copied, DoneElsewhere, Earlier, EffectClass, StepOpened } from '../journal/index.ts'
 import type { Account } from './account.ts'
 import type { StepIO, StepOptions } from './context.ts'
 
@@ -31,6 +31,8 @@ export interface Birth {
   readonly at: number
   /** Of a forked run: whose log the beginning of its own was copied from. */
   readonly copied?: readonly Copied[] | undefined
+  /** Of another attempt: what was done for the same work before. */
+  readonly earlier?: Earlier | undefined
 }
 
 /** An activation, as its operations and its host see it. */
@@ -89,8 +91,14 @@ export interface Operation {
   doubt: number | undefined
   /** How often it has been in doubt so far. */
   rounds: number
-  /** Of a forked run: its origin has made this effect. */
+  /** Of a forked run: its origin has made this effect. Of another attempt: an earlier one has, or may have. */
   done?: DoneElsewhere
+  /** Of another attempt: an earlier one has made this `once` effect, and it ended so. */
+  made?: { readonly by: ActivationId; readonly outcome: Outcome }
+  /** Of another attempt: the idempotency key that this effect had in the first one. */
+  key?: string
+  /** Of a worker, in another attempt at its leader's work: what was done for its own before. */
+  earlier?: Earlier | undefined
 }
 
 /** A command found in the log that the code has not asked for yet. */
@@ -176,9 +184,13 @@ export const notRegistered = (agent: string): Outcome =>
 /** Effects that must not be swapped for another silently: a new one next to an unclaimed one parks the run (K4). */
 export const claimable = (effect: EffectClass | undefined): boolean => effect === 'idempotent' || effect === 'once'
 
-const special = /[%/>#!@]/g
+/** Where the addresses of compensations begin. Persistent. */
+export const undoPath = '!cancel/'
 
-/** A name as it stands in addresses: the characters that addresses are built with are escaped. */
+/** What addresses are built with, and halves of surrogate pairs: stores keep UTF-8, in which all of these are one and the same. */
+const special = /[%/>#!@]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+/** A name as it stands in addresses: different names have different addresses, in every store. */
 export function addressName(name: string): string {
   return special.test(name) ? name.replace(special, (c) => `%${c.charCodeAt(0).toString(16)}`) : name
 }

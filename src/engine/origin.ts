@@ -8,8 +8,8 @@
  * exception: one that is asked in the fork has an id of its own wherever it is asked, since decisions are found by it; one that was answered in the copied part keeps its id.
  */
 import { completed, derivedId, type ActivationId, type Json, type Outcome, type RunId } from '../core/index.ts'
-import type { Copied, DoneElsewhere, JournalEvent, RunForked } from '../journal/index.ts'
-import type { Birth, Operation } from './operation.ts'
+import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../journal/index.ts'
+import { nothingUsed, type Birth, type Operation } from './operation.ts'
 
 /** The kinds of ids that questions have. Persistent. */
 const questionIds: ReadonlySet<string> = new Set(['apr', 'int'])
@@ -72,21 +72,36 @@ export function isInDoubt(host: DoubtHost, op: Operation): boolean {
 }
 
 /** Where it was done, as its doubt tells it. */
-export const doneIn = ({ done }: Operation): { doneIn?: RunId } => (done === undefined ? {} : { doneIn: done.run })
+export const doneIn = ({ done }: Operation): { doneIn?: RunId; madeBy?: ActivationId } => {
+  if (done === undefined) return {}
+  return done.activation === undefined ? { doneIn: done.run } : { madeBy: done.activation }
+}
 
-/** Why it is asked whether an effect has happened that the origin has made. */
-export const alreadyDone = ({ run, outcome }: DoneElsewhere): string =>
-  outcome === undefined ? `begun in run ${run}, and perhaps done` : `already done in run ${run}`
+/** Why it is asked whether an effect has happened that the origin, or an earlier attempt, has made. */
+export const alreadyDone = ({ run, activation, outcome }: DoneElsewhere): string => {
+  const where = activation === undefined ? `in run ${run}` : `by an earlier attempt (${activation})`
+  return outcome === undefined ? `begun ${where}, and perhaps done` : `already done ${where}`
+}
 
 /** How an effect has ended of which somebody has said that it happened: as they say, else as it did where it happened. */
 export const happenedAs = (op: Operation, value: Json | undefined): Outcome =>
   value === undefined ? (op.done?.outcome ?? completed(null)) : completed(value)
 
-/** Asks whether it has happened. A new doubt is a round of its own. */
-export function raiseDoubt(host: { openDoubt(op: Operation, isNew: boolean): void }, op: Operation): void {
+/** How an effect ends in this attempt that an earlier one has made: as it ended then. Nothing was used for it. */
+export const madeBefore = ({ address, reserved }: Operation, { by, outcome }: NonNullable<Operation['made']>): StepSettled => ({
+  type: 'step.settled',
+  address,
+  outcome,
+  madeBy: by,
+  ...(reserved === undefined ? {} : { charge: nothingUsed }),
+})
+
+/** Asks whether it has happened. A new doubt is a round of its own. True: it is new. */
+export function raiseDoubt(host: { openDoubt(op: Operation, isNew: boolean): void }, op: Operation): boolean {
   const isNew = op.doubt === undefined
   if (isNew) op.doubt = ++op.rounds
   host.openDoubt(op, isNew)
+  return isNew
 }
 
 /** What the origin of a run has done, by activation and address, as the run's root says. */

@@ -5,12 +5,16 @@
  */
 import {
   canonical,
+  holdsSecret,
+  isObject,
   newId,
   ReeveError,
   rootActivation,
   type ActivationId,
+  type Failure,
   type Json,
   type Outcome,
+  type Redaction,
   type RunId,
   type Usage,
 } from '../core/index.ts'
@@ -61,6 +65,8 @@ export interface RunSummary {
   readonly endedAt?: number
   /** Why it is stuck. */
   readonly reason?: string
+  /** It is set aside for this, and no process goes on with it until an operator resumes or cancels it. Absent where it is stuck for want of code or of a decision. */
+  readonly failure?: Failure
 }
 
 /** An open question of a run, as those who may answer it see it. */
@@ -167,6 +173,8 @@ export interface Engine {
   /** Begins a run. Resolves when it is durable. `created` is false if this id was begun before (with the same agent and input; else `run.conflict`). */
   start(request: StartRun): Promise<{ readonly created: boolean }>
   post(post: Post): Promise<PostResult>
+  /** What time it is for deadlines, where the store's time counts and not that of the process that asks. Absent: the process's clock. */
+  now?(): number
   /** Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. */
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
@@ -200,12 +208,57 @@ export const unknownRun = (run: string): ReeveError =>
 /** What every engine says of a run that cannot be removed. */
 export const openRun = (run: string): ReeveError => new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
 
-/** The same id again, with `input` as it would be recorded: fine if the run began with it, else the caller has made a mistake (`run.conflict`). */
-export function mustBeSameStart(first: JournalEvent | undefined, { run, agent }: StartRun, input: Json): void {
-  if (first?.type === 'activation.started' && first.agent === agent && canonical(first.input) === canonical(input)) return
-  throw new ReeveError('run.conflict', `run ${run} exists already, with another agent or input`, {
+/** How a run begins. */
+export const birthOf = ({ agent, version, input, caller }: StartRun): JournalEvent => ({
+  type: 'activation.started',
+  agent,
+  version,
+  input,
+  ...(caller === undefined ? undefined : { caller }),
+})
+
+/** A run's id, its user and its session are stored as they are: one that holds what may not be recorded is refused. */
+export function mustHoldNoSecret(rules: Redaction | undefined, { run, caller }: Pick<StartRun, 'run' | 'caller'>): void {
+  const names = Object.entries({ runId: run, user: caller?.user, session: caller?.session })
+  const bad = names.flatMap(([name, value]) => (value !== undefined && holdsSecret(rules, value) ? [name] : []))
+  if (bad.length === 0) return
+  throw new ReeveError(
+    'input.invalid',
+    `${bad.join(', ')} of the start holds a value that \`redact\` takes out of everything that is recorded`,
+    {
+      hint: 'Ids of runs, users and sessions are recorded as they are: use a pseudonym. Nothing was started.',
+    },
+  )
+}
+
+/**
+ * The same id again, with its birth as it would be recorded: fine if the run began with the same agent, caller and input, else the caller has made a mistake (`run.conflict`). The error
+ * names what differs and shows nothing of it: it may be another user's.
+ */
+export function mustBeSameStart(first: JournalEvent | undefined, run: RunId, again: JournalEvent): void {
+  const differs =
+    first?.type === 'activation.started' && again.type === 'activation.started'
+      ? [
+          ...(first.agent === again.agent ? [] : ['agent']),
+          ...(['user', 'session', 'metadata'] as const).filter((name) => !isSame(first.caller?.[name], again.caller?.[name])),
+          ...differing(first.input, again.input, 2, 'input'),
+        ]
+      : ['agent']
+  if (differs.length === 0) return
+  throw new ReeveError('run.conflict', `run ${run} exists already, and was started otherwise: ${differs.join(', ')} differ`, {
     hint: 'Use a new run id, or the handle of the existing run.',
   })
+}
+
+const isSame = (one: Json | undefined, other: Json | undefined): boolean =>
+  one === other || (one !== undefined && other !== undefined && canonical(one) === canonical(other))
+
+/** The places, at most so many levels deep, at which two values are not the same. */
+function differing(one: Json | undefined, other: Json | undefined, levels: number, at: string): readonly string[] {
+  if (isSame(one, other)) return []
+  if (levels === 0 || !isObject(one) || !isObject(other)) return [at]
+  const names = [...new Set([...Object.keys(one), ...Object.keys(other)])]
+  return names.flatMap((name) => differing(one[name], other[name], levels - 1, `${at}.${name}`))
 }
 
 /** To whom a post goes, what has to be there, and under which key it competes. */
@@ -218,6 +271,14 @@ export interface PostAddress {
   readonly kinds?: readonly Question['kind'][]
 }
 
+/** What names something in a store is kept as UTF-8, in which halves of surrogate pairs are one and the same. Throws `input.invalid`. */
+export function mustBeWellFormed(text: string, what: string): void {
+  if (text.isWellFormed()) return
+  throw new ReeveError('input.invalid', `${what} is not well-formed: ${JSON.stringify(text)} holds half a surrogate pair`, {
+    hint: 'text.toWellFormed() puts a character in its place.',
+  })
+}
+
 /** A pause and a resume compete with nobody but themselves: each has a key of its own. */
 export function addressOfPost(post: Post): PostAddress {
   switch (post.type) {
@@ -228,6 +289,7 @@ export function addressOfPost(post: Post): PostAddress {
     case 'settle-divergence':
       return { target: 'question', to: post.activation, key: post.address, kinds: ['diverged'] }
     case 'message':
+      mustBeWellFormed(post.id, 'the id of a message')
       return { target: 'activation', to: post.activation, key: `msg:${post.id}` }
     case 'cancel':
       return { target: 'run', to: post.activation ?? rootActivation(post.run), key: '!cancel' }

@@ -193,6 +193,11 @@ export class RecordedLog {
     return open.flatMap(({ event }) => (event.op === 'step' ? [event] : []))
   }
 
+  /** A question that the code has yet to ask again. */
+  hasAsk(address: string): boolean {
+    return this.#known?.get(address)?.event.op === 'ask'
+  }
+
   #conflicts(address: string, op: CommandEvent['op']): boolean {
     const known = this.#known?.get(address)
     return known !== undefined && known.event.op !== op

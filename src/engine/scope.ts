@@ -7,16 +7,17 @@
 import {
   derivedId,
   failure,
-  messageOf,
   ReeveError,
   runOf,
   seededRandom,
+  writingProblem,
   type ActivationId,
   type Json,
   type MessageId,
   type OpId,
+  type Shape,
 } from '../core/index.ts'
-import type { AskOpened } from '../journal/index.ts'
+import { valueShape, valuesShape, type AskOpened } from '../journal/index.ts'
 import type {
   Arrival,
   AskOptions,
@@ -34,6 +35,7 @@ import type { Seeds } from './origin.ts'
 import type { Pause } from './pauses.ts'
 import { lastingStream } from './stream.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
+import type { StopCause } from './mail.ts'
 
 /** Thrown by `restart`, and by every verb after it, to leave the code. Caught by the activation only. */
 export class RestartRequested extends Error {
@@ -58,23 +60,42 @@ export interface Verbs extends Owner {
   /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
   letOut(operation: Operation): void
   ask(operation: Operation, event: AskOpened): void
+  /** Whether the journal holds a question at this address that the code has yet to ask again. */
+  wasAsked(address: string): boolean
   /** Records a command that has no end (a fact, a message), unless the journal has it. True if it is new. */
   once(address: string, command: Command): boolean
   wait(match: Matcher | undefined): Promise<Arrival>
-  stop(id: string, reason: string): void
+  stop(id: string, reason: string, cause?: StopCause): void
   onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
   restart(state: Json): never
 }
 
 /** What cannot be written down is refused before anything of it is recorded: else its other half would be missing for ever. */
 export function mustBeJson(value: Json, what: string): void {
-  if (typeof value !== 'object' && typeof value !== 'bigint') return
-  try {
-    JSON.stringify(value)
-  } catch (thrown) {
-    throw new ReeveError('input.not-json', `${what} is not JSON: ${messageOf(thrown)}`)
-  }
+  const problem = value === undefined ? undefined : writingProblem(value)
+  if (problem !== undefined) throw new ReeveError('input.not-json', `${what} is not JSON: ${problem}`)
 }
+
+/** A key as stores keep it. Half a surrogate pair is no text to them: two such keys would be one. */
+function storable(key: string): string {
+  if (key.isWellFormed()) return key
+  throw new ReeveError(
+    'input.invalid',
+    `the key ${JSON.stringify(key)} of a value holds half a surrogate pair, which no store can tell from another`,
+    {
+      hint: 'Use keys that are well-formed text. Nothing was read or written.',
+    },
+  )
+}
+
+/** A change of a value whose result can be written down, or that throws. */
+const writable =
+  (key: string, change: (value: Json) => Json) =>
+  (value: Json): Json => {
+    const next = change(value)
+    mustBeJson(next, `the new value of "${key}"`)
+    return next
+  }
 
 /** One compensation, as its scopes see it: once it is out of time, its verbs throw. */
 export interface Undoing {
@@ -120,6 +141,7 @@ export class Scope implements Context {
       path: Object.freeze([...birth.path]),
       caller: host.callerOf(id),
       scope: this.#path,
+      ...(birth.copied === undefined ? undefined : { forked: true as const }),
     })
     return this.#place
   }
@@ -194,6 +216,7 @@ export class Scope implements Context {
       op: 'worker',
       agent,
       ...(options.callId === undefined ? {} : { callId: options.callId }),
+      ...(options.inputHash === undefined ? {} : { inputHash: options.inputHash }),
       ...(options.purpose === undefined ? {} : { purpose: options.purpose }),
     } as const
     const operation = this.#open(options.name ?? agent, command)
@@ -203,12 +226,18 @@ export class Scope implements Context {
   }
 
   ask(name: string, options: AskOptions = {}): OpId {
+    if (options.as !== undefined) mustBeJson(options.as as unknown as Json, `the question "${name}"`)
     const until = options.until === undefined ? {} : { until: deadline(name, options.until) + (this.#activation.seeds?.shiftMs ?? 0) }
     const command = { type: 'timer.set', ...options.as, op: 'ask', ...until } as Command
     const operation = this.#open(name, command)
     if (typeof operation === 'string') return operation
     this.#activation.ask(operation, { ...command, address: operation.address } as AskOpened)
     return operation.address
+  }
+
+  wasAsked(name: string): boolean {
+    const { next } = this.#counter(name)
+    return this.#activation.wasAsked(this.#path + addressName(name) + (next === 0 ? '' : `#${next}`))
   }
 
   send(to: ActivationId, body: Json): MessageId {
@@ -227,13 +256,18 @@ export class Scope implements Context {
     this.#activation.once(address, { ...event, op: 'fact' })
   }
 
-  stop(what: OpId | ActivationId, reason: string): void {
-    this.#activation.stop(what, reason)
+  stop(what: OpId | ActivationId, reason: string, { timedOutMs }: { readonly timedOutMs?: number } = {}): void {
+    this.#activation.stop(what, reason, timedOutMs === undefined ? {} : { timedOutMs })
   }
 
   stopAll(reason: string): void {
     for (const { id, address, type } of this.#activation.operations.values())
       if (address.startsWith(this.#path) && type !== 'timer.set') this.#activation.stop(id, reason)
+  }
+
+  stopFunctions(reason: string): void {
+    for (const { id, address, options } of this.#activation.operations.values())
+      if (address.startsWith(this.#path) && options?.isFunction === true) this.#activation.stop(id, reason)
   }
 
   next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
@@ -269,12 +303,19 @@ export class Scope implements Context {
   /** `word`: what the names of its steps begin with. Persistent. */
   #valuesOf(word: string, stream: string | undefined): SessionValues {
     const activation = this.#activation
-    const read = (key: string): Promise<Json> => activation.host.readValue(activation, stream, key)
+    const read = async (key: string): Promise<Json> => activation.host.readValue(activation, stream, storable(key))
     return {
-      get: (key) => this.#value(`${word}.get:${key}`, 'read', () => read(key)),
-      getAll: (keys) => this.#value(`${word}.get-all`, 'read', () => Promise.all(keys.map(read))) as Promise<readonly Json[]>,
+      get: (key) => this.#value(`${word}.get:${key}`, 'read', () => read(key), valueShape(stream, key)),
+      getAll: (keys) =>
+        this.#value(`${word}.get-all`, 'read', () => Promise.all(keys.map(read)), valuesShape(stream, keys)) as Promise<readonly Json[]>,
+      // under a key of this attempt alone: another one changes what it finds, also where this one has changed it
       update: (key, change) =>
-        this.#value(`${word}.update:${key}`, 'idempotent', (io) => activation.host.updateValue(activation, stream, key, change, io.key)),
+        this.#value(
+          `${word}.update:${key}`,
+          'idempotent',
+          (own) => activation.host.updateValue(activation, stream, storable(key), writable(key, change), own),
+          valueShape(stream, key),
+        ),
     }
   }
 
@@ -284,11 +325,16 @@ export class Scope implements Context {
       'pauses',
       'read',
       async () => (await host.pauses(this.#activation)) as unknown as Json,
+      'kept',
     )) as unknown as readonly Pause[]
   }
 
-  async #value(name: string, effect: 'read' | 'idempotent', run: (io: StepIO) => Promise<Json>): Promise<Json> {
-    const { outcome } = await this.next(this.begin(name, run, { effect, ...(effect === 'idempotent' ? { aliases: [] } : {}) }))
+  /** `run` is given the idempotency key of the step in this attempt. */
+  async #value(name: string, effect: 'read' | 'idempotent', run: (own: string) => Promise<Json>, holds: Shape): Promise<Json> {
+    const { id: activation } = this.#activation
+    const more = effect === 'idempotent' ? { aliases: [] } : {}
+    const id: OpId = this.begin(name, () => run(`${activation}:${id}`), { effect, holds, ...more })
+    const { outcome } = await this.next(id)
     if (outcome.status === 'completed') return outcome.output
     const what =
       outcome.status === 'failed'

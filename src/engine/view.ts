@@ -68,6 +68,10 @@ export abstract class ContextView implements Context {
     return this.ctx.start(agent, input, options)
   }
 
+  wasAsked(name: string): boolean {
+    return this.ctx.wasAsked(name)
+  }
+
   ask(name: string, options?: AskOptions): OpId {
     return this.ctx.ask(name, options)
   }
@@ -76,12 +80,15 @@ export abstract class ContextView implements Context {
     return this.ctx.send(to, body)
   }
 
-  stop(what: OpId | ActivationId, reason: string): void {
-    this.ctx.stop(what, reason)
+  stop(what: OpId | ActivationId, reason: string, cause?: { readonly timedOutMs?: number }): void {
+    this.ctx.stop(what, reason, cause)
   }
 
   stopAll(reason: string): void {
     this.ctx.stopAll(reason)
+  }
+  stopFunctions(reason: string): void {
+    this.ctx.stopFunctions(reason)
   }
 
   next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>

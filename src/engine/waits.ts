@@ -100,13 +100,12 @@ export class Waits {
     })
   }
 
-  /** Ends every pending verb. Returns how many there were. */
-  rejectAll(error: Error): number {
+  /** Ends every pending verb. */
+  rejectAll(error: Error): void {
     const waiters = [...this.#byId.values(), ...this.#any]
     this.#byId.clear()
     this.#any = []
     for (const { reject } of waiters) reject(error)
-    return waiters.length
   }
 
   /** Forgets everything, waiters and arrivals. */

@@ -92,6 +92,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
       kind: 'agent',
       agent: given,
       onFailure,
+      ...(options.limits === undefined ? undefined : { limits: options.limits }),
       crossing: (value, call, desk) => {
         const text = asked ? requestOf(value) : JSON.stringify(value)
         const brief = given.inputSchema === undefined ? { instructions: text } : { input: value }

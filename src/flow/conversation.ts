@@ -4,11 +4,20 @@
  * Owns: the policies by which history crosses, in both directions. Does not own: how an agent is shown what it got (edge/history.ts), who is next.
  * Lives in memory only; replay makes it again from the ends of the members (K1). Parallel branches are given copies and are joined in the order of their declaration.
  */
-import { answersOnly, briefText, entriesOf, messageProblems, withoutTransfers, type Edge } from '../edge/index.ts'
+import { agentContext, type AgentContext } from '../agent/index.ts'
+import type { Context } from '../engine/index.ts'
+import { answersOnly, briefText, entriesOf, mayRead, messageProblems, withoutTransfers, type Edge } from '../edge/index.ts'
 import { copy, type HistoryEntry, type Json, type Message, type Outcome } from '../core/index.ts'
 
-/** Makes the whole conversation that an agent is shown, of a copy. Pure. If it throws, the agent is not started and counts as failed. */
-export type HistoryRewriter = (entries: readonly HistoryEntry[], agent: string) => readonly Message[]
+/**
+ * Makes the whole conversation that an agent is shown, of a copy. Orchestration (K3): pure, or through `ctx`, whose names are its own: a `step` that summarizes is made once, also across a crash.
+ * If it throws, the agent is not started and counts as failed.
+ */
+export type HistoryRewriter = (
+  entries: readonly HistoryEntry[],
+  agent: string,
+  ctx: AgentContext,
+) => readonly Message[] | Promise<readonly Message[]>
 
 /**
  * How much of what was said before an agent gets. `conversation`: everything, its own words as they are and those of others retold. `answers`: what came from
@@ -67,23 +76,40 @@ export class Conversation {
     return this.#segments.flatMap((segment) => shared(segment, undefined))
   }
 
-  /** What an agent gets. Throws what a rewriter throws. */
-  for(agent: string, { policy, transfers, task }: Showing): readonly HistoryEntry[] {
+  /** All of it without the noise of transfers, as whoever leads it is shown it. */
+  whole(leader: string): readonly HistoryEntry[] {
+    return withoutTransfers(this.#seenBy(leader))
+  }
+
+  #seenBy(agent: string): readonly HistoryEntry[] {
+    return [...this.#begun(agent), ...this.#segments.flatMap((segment) => shared(segment, agent))]
+  }
+
+  #begun(agent: string): readonly HistoryEntry[] {
+    return this.#begins.filter((entry) => mayRead(agent, entry))
+  }
+
+  /** What an agent gets; in a promise where a rewriter takes its time. `ctx` is the rewriter's. Throws what a rewriter throws. */
+  for(agent: string, { policy, transfers, task }: Showing, ctx: () => Context): readonly HistoryEntry[] | Promise<readonly HistoryEntry[]> {
     if (policy === 'brief') return [{ message: { role: 'user', content: task ?? this.#brief } }]
-    if (policy === 'input') return this.#begins.filter((entry) => entry.agent === undefined)
-    const all = [...this.#begins, ...this.#segments.flatMap((segment) => shared(segment, agent))]
-    const entries = transfers === 'hidden' ? withoutTransfers(all) : all
+    if (policy === 'input') return this.#begun(agent).filter((entry) => entry.agent === undefined)
+    const entries = transfers === 'hidden' ? withoutTransfers(this.#seenBy(agent)) : this.#seenBy(agent)
     if (policy === 'conversation') return entries
-    return policy === 'answers' ? answersOnly(entries) : rewritten(policy, entries, agent)
+    return policy === 'answers' ? answersOnly(entries) : rewritten(policy, entries, agent, agentContext(ctx()))
   }
 }
 
-function rewritten(rewrite: HistoryRewriter, entries: readonly HistoryEntry[], agent: string): readonly HistoryEntry[] {
-  const made = rewrite(copy(entries as unknown as Json) as unknown as readonly HistoryEntry[], agent) as unknown
-  if (made instanceof Promise) {
-    made.catch(() => {}) // nobody waits for it
-    throw new TypeError('the rewriter is asynchronous')
-  }
+function rewritten(
+  rewrite: HistoryRewriter,
+  entries: readonly HistoryEntry[],
+  agent: string,
+  ctx: AgentContext,
+): readonly HistoryEntry[] | Promise<readonly HistoryEntry[]> {
+  const made = rewrite(copy(entries as unknown as Json) as unknown as readonly HistoryEntry[], agent, ctx) as unknown
+  return made instanceof Promise ? made.then(entriesIn) : entriesIn(made)
+}
+
+function entriesIn(made: unknown): readonly HistoryEntry[] {
   const problems = messageProblems(made, 'what the rewriter returns')
   if (problems.length > 0) throw new TypeError(problems.join('; '))
   return (made as readonly Message[]).map((message) => ({ message }))

@@ -11,11 +11,13 @@ import {
   unknownNames,
   withoutTrail,
   withTrail,
+  present,
   type Json,
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
 import {
+  dataIn,
   dataOf,
   factProblems,
   DefinedAgent,
@@ -25,11 +27,12 @@ import {
   versionOf,
   type Agent,
   type Assess,
+  type UsdCap,
 } from '../agent/index.ts'
 import { leavesTrail, type Edge, type Limits, type Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { Conversation } from './conversation.ts'
-import { edgeOf, memberEdgeNames, memberProblems, MemberList, membersOf, work, type EdgeOptions } from './member.ts'
+import { memberCaps, edgeOf, memberEdgeNames, memberProblems, MemberList, membersOf, work, type EdgeOptions } from './member.ts'
 
 /** What every fixed order is told. */
 export interface FlowOptions<Name extends string, Agents extends readonly Agent[]> {
@@ -113,6 +116,8 @@ interface Ended {
   readonly outcome: Outcome
   readonly ends: boolean
   readonly breaks?: string | undefined
+  /** Whose answer the output is, if it is that of one agent. */
+  readonly answeredBy?: string
 }
 
 const going = (output: Json): Ended => ({ outcome: completed(output), ends: false })
@@ -142,6 +147,7 @@ class FixedRun {
   readonly #begunAt: number
   #path: readonly string[]
   #hops: number
+  #did = false
 
   constructor(ctx: Context, edge: Edge, agents: readonly Agent[], options: EdgeOptions) {
     this.ctx = ctx
@@ -163,7 +169,7 @@ class FixedRun {
       this.#take(agent, outcome)
       const trail = trailOf(outcome)
       breaks ??= trail.breaks
-      last = { outcome, ends: outcome.status !== 'completed' || trail.action !== undefined }
+      last = { outcome, answeredBy: trail.answeredBy ?? agent.name, ends: outcome.status !== 'completed' || trail.action !== undefined }
       if (last.ends || (breaks !== undefined && onBreak === 'stop')) break
     }
     return { ...last, breaks }
@@ -182,10 +188,12 @@ class FixedRun {
   }
 
   /** How all of it has ended, with what it leaves. */
-  end({ outcome, breaks }: Ended): Outcome {
+  end({ outcome, breaks, answeredBy }: Ended): Outcome {
     const { action } = trailOf(outcome)
     return withTrail(outcome, {
       said: this.#conversation.said,
+      ...(answeredBy === undefined ? undefined : { answeredBy }),
+      ...(this.#did ? { did: true as const } : undefined),
       ...(action === undefined ? undefined : { action }),
       ...(breaks === undefined ? undefined : { breaks }),
       ...(this.#hops === this.#begunAt ? undefined : { hops: this.#hops - this.#begunAt }),
@@ -198,7 +206,8 @@ class FixedRun {
   }
 
   #take(agent: Agent, outcome: Outcome): void {
-    const { said, hops = 0 } = trailOf(outcome)
+    const { said, hops = 0, did = false } = trailOf(outcome)
+    this.#did ||= did
     this.#conversation.add(agent.name, said, edgeOf(this.#options, agent.name).shares, outcome)
     this.#hops += hops
   }
@@ -236,6 +245,7 @@ class Fixed extends DefinedAgent {
     return versionOf(this.#given.version, {
       ...(dataOf({ limits, oversight, outputKey, workers: this.#members.names }) as { readonly [name: string]: Json }),
       order: this.#word,
+      ...present({ edge: dataIn(this.#given.edge) }),
       ...(this.#bound === undefined ? undefined : { bound: this.#bound }),
     })
   }
@@ -248,6 +258,10 @@ class Fixed extends DefinedAgent {
 
   related(): readonly Agent[] {
     return this.members()
+  }
+
+  usdCaps(): readonly UsdCap[] {
+    return memberCaps(this.members(), this.#given.edge, 'edge')
   }
 
   problems(): readonly string[] {

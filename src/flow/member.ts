@@ -9,16 +9,18 @@ import {
   failed,
   failure,
   hasNames,
+  jsonIn,
   messageOf,
   trailOf,
   unknownNames,
   withTrail,
+  own,
   type ActivationId,
   type Failure,
   type NamesOf,
   type Outcome,
 } from '../core/index.ts'
-import { isAgent, listOf, type Agent } from '../agent/index.ts'
+import { isAgent, listOf, usdCapOf, type Agent, type UsdCap } from '../agent/index.ts'
 import {
   accountLimits,
   labelled,
@@ -35,7 +37,7 @@ import {
   type Oversight,
   type Permissions,
 } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
+import { isLeaving, type Context } from '../engine/index.ts'
 import { afterFailures, streakOf, workerEnd } from '../oversight/index.ts'
 import type { Conversation, HistoryPolicy, Shares } from './conversation.ts'
 
@@ -110,7 +112,7 @@ export type EdgeOptions<Names extends string = string, Own extends MemberEdge = 
 /** The policy for one member. */
 export function edgeOf<Own extends MemberEdge>(options: EdgeOptions<string, Own>, name: string): Own {
   const { agents, ...all } = options
-  return { ...all, ...agents?.[name] } as unknown as Own
+  return { ...all, ...own(agents, name) } as unknown as Own
 }
 
 /** One turn at the work. */
@@ -124,22 +126,23 @@ export interface Turn {
   readonly task?: string | undefined
 }
 
-/** The edge of a member's turn; a failure says why there is none. */
-export function edgeFor(
+/** The edge of a member's turn; a failure says why there is none. `ctx` is where a rewriter of the history works. */
+export async function edgeFor(
+  ctx: Context,
   above: Edge,
   member: Pick<Agent, 'name' | 'limits' | 'oversight' | 'team' | 'inputSchema'>,
   turn: Turn,
   lead = false,
-): Edge | Failure {
+): Promise<Edge | Failure> {
   const { path, policy, conversation, to, hops, task } = turn
   const { context = 'conversation', transfers = 'hidden' } = policy
-  const brief: Brief = task === undefined || member.inputSchema !== undefined ? above.brief : { instructions: task }
   try {
-    const entries = conversation.for(member.name, { policy: context, transfers, task })
+    const found = conversation.for(member.name, { policy: context, transfers, task }, () => ctx.scope('history'))
+    const entries = found instanceof Promise ? await found : found
     const edge = memberEdge(
       above,
       revised(above.versions, member),
-      brief,
+      briefFor(above, member, task),
       entries,
       {
         hops,
@@ -151,10 +154,19 @@ export function edgeFor(
     )
     return lead ? edge : afterFailures(above, edge)
   } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
     return failure('transfer.refused', `what "${member.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal', {
       details: { agent: member.name, path: [...path] },
     })
   }
+}
+
+/** What it is asked to do. For one with an input of its own a task is read as that, where it fits; else it stands beside what the whole flow was asked. */
+function briefFor({ brief }: Edge, { inputSchema }: Pick<Agent, 'inputSchema'>, task: string | undefined): Brief {
+  if (task === undefined) return brief
+  if (inputSchema === undefined) return { instructions: task }
+  const input = jsonIn(task)
+  return input !== undefined && inputSchema.check(input).ok ? { input } : brief
 }
 
 /** Starts a member. An agent that works here only as its own router's lead has no account of its own, and goes on in the version that has led so far (`lead`). */
@@ -166,7 +178,7 @@ export function startMember(
   lead?: string,
 ): ActivationId {
   const limits = accountLimits(tighter(policy.limits, (lead === undefined ? revised(edge.versions, member) : member).limits))
-  const version = lead ?? edge.versions?.[member.name]?.base
+  const version = lead ?? own(edge.versions, member.name)?.base
   return ctx.start(member.name, edge as unknown as Parameters<Context['start']>[1], {
     path,
     ...(limits === undefined ? undefined : { limits }),
@@ -176,7 +188,7 @@ export function startMember(
 
 /** Lets a member work once, where nobody chooses who is next by handing control on, and waits for its end. */
 export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn): Promise<Outcome> {
-  const edge = edgeFor(above, member, turn)
+  const edge = await edgeFor(ctx, above, member, turn)
   if ('code' in edge) return failed(edge)
   const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
   streakOf(above).note(outcome)
@@ -198,6 +210,16 @@ export const memberEdgeNames: NamesOf<MemberEdge> = {
   permissions: true,
   limits: true,
   oversight: true,
+}
+
+/** Caps in US dollars on what members do; `option` is where they stand. */
+export function memberCaps(members: readonly Agent[], given: unknown, option: string): readonly UsdCap[] {
+  const { all, agents } = edgesOf(given)
+  const own = agents.flatMap(
+    ([name, edge]) =>
+    usdCapOf(edge?.limits, `${option}.agents.${name}.limits`, members.filter((member) => member.name === name)), // prettier-ignore
+  )
+  return [...usdCapOf(all.limits, `${option}.limits`, members), ...own]
 }
 
 /** What is wrong with what crosses to members, one sentence each; `option` is where it stands, with the `known` names of its options. */

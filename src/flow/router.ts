@@ -4,9 +4,23 @@
  * Owns: the public constructor, its options and their types, its checks, the agent that stays active over a session.
  * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over (agent/transfer.ts).
  */
-import { described, hasNames, mustBeOptions, unknownNames, withoutTrail, type Json, type NamesOf, type Outcome } from '../core/index.ts'
+import {
+  described,
+  hasNames,
+  mustBeOptions,
+  parentOf,
+  present,
+  trailOf,
+  unknownNames,
+  withoutTrail,
+  withTrail,
+  type Json,
+  type NamesOf,
+  type Outcome,
+} from '../core/index.ts'
 import {
   agent,
+  dataIn,
   dataOf,
   factNames,
   isAgent,
@@ -23,10 +37,22 @@ import {
   type AgentFacts,
   type MindFacts,
   type Talk,
+  type UsdCap,
 } from '../agent/index.ts'
 import { leavesTrail, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { MemberList, edgeOf, edgesOf, memberEdgeNames, memberProblems, membersOf, named, strange, type EdgeOptions } from './member.ts'
+import {
+  MemberList,
+  edgeOf,
+  edgesOf,
+  memberCaps,
+  memberEdgeNames,
+  memberProblems,
+  membersOf,
+  named,
+  strange,
+  type EdgeOptions,
+} from './member.ts'
 import { Route, type Routing, type TransferEdge } from './routing.ts'
 
 /** How a router is defined, whatever leads it. */
@@ -45,7 +71,7 @@ interface RouterFacts<
   readonly transfer?: EdgeOptions<Workers[number]['name'] | NoInfer<Name>, TransferEdge>
   /** To whom each may hand control by choice, instead of: the lead to all workers, workers to the lead if they return on request. */
   readonly routes?: { readonly [From in Workers[number]['name'] | NoInfer<Name>]?: readonly (Workers[number]['name'] | NoInfer<Name>)[] }
-  /** The next run of a session begins with whoever had control last. Default: with the lead. */
+  /** As a root: the next run of a session begins with whoever had control when the last run completed. Below a call each call begins with the lead. Default: with the lead. */
   readonly sticky?: boolean
 }
 
@@ -85,7 +111,24 @@ export function router<
   Out extends SchemaLike | undefined = undefined,
 >(options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>): Agent<Name, Infer<In>, Answer<Out>> {
   const desk = new RouterAgent(options as unknown as AnyOptions)
-  return renamable(desk, (name) => router({ ...options, name } as typeof options)) as unknown as Agent<Name, Infer<In>, Answer<Out>>
+  return renamable(desk, (name) =>
+    router(renamed(options as unknown as AnyOptions, name) as unknown as typeof options),
+  ) as unknown as Agent<Name, Infer<In>, Answer<Out>>
+}
+
+/** The options under another name: where the router names itself, too. */
+function renamed(options: AnyOptions, name: string): AnyOptions {
+  const { transfer, routes } = options
+  const own = (each: string): string => (each === options.name ? name : each)
+  const named = <T>(given: { readonly [name: string]: T }): [string, T][] =>
+    Object.entries(given).map(([each, value]) => [own(each), value])
+  const agents = transfer?.agents
+  return {
+    ...options,
+    name,
+    ...(agents === undefined ? undefined : { transfer: { ...transfer, agents: Object.fromEntries(named(agents)) } }),
+    ...(routes === undefined ? undefined : { routes: Object.fromEntries(named(routes).map(([from, to]) => [from, to?.map(own)])) }),
+  }
 }
 
 /** What a router answers: what its schema says, else whatever the one answers who had control last. */
@@ -139,9 +182,11 @@ class RouterAgent extends DefinedAgent {
   }
 
   protected madeVersion(): string {
-    return versionOf(this.#options.version, {
+    const { version, transfer, routes, sticky } = this.#options
+    return versionOf(version, {
       lead: this.#lead.version,
       ...(dataOf({ workers: this.#members.names }) as { readonly [name: string]: Json }),
+      ...present({ control: dataIn({ transfer, routes, sticky }) }),
     })
   }
 
@@ -149,15 +194,18 @@ class RouterAgent extends DefinedAgent {
     if (edge.flow?.lead === true) return this.#lead.orchestrate(ctx, edge)
     const routing = this.#routing(edge)
     const route = new Route(routing, ctx, edge)
-    const session = this.#options.sticky === true && edge.flow === undefined && ctx.place.caller.session !== undefined
-    const before = session ? await ctx.values.get(activeKey(this.name)) : null
+    // below a call it answers the call: what it is asked next has nothing to do with that
+    const isRoot = parentOf(ctx.place.activation) === undefined
+    const session = this.#options.sticky === true && isRoot && ctx.place.caller.session !== undefined
+    const key = activeKey(this.name)
+    const before = session ? await ctx.values.get(key) : null
     const first = routing.workers.find(({ name }) => name === before)?.name ?? this.name
     const outcome = await route.follow(first)
-    if (session && outcome.status === 'completed' && route.active !== (before ?? this.name))
-      await ctx.values.update(activeKey(this.name), () => route.active)
-    if (leavesTrail(edge)) return outcome
+    const moved = session && route.active !== (before ?? this.name)
+    const left = moved ? withTrail(outcome, { ...trailOf(outcome), keep: { key, value: route.active } }) : outcome
+    if (leavesTrail(edge)) return left
     const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined // and with it who answered
-    return isRemembered ? outcome : withoutTrail(outcome)
+    return isRemembered ? left : withoutTrail(left)
   }
 
   #routing(edge: Edge): Routing {
@@ -175,6 +223,10 @@ class RouterAgent extends DefinedAgent {
 
   related(): readonly Agent[] {
     return [...this.members(), ...this.#lead.related()]
+  }
+
+  usdCaps(): readonly UsdCap[] {
+    return [...memberCaps(this.members(), this.#options.transfer, 'transfer'), ...(this.#lead.usdCaps?.() ?? [])]
   }
 
   problems(): readonly string[] {
@@ -236,6 +288,7 @@ function transferProblems(where: string, from: string, edge: TransferEdge, name:
     ...followedBy.flatMap((each) =>
       each === name || workers.includes(each) ? [] : [`${where}: what follows ${from} names "${each}", ${strange(workers)}`],
     ),
+    ...(followedBy.some((each) => from === `"${each}"`) ? [`${where}: what follows ${from} names that agent itself`] : []),
     ...(followedBy.includes(name) ? [`${where}: what follows ${from} names the router; that control comes back is what returns says`] : []),
   ]
 }

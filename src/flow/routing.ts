@@ -6,12 +6,14 @@
  * Holds: K3; K4 (a scope for every hop). Control is decided from recorded ends, never from the position of an event in a stream.
  */
 import {
+  asText,
   completed,
   failed,
   failure,
   trailOf,
   transferTool,
   withTrail,
+  own,
   type Action,
   type HistoryEntry,
   type Outcome,
@@ -70,6 +72,7 @@ export class Route {
   readonly #hops: Hop[] = []
   #count: number
   #breaks: string | undefined
+  #did = false
   /** Who is still to work by rule, and who has already since somebody last chose. */
   #queue: readonly string[] = []
   readonly #ruled = new Set<string>()
@@ -96,7 +99,8 @@ export class Route {
       this.active = stop.name
       this.#at = stop.path
       const outcome = await this.#work(stop, isFirst)
-      const { said, breaks, hops = 0 } = trailOf(outcome)
+      const { said, breaks, hops = 0, did = false } = trailOf(outcome)
+      this.#did ||= did
       this.#conversation.add(stop.name, said, this.#policy(stop.name).shares, outcome)
       this.#breaks ??= breaks
       this.#count += hops
@@ -118,7 +122,7 @@ export class Route {
     const { inputSchema } = this.#routing.lead
     // its limits are those of the whole router, which has its account already
     const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
-    const edge = edgeFor(this.#edge, member, turn, isLead)
+    const edge = await edgeFor(this.#ctx, this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
     if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), edge), name, path)
     const ctx = this.#ctx.scope('hop')
@@ -135,7 +139,7 @@ export class Route {
     if (outcome.status !== 'completed') return this.#failed(stop, outcome)
     if (action !== undefined) {
       const allowed = this.#to.some(({ name }) => name === action.to)
-      if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said) : outcome
+      if (allowed) return this.#isMine(action.to) ? this.#chosen(stop, action, said, trailOf(outcome).did) : outcome
       if (stop.name === this.#routing.name || !this.#returnsByRule(stop.name))
         return this.#failed(stop, failed(refused(stop, action, this.#to)))
     }
@@ -143,12 +147,12 @@ export class Route {
   }
 
   /** By the choice of whoever had control. It takes the place of every rule that is left. */
-  #chosen(stop: Stop, action: Extract<Action, { type: 'transfer' }>, said: readonly HistoryEntry[]): Stop | Outcome {
+  #chosen(stop: Stop, action: Extract<Action, { type: 'transfer' }>, said: readonly HistoryEntry[], did = false): Stop | Outcome {
     this.#forget()
     const { to, task } = action
     // somebody further in may have chosen: it is from there that control goes on
     const from = action.path.at(-1) ?? stop.name
-    const limit = this.#counted({ from, to, did: hasDone(said), task }, action.path)
+    const limit = this.#counted({ from, to, did: hasDone(said) || did, task }, action.path)
     if (limit !== undefined) return limit
     this.#record({ from, path: action.path, to, by: action.callId === undefined ? 'code' : 'model', callId: action.callId, task })
     return { name: to, path: [...action.path, to], task }
@@ -169,13 +173,17 @@ export class Route {
     this.#queue = rest
     if (to !== undefined) return { name: to, path: [...path, to] }
     if (returns !== 'always') return outcome
-    return this.#back(stop, hasDone(said))
+    return this.#back(stop, hasDone(said) || trailOf(outcome).did === true)
   }
 
   /** Whoever had control has said nothing, or has failed: the others are told how it has ended. */
   #tell(name: string, outcome: Outcome): void {
-    const { content } = workerTold(name, outcome)
-    if (typeof content === 'string') this.#conversation.add(name, [{ agent: name, message: { role: 'user', content } }])
+    const { content } = workerTold(name, isHollow(outcome) ? completed(null) : outcome)
+    this.#conversation.add(name, [
+      typeof content === 'string'
+        ? { agent: name, message: { role: 'user', content } }
+        : { agent: name, message: { role: 'assistant', content: asText(content) }, answer: true },
+    ])
   }
 
   /** The rules that are left are void. */
@@ -204,8 +212,11 @@ export class Route {
   #end(outcome: Outcome): Outcome {
     const { action } = trailOf(outcome)
     const passed = action?.type === 'exit' && action.scope === 'supervisor' ? undefined : action
+    const by = trailOf(outcome).answeredBy ?? this.active
     const trail = {
       said: this.#conversation.said,
+      ...(by === this.#routing.name ? undefined : { answeredBy: by }),
+      ...(this.#did ? { did: true as const } : undefined),
       ...(passed === undefined ? undefined : { action: passed }),
       ...(this.#breaks === undefined ? undefined : { breaks: this.#breaks }),
       ...(this.#count === this.#begunAt ? undefined : { hops: this.#count - this.#begunAt }),
@@ -298,7 +309,7 @@ export class Route {
 function leadEdge(transfer: Routing['transfer'], name: string): TransferEdge {
   const { agents, permissions: _permissions, limits: _limits, oversight: _oversight, context, ...all } = transfer
   const blind = context === undefined || context === 'brief' || context === 'input'
-  return { ...all, ...(blind ? undefined : { context }), ...agents?.[name] }
+  return { ...all, ...(blind ? undefined : { context }), ...own(agents, name) }
 }
 
 /** Whether anything has come of a turn at the work besides handing it on. */
@@ -309,14 +320,22 @@ const hasDone = (said: readonly HistoryEntry[]): boolean =>
       (message.role === 'tool' && message.name !== transferTool),
   )
 
+/** Branches of which none has answered anything. */
+const isHollow = (outcome: Outcome): boolean =>
+  outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.every((each) => each === null || each === '')
+
 /** Each name once; of two with one name the nearer one is meant. */
-const listed = (candidates: readonly Candidate[]): readonly Candidate[] =>
+const listed = (candidates: readonly (Candidate & Pick<Agent, 'inputSchema'>)[]): readonly Candidate[] =>
   [...new Map(candidates.toReversed().map((each) => [each.name, described(each)])).values()].reverse()
 
-const described = ({ name, description }: Candidate): Candidate => ({
-  name,
-  description: description.trim() === '' ? `An agent called ${name}.` : description.trim(),
-})
+const described = ({ name, description, inputSchema }: Candidate & Pick<Agent, 'inputSchema'>): Candidate => {
+  const what = description.trim() === '' ? `An agent called ${name}.` : description.trim()
+  // all that can be given with control is a text
+  return {
+    name,
+    description: inputSchema === undefined ? what : `${what} Its task is JSON of this form: ${JSON.stringify(inputSchema.json)}`,
+  }
+}
 
 const refused = ({ name, path }: Stop, { to }: Extract<Action, { type: 'transfer' }>, may: readonly Candidate[]) =>
   failure(

@@ -108,10 +108,17 @@ export type Upcaster = (event: OldEvent) => OldEvent
 /** From `type@version` to the step that leads to the next version. Empty as long as nothing released has changed. */
 export const upcasters: Readonly<Record<string, Upcaster>> = {}
 
-/** The stored text of an event. Throws what `JSON.stringify` throws (a cycle, a BigInt). */
-export function encode(event: JournalEvent): string {
+/** The most characters of one entry: in UTF-8 they are less than the billion bytes at which SQLite ends, and far less than the longest text of V8. */
+const entryCharacters = 2 ** 28
+
+/** The stored text of an event. Throws what `JSON.stringify` throws (a cycle, a BigInt), and `input.too-large`. */
+export function encode(event: JournalEvent, most = entryCharacters): string {
   const version = versions[event.type]
-  return JSON.stringify(version === 1 ? event : { ...event, v: version })
+  const text = JSON.stringify(version === 1 ? event : { ...event, v: version })
+  if (text.length <= most) return text
+  throw new ReeveError('input.too-large', `${text.length} characters as JSON, and one entry of the journal holds ${most}`, {
+    hint: 'Keep what is so large outside, and record where it is.',
+  })
 }
 
 /**

@@ -9,6 +9,7 @@
  * A released event is never edited: bump its version in codec.ts and add an upcaster and a golden journal (K12).
  */
 import type { ActivationId, Failure, Json, JsonObject, MessageId, Outcome, RunId, SessionId, Usage } from '../core/index.ts'
+import type { Earlier } from './earlier-events.ts'
 import type { FactEvent } from './facts.ts'
 import type { Copied, RunForked } from './fork-events.ts'
 import type { EscalationHit } from './oversight-facts.ts'
@@ -36,6 +37,8 @@ export interface ActivationStarted {
   readonly path?: readonly string[]
   /** Of a forked run: whose log the beginning of this one was copied from, part by part. */
   readonly copied?: readonly Copied[]
+  /** Of another attempt at work that was attempted before: what the earlier attempts did. */
+  readonly earlier?: Earlier
 }
 /** The log begins a new segment with carried state; everything before it is history only. */
 export interface ActivationRestarted {
@@ -91,19 +94,27 @@ export interface ModelRequested extends StepCommand {
   readonly messages: number
   /** What for, if not for the next turn of its agent: then the answer is nothing that the agent has said. */
   readonly purpose?: 'summary' | 'choice'
+  /** What middlewares of its agent may still change: this answer, the results of its calls, how the agent ends. Nobody is told of it before they had their word. */
+  readonly changeable?: readonly Changeable[]
 }
+/** What a middleware may change of what is recorded before it is asked. */
+export type Changeable = 'answer' | 'results' | 'end'
 /** A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited, validated with defaults). */
 export interface ToolCalled extends StepCommand {
   readonly type: 'tool.called'
   readonly tool: string
   readonly callId?: string
   readonly input?: Json
+  /** SHA-256 of the canonical arguments that it is called with; not of calls that only read, and not where redaction is on. A later attempt at the same work knows it by that. */
+  readonly inputHash?: string
   /** The id of the capability that it is done with, where it needed an approval. */
   readonly capability?: string
 }
 /** A charge on the account of a tree: model calls, tokens, US dollars. */
 export interface Charge {
   readonly turns?: number
+  /** It may take the turn that the account of this activation keeps for its last call. */
+  readonly last?: ActivationId
   readonly tokens?: number
   readonly usd?: number
 }
@@ -117,6 +128,8 @@ export interface WorkerStarted {
   readonly address: string
   readonly agent: string
   readonly callId?: string
+  /** SHA-256 of the canonical brief, where a model asked for it; not where redaction is on. A later attempt at the same work knows it by that. */
+  readonly inputHash?: string
   /** What for, if it measures or summarizes the work of its leader, or tells somebody of it: then it says nothing in the conversation. */
   readonly purpose?: 'score' | 'summary' | 'notice'
 }
@@ -162,6 +175,9 @@ export interface ApprovalRequested extends AskCommand {
   readonly hits?: readonly EscalationHit[]
   /** What whoever decides may want to see. */
   readonly context?: Json
+  /** Of whoever asks, where it works for a leader: what its leader calls this delegation, and its brief (of a long one the beginning, and how much is left out). */
+  readonly delegation?: string
+  readonly brief?: string
   /** What may be decided. Absent: all of it. */
   readonly options?: readonly ('approve' | 'reject' | 'edit' | 'retry')[]
   /** Who may decide. Absent: anybody. */
@@ -193,6 +209,8 @@ export interface StepSettled {
   readonly attempts?: number
   readonly usage?: Usage
   readonly charge?: Charge
+  /** It was not made: this activation, an earlier attempt at the same work, had made it, and it ended so then. */
+  readonly madeBy?: ActivationId
 }
 /** A worker has ended, with the usage of its whole tree. */
 export interface WorkerSettled {
@@ -226,6 +244,8 @@ export interface CancelReceived {
   readonly reason: string
   readonly by?: string
   readonly limit?: 'usd' | 'tokens' | 'minutes' | 'turns'
+  /** Its leader gave it so many milliseconds, and they are over: it has timed out. */
+  readonly timedOutMs?: number
   /** It ends so, and nothing is undone: a human has finished it. */
   readonly outcome?: Outcome
 }
@@ -248,6 +268,8 @@ export interface EffectInDoubt {
   readonly round: number
   /** The run in which it happened, or may have: the one that this run was forked from. */
   readonly doneIn?: RunId
+  /** The activation that made it, or may have: an earlier attempt at the same work. */
+  readonly madeBy?: ActivationId
 }
 /** Somebody said that an effect in doubt did not happen: it runs (again). */
 export interface EffectCleared {

@@ -314,6 +314,7 @@ function foldNote(fold: RunFold, here: ActivationFold, { activation, at }: Recor
         since: at,
         unclaimed,
         ...('doneIn' in event ? { doneIn: event.doneIn } : {}),
+        ...('madeBy' in event ? { madeBy: event.madeBy } : {}),
       })
       return
     }

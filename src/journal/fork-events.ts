@@ -38,8 +38,10 @@ export interface RunForked {
   readonly reason?: string
   readonly by?: string
 }
-/** What the origin has done already, or has begun: then nobody knows how it came out. */
+/** What the origin, or an earlier attempt, has done already, or has begun: then nobody knows how it came out. */
 export interface DoneElsewhere {
   readonly run: RunId
+  /** Of an earlier attempt at the same work: which one. */
+  readonly activation?: ActivationId
   readonly outcome?: Outcome
 }

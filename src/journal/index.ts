@@ -4,6 +4,7 @@ export * from './facts.ts'
 export type * from './team-facts.ts'
 export type * from './mail-facts.ts'
 export type * from './oversight-facts.ts'
+export type * from './earlier-events.ts'
 export type * from './fork-events.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export {
@@ -47,3 +48,17 @@ export {
   type RunView,
   type ViewStatus,
 } from './views.ts'
+export {
+  answerShape,
+  callerShape,
+  copiedShape,
+  earlierShape,
+  editShape,
+  eventShape,
+  mailShape,
+  questionShape,
+  resultShape,
+  valueShape,
+  valuesShape,
+  writtenPlan,
+} from './redaction.ts'

@@ -109,11 +109,12 @@ function busyTrees(fold: RunFold): ReadonlySet<ActivationId> {
   return busy
 }
 
-/** The activations that ask a human, and those above them. */
-function awaitingTrees({ approvals, interrupts }: RunFold): ReadonlySet<ActivationId> {
+/** The activations that ask a human, or an operator what became of an effect, and those above them. */
+function awaitingTrees({ approvals, interrupts, doubts }: RunFold): ReadonlySet<ActivationId> {
   const awaiting = new Set<ActivationId>()
-  for (const asked of [...approvals.values(), ...interrupts.values()]) {
-    let at: ActivationId | undefined = asked.open ? asked.activation : undefined
+  const asking = [...approvals.values(), ...interrupts.values()].filter(({ open }) => open)
+  for (const { activation } of [...asking, ...[...doubts.values()].filter(({ kind }) => kind === 'in-doubt')]) {
+    let at: ActivationId | undefined = activation
     for (; at !== undefined && !awaiting.has(at); at = parentOf(at)?.parent) awaiting.add(at)
   }
   return awaiting

@@ -50,14 +50,23 @@ export function planGraph({ plan: { tasks }, members, topics }: Pick<TeamView, '
   ].join('\n')
 }
 
-const labelOf = ({ task, role, status, recruit, action, risk, optional }: TaskView): string => {
+/** How humans look at a task, by the plan; one part each. */
+const lookedAtBy = ({ optional, requiresApproval, review, mode }: TaskView): readonly string[] => [
+  ...(optional === true ? ['optional'] : []),
+  ...(requiresApproval === true ? ['needs approval'] : []),
+  ...(review === true ? ['result is reviewed'] : []),
+  ...(mode === undefined ? [] : [mode]),
+]
+
+const labelOf = (view: TaskView): string => {
+  const { task, role, status, recruit, action, risk } = view
   const gate = [action, risk === undefined ? undefined : `${risk} risk`].filter((each) => each !== undefined)
   return [
     safe(task),
     `${safe(role)} · ${status.replace('_', ' ')}`,
     ...(recruit === undefined ? [] : [`recruited by ${safe(recruit.by)}`]),
     ...(gate.length === 0 ? [] : [safe(gate.join(', '))]),
-    ...(optional === true ? ['optional'] : []),
+    ...lookedAtBy(view),
   ].join('<br/>')
 }
 

@@ -3,22 +3,25 @@
  *
  * Owns: which events are somebody's words, whose they are, what a message holds. Does not own: what a model was shown of them (../edge), following a run
  * (../runtime), what is said while it is being said: only what is recorded is here, so an attempt that failed never is.
- * K1: the same events give the same messages, and each event gives its own at once, so whoever takes them one by one has what whoever waits for the end has.
+ * K1: the same events give the same messages, and what an event gives depends on those before it alone, so whoever takes them one by one has what whoever waits for the end has.
+ * What a middleware may still change is said when it has had its word, as it holds then: a text that it takes out is nobody's to read.
  *
  * How an agent ends is its last word only if it has not been heard yet:
- *  - one that thinks with a model has said its answer, or a tool has. Only an output that it forwards is said once more, as its own;
- *  - code says its output, unless that is null, empty or what it said last. A workflow, which only passes on what its workers ended with (the end of one; or a
- *    list or record of their outputs), says nothing: they have said it;
+ *  - an output is said, unless it is null, empty, what the agent said last, or the result of a call of its last turn. So what a middleware, a human in review, or a completion by hand
+ *    has put in its place is heard, and an output that is forwarded is said once more, by the one whose answer it is;
+ *  - a workflow, which only passes on what those ended with to whom it gave control (the end of one; or a list or record of their outputs), says nothing: they have said it;
  *  - whoever fails, or ends otherwise, exactly as a worker did that answers to no call, has nothing to add to it;
  *  - a tool that is an activation of its own says nothing at its end: the result of the call is what it said.
  */
 import {
   asText,
+  canonical,
   completed,
   describeOutcome,
   digestJson,
   isObject,
   parentOf,
+  saysValue,
   trailOf,
   transferred,
   transferTool,
@@ -29,10 +32,12 @@ import {
   type Json,
   type Outcome,
   type ToolCall,
+  type Trail,
 } from '../core/index.ts'
 import {
   pathOf,
   type ActivationStarted,
+  type Changeable,
   type JournalEvent,
   type Recorded,
   type StepSettled,
@@ -61,7 +66,7 @@ interface Speaking {
   readonly agent: string
   /** Agents' names from the root to this one. */
   readonly path: readonly string[]
-  /** It was said below a call: by a worker under delegation, by an agent that is called as a tool, or by somebody below one. */
+  /** It was said by somebody to whom control was not handed: a worker under delegation, also of code, a member of a planned team, an agent that is called as a tool, or somebody below one. */
   readonly inner?: true
 }
 
@@ -106,7 +111,9 @@ interface Speaker {
 }
 
 type OpenOperation =
-  | { readonly type: 'model' | 'worker' }
+  | { readonly type: 'model' }
+  /** `holds`: control was handed to it; else code gave it work. */
+  | { readonly type: 'worker'; holds: boolean }
   | { readonly type: 'call'; readonly tool: string; readonly callId?: string }
   /** Somebody who measures or summarizes. */
   | { readonly type: 'aside' }
@@ -119,11 +126,17 @@ interface Work {
   calls: ReadonlyMap<string, string>
   /** Ids of the calls among them that have a result. */
   readonly answered: Set<string>
-  /** Digests of the ends of those of its workers that do not answer to a call. */
+  /** Digests of the ends of those to whom it gave control. */
   readonly ends: Set<string>
-  thinks: boolean
   forwards: boolean
   last: string | undefined
+  /** Results of the calls of its last answer. */
+  results: readonly Json[]
+  /** What middlewares may still change of the turn under way, and where that turn is. */
+  changeable: readonly Changeable[]
+  turn: string
+  /** What is said once they had their word. */
+  held: Words[]
 }
 
 /** The state of the fold. Opaque: make one with `newSpoken`, feed it with `speak`. */
@@ -161,33 +174,92 @@ export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
   const { work } = speaker
   if (event.type === 'agent.transferred') {
     if (isOwn(speaker, event)) rememberHanding(fold, speaker, work, event.callId)
-    return handedOver(fold, recorded, speaker, event)
+    return [...released(work, event).map((each) => by(speaker, recorded, each)), ...handedOver(fold, recorded, speaker, event)]
   }
+  const before = released(work, event)
   const words = wordsOf(speaker.agent, work, event)
   if (event.type === 'activation.settled') {
     const { action } = trailOf(event.outcome)
     if (action?.type === 'transfer') rememberHanding(fold, speaker, work, action.callId)
     speaker.work = undefined
   }
-  return words === undefined ? silence : [by(speaker, recorded, words)]
+  if (before.length === 0 && words === undefined) return silence
+  return [...before, ...(words === undefined ? [] : [words])].map((each) => by(speaker, recorded, each))
+}
+
+/** What was held and is said now: no middleware can change it any more. */
+function released(work: Work, event: JournalEvent): readonly Words[] {
+  if (work.held.length === 0) return work.held
+  const outcome = event.type === 'activation.settled' ? event.outcome : undefined
+  const stays = outcome === undefined ? heldBy(work, event) : isReplaced(work, outcome)
+  const out = work.held.filter((words) => !stays(words))
+  work.held = outcome === undefined ? work.held.filter(stays) : []
+  for (const words of out) if (words.type === 'tool') work.results = [...work.results, words.content]
+  return out
+}
+
+/** What stays held at this event: everything while a turn's answer is looked at, results while its calls go on, and what may be the last answer of its agent until there is another turn. */
+function heldBy({ changeable, turn }: Work, event: JournalEvent): (words: Words) => boolean {
+  const address = 'address' in event ? event.address : undefined
+  if (address === undefined || address.startsWith(`${turn}afterModel:`)) return () => true
+  const isCalling = address.startsWith(`${turn}call`)
+  const isNext = event.type === 'model.requested' && event.purpose === undefined
+  return (words) =>
+    words.type === 'tool' ? isCalling && changeable.includes('results') : changeable.includes('end') && isLast(words) && !isNext
+}
+
+/** An answer that calls for nothing. */
+const isLast = (words: Words): boolean => words.type === 'assistant' && words.calls === undefined
+
+/** Of what is held when its agent ends: an answer in whose place a middleware has left another one. */
+const isReplaced =
+  ({ changeable }: Work, outcome: Outcome) =>
+  (words: Words): boolean =>
+    words.type === 'assistant' &&
+    isLast(words) &&
+    changeable.includes('end') &&
+    outcome.status === 'completed' &&
+    !saysValue(words.text, outcome.output)
+
+/** Puts what a middleware has changed in the place of what is held. */
+function changed(work: Work, data: Json): void {
+  const { held } = work
+  if (!isObject(data)) return
+  const { hook, text, callId, content } = data
+  const at = held.findIndex((each) => (hook === 'afterModel' ? each.type === 'assistant' : each.type === 'tool' && each.callId === callId))
+  const old = held[at]
+  if (old?.type === 'assistant' && hook === 'afterModel') {
+    // one that is to be given again says nothing but what it called for
+    if (typeof text === 'string') held[at] = { ...old, ...said(work, text) }
+    else if (old.calls === undefined) held.splice(at, 1)
+    else held[at] = { ...old, text: '' }
+  } else if (old?.type === 'tool' && hook === 'wrapTool' && content !== undefined) {
+    const { isError: _isError, ...result } = old
+    held[at] = { ...result, content, ...(data['isError'] === true ? { isError: true } : undefined) }
+  }
 }
 
 function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: ActivationStarted): Speaker {
   const born = parentOf(activation)
   const leader = born === undefined ? undefined : speakers.get(born.parent)
-  const below = born === undefined ? undefined : leader?.work?.open.get(born.address)?.type
+  const operation = born === undefined ? undefined : leader?.work?.open.get(born.address)
+  const holds = born === undefined || started.path !== undefined
+  if (operation?.type === 'worker') operation.holds = holds
   return {
     agent: started.agent,
     path: pathOf(started, leader?.path),
-    inner: below === 'call' || below === 'aside' || leader?.inner === true,
+    inner: !holds || operation?.type === 'aside' || leader?.inner === true,
     work: {
       open: new Map(),
       calls: new Map(),
       answered: new Set(),
       ends: new Set(),
-      thinks: false,
       forwards: false,
       last: undefined,
+      results: [],
+      changeable: [],
+      turn: '',
+      held: [],
     },
   }
 }
@@ -200,8 +272,9 @@ function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefi
   switch (event.type) {
     case 'model.requested':
       if (event.purpose !== undefined) return undefined
-      work.thinks = true
       work.open.set(event.address, { type: 'model' })
+      work.changeable = event.changeable ?? []
+      work.turn = event.address.slice(0, event.address.lastIndexOf('/') + 1)
       return undefined
     case 'tool.called':
       work.open.set(event.address, { type: 'call', tool: event.tool, ...idOf(event) })
@@ -216,14 +289,20 @@ function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefi
     case 'worker.settled':
       return endOf(work, event)
     case 'tool.refused':
-      return resultOf(work, event.tool, event, event.failure.message, true)
+      // a tool that has done its work has its result; that nothing follows from it is no other one
+      return event.callId !== undefined && work.answered.has(event.callId)
+        ? undefined
+        : resultOf(work, event.tool, event, event.failure.message, true)
     case 'delegation.refused':
       if (event.callId === undefined) return undefined
       return resultOf(work, work.calls.get(event.callId) ?? event.worker, event, event.failure.message, true)
     case 'text.said':
       return said(work, event.text)
+    case 'fact.noted':
+      if (event.name === 'middleware.changed') changed(work, event.data)
+      return undefined
     case 'activation.settled':
-      return isTool(agent) ? undefined : lastWords(work, withoutTrail(event.outcome))
+      return isTool(agent) ? undefined : lastWords(work, event.outcome)
     default:
       return asked(event)
   }
@@ -255,7 +334,7 @@ const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: str
 /** The name of the call stands in the answer that made it. */
 function workerOf({ calls }: Work, { agent, callId, purpose }: WorkerStarted): OpenOperation {
   if (purpose !== undefined) return { type: 'aside' }
-  return callId === undefined ? { type: 'worker' } : { type: 'call', tool: calls.get(callId) ?? agent, callId }
+  return callId === undefined ? { type: 'worker', holds: true } : { type: 'call', tool: calls.get(callId) ?? agent, callId }
 }
 
 function endOf(work: Work, { address, outcome }: StepSettled | WorkerSettled): Words | undefined {
@@ -271,7 +350,7 @@ function endOf(work: Work, { address, outcome }: StepSettled | WorkerSettled): W
           ? resultOf(work, operation.tool, operation, `${describeOutcome(outcome)}\n${outcome.text}`.trimEnd())
           : resultOf(work, operation.tool, operation, describeOutcome(outcome), true)
     case 'worker':
-      work.ends.add(digestOf(withoutTrail(outcome)))
+      if (operation.holds) work.ends.add(digestOf(outcome))
       return undefined
     case 'aside':
     case undefined:
@@ -286,7 +365,15 @@ function answerOf(work: Work, answer: Json): Words | undefined {
   const files = listOf<FilePart>(answer['files'])
   work.calls = new Map(calls.map(({ id, name }) => [id, name]))
   work.answered.clear()
-  return { ...said(work, answer['text']), ...(calls.length === 0 ? {} : { calls }), ...(files.length === 0 ? {} : { files }) }
+  work.results = []
+  const words = { ...said(work, answer['text']), ...(calls.length === 0 ? {} : { calls }), ...(files.length === 0 ? {} : { files }) }
+  const isHeld = work.changeable.includes('answer') || (calls.length === 0 && work.changeable.includes('end'))
+  return isHeld ? held(work, words) : words
+}
+
+function held(work: Work, words: Words): undefined {
+  work.held = [...work.held, words]
+  return undefined
 }
 
 const listOf = <T>(value: Json | undefined): readonly T[] => (Array.isArray(value) ? (value as readonly T[]) : [])
@@ -296,19 +383,32 @@ function said(work: Work, text: string): Extract<Words, { type: 'assistant' }> {
   return { type: 'assistant', text }
 }
 
-function resultOf(work: Work, tool: string, call: { readonly callId?: string }, content: Json, isError?: true): Words {
+function resultOf(work: Work, tool: string, call: { readonly callId?: string }, content: Json, isError?: true): Words | undefined {
   if (call.callId !== undefined) work.answered.add(call.callId)
-  return { type: 'tool', tool, ...idOf(call), content, ...(isError === undefined ? {} : { isError }) }
+  const words = { type: 'tool', tool, ...idOf(call), content, ...(isError === undefined ? {} : { isError }) } as const
+  // what an answer called for is told in the order of its messages
+  if (work.changeable.includes('results') || work.held.length > 0) return held(work, words)
+  work.results = [...work.results, content]
+  return words
 }
 
 function lastWords(work: Work, outcome: Outcome): Words | undefined {
   if (isPassedOn(work, outcome)) return undefined
   if (outcome.status === 'failed') return { type: 'error', failure: outcome.failure }
-  if (outcome.status !== 'completed') return { type: 'ended', outcome }
+  if (outcome.status !== 'completed') return { type: 'ended', outcome: withoutTrail(outcome) as typeof outcome }
   const { output } = outcome
   const text = asText(output)
-  const isHeard = (work.thinks && !work.forwards) || output === null || text === '' || text === work.last
-  return isHeard ? undefined : said(work, text)
+  if (output === null || text === '' || isHeard(work, output, trailOf(outcome))) return undefined
+  return said(work, text)
+}
+
+/** Whether others have heard this output already: as the last words of its agent, as they are or as what it leaves to those who come after it, or as the result of a call. */
+function isHeard({ last, results, forwards }: Work, output: Json, { said }: Trail): boolean {
+  if (last !== undefined && saysValue(last, output)) return true
+  if (forwards) return false
+  const answer = said.findLast((entry) => entry.answer === true)?.message
+  if (answer?.role === 'assistant' && answer.content === last) return true
+  return results.some((content) => (typeof content === 'string' ? saysValue(content, output) : canonical(content) === canonical(output)))
 }
 
 /** Whether this is the end of one of its workers, or made of their outputs and nothing else; of nobody's, if it is an empty list. */
@@ -320,9 +420,10 @@ function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
   return members.length > 0 && members.every((member) => member === null || ends.has(digestOf(completed(member))))
 }
 
-/** A failure that is passed on may say more of itself than before, such as where it was. */
+/** A failure that is passed on may say more of itself than before, such as where it was; an output is the same whoever gave it, and whatever came of the plan behind it. */
 function digestOf(outcome: Outcome): string {
-  if (outcome.status !== 'failed') return digestJson(outcome as unknown as Json)
+  if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
+  if (outcome.status !== 'failed') return digestJson(withoutTrail(outcome) as unknown as Json)
   const { code, message } = outcome.failure
   return digestJson({ status: outcome.status, code, message })
 }

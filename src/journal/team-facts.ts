@@ -36,6 +36,12 @@ export interface PlannedTask {
   readonly risk?: 'low' | 'medium' | 'high' | 'critical'
   /** Whoever decides may say no to it, and the plan goes on. */
   readonly optional?: true
+  /** It is asked about before it begins, in every mode. Absent in plans from before that was recorded. */
+  readonly requiresApproval?: true
+  /** A human sees its result before it counts. */
+  readonly review?: true
+  /** How closely humans look at it, where it says so itself. */
+  readonly mode?: 'in-command' | 'in-the-loop' | 'on-the-loop'
 }
 /** A plan was admitted. Nobody has begun. */
 export interface PlanCreated extends Fact {

@@ -126,6 +126,8 @@ export interface DoubtView {
   readonly unclaimed: readonly string[]
   /** The run in which it happened, or may have: the one that this run was forked from. */
   readonly doneIn?: RunId
+  /** The activation that made it, or may have: an earlier attempt at the same work. */
+  readonly madeBy?: ActivationId
 }
 
 /** `waiting`: everything inside waits for somebody outside. `human_control`: a human has taken it over. `stuck`: it needs an operator. */

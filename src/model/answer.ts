@@ -268,7 +268,8 @@ function readInput(input: unknown): { readonly input: Json; readonly invalid?: s
     return jsonProblem(input) === undefined && input !== undefined ? { input: input as Json } : { input: null, invalid: String(input) }
   if (input.trim() === '') return { input: {} }
   try {
-    return { input: JSON.parse(input) as Json }
+    const parsed = JSON.parse(input) as Json
+    return jsonProblem(parsed) === undefined ? { input: parsed } : { input: null, invalid: input }
   } catch {
     return { input: null, invalid: input }
   }

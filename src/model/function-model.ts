@@ -3,7 +3,7 @@
  *
  * Owns: turning what the function returns into a complete answer (through the same fold as everybody's), its cost: nothing unless it says so.
  */
-import { FailureError, jsonProblem, messageOf, failure, type CallUsage } from '../core/index.ts'
+import { deepFreeze, FailureError, jsonProblem, messageOf, failure, type CallUsage, type Message } from '../core/index.ts'
 import { untilAborted } from './abort.ts'
 import { AnswerFold } from './answer.ts'
 import { modelFailure } from './faults.ts'
@@ -19,8 +19,9 @@ export function functionModel(rule: ModelFunction, id: string): Model {
   return {
     id,
     price: freeOfCharge,
-    async call(request) {
-      request.signal.throwIfAborted()
+    async call(asked) {
+      asked.signal.throwIfAborted()
+      const request = snapshotOf(asked)
       const { emit } = request
       if (emit === undefined) return completed(await returned(rule, request, id), request.key, id, undefined)
       let streamed = false
@@ -31,6 +32,23 @@ export function functionModel(rule: ModelFunction, id: string): Model {
       const answer = await returned(rule, { ...request, emit: watched }, id)
       return completed(answer, request.key, id, streamed ? undefined : emit) // what the rule streamed itself is not streamed again
     },
+  }
+}
+
+/** How many messages of a growing conversation are frozen already: a call freezes what came since the one before. */
+const frozenOf = new WeakMap<readonly Message[], number>()
+
+/** What a rule is shown: the conversation as it stands at this call. What the rule keeps of it does not grow, and it can change nothing in it, since no journal would know. */
+function snapshotOf(request: ModelRequest): ModelRequest {
+  const { messages, tools, settings } = request
+  const frozen = frozenOf.get(messages) ?? 0
+  for (let i = frozen <= messages.length ? frozen : 0; i < messages.length; i++) deepFreeze(messages[i])
+  frozenOf.set(messages, messages.length)
+  return {
+    ...request,
+    messages: Object.freeze(messages.slice()),
+    tools: Object.freeze(tools.slice()),
+    ...(settings === undefined ? undefined : { settings: Object.freeze({ ...settings }) }),
   }
 }
 

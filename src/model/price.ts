@@ -3,7 +3,7 @@
  *
  * Owns: the table, the arithmetic. Does not own: the account that is charged (edge/budget).
  */
-import type { CallUsage } from '../core/index.ts'
+import { own, type CallUsage } from '../core/index.ts'
 
 /** US dollars per million tokens. */
 export interface ModelPrice {
@@ -61,10 +61,10 @@ export const freeOfCharge: ModelPrice = { inputPerMillion: 0, outputPerMillion: 
 const dated = /-(?:\d{8}|\d{4}-\d{2}-\d{2})$/
 
 /** The price of a model, own prices first. A dated version (`…-2026-08-07`, `…-20260929`) costs what the undated model costs. */
-export function findPrice(modelId: string, own: Prices = {}): ModelPrice | undefined {
+export function findPrice(modelId: string, given: Prices = {}): ModelPrice | undefined {
   const listed = modelId.replace(/^openai-chat\//, 'openai/')
   const undated = listed.replace(dated, '')
-  return own[modelId] ?? own[listed] ?? own[undated] ?? listPrices[listed] ?? listPrices[undated]
+  return own(given, modelId) ?? own(given, listed) ?? own(given, undated) ?? own(listPrices, listed) ?? own(listPrices, undated)
 }
 
 /** What a call used, with the tokens written to a cache if the provider told. */

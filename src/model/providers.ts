@@ -90,7 +90,10 @@ export function findEndpoint(
   const keyName = of.keys.find((name) => filled(around.env[name]) !== undefined) ?? of.keys[0] ?? ''
   const key = filled(around.apiKeys[provider]) ?? filled(around.env[keyName])
   if (key === undefined && of.needsKey) {
-    const more = { hint: `Set ${keyName}, or give apiKeys: { '${provider}': … }, or use another model.`, details: { variable: keyName } }
+    const more = {
+      hint: `Set ${keyName} in the environment, or give the agent a model object of the AI SDK that has the key, or use another model.`,
+      details: { variable: keyName },
+    }
     throw new FailureError(failure('model.not-authorized', `there is no API key for ${provider}: ${keyName} is not set`, 'policy', more))
   }
   return { url, key, keyName }

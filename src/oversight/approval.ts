@@ -7,8 +7,16 @@
  * An approval holds for one run, path, tool, tool version and one digest of arguments, and for one use: whoever wants something else asks again.
  * Nothing that a model wrote can grant one: decisions come from outside only, as the end of this question.
  */
-import { described, digestJson, present, type Json } from '../core/index.ts'
-import { riskLevels, type ApprovalRules, type ApproverTier, type RiskLevel } from '../edge/index.ts'
+import { described, digestJson, isObject, present, type Json } from '../core/index.ts'
+import {
+  briefText,
+  defaultApprovalTimeoutMs,
+  riskLevels,
+  type ApprovalRules,
+  type ApproverTier,
+  type Edge,
+  type RiskLevel,
+} from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ApprovalRequested, ApprovalResolved, EscalationHit } from '../journal/index.ts'
 import { capabilityFor } from './capability.ts'
@@ -23,8 +31,8 @@ export type Risk = RiskLevel
 /** Milliseconds until a question is answered by its deadline. `never` only for critical risk (R-16). */
 export type ApprovalTimeout = number | 'never'
 
-/** Half an hour, as R-16 says. For a wait of days say so: `timeoutMs: 3 * 24 * 3_600_000`. */
-export const defaultApprovalTimeoutMs = 30 * 60_000
+/** The name of the question. Persistent. */
+export const approvalQuestion = 'approval'
 
 /** What is to be approved. */
 export interface ApprovalRequest {
@@ -56,6 +64,8 @@ export interface ApprovalRequest {
   readonly context?: Json
   /** What may be decided. Default: everything. */
   readonly options?: readonly DecisionOption[]
+  /** The approval before it, where this one asks again. */
+  readonly follows?: string
   /** Who is asked, over which channels, and how. Default: anybody, over none. */
   readonly rules?: ApprovalRules
 }
@@ -156,7 +166,13 @@ async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict
     approvers: tiers[at]!.who,
     until: deadlineOf(ctx, request, tiers[at]),
   })
-  let round: Round = { tier: 1, approvers: tiers[0]?.who ?? [], until: deadlineOf(ctx, request, tiers[0]), input: request.input }
+  let round: Round = {
+    tier: 1,
+    approvers: tiers[0]?.who ?? [],
+    until: deadlineOf(ctx, request, tiers[0]),
+    input: request.input,
+    ...present({ follows: request.follows }),
+  }
   for (;;) {
     const { id, verdict, on } = await ask(ctx, request, round)
     const next = tierWithOther(tiers, round.tier, round.first?.approver)
@@ -167,7 +183,7 @@ async function inRounds(ctx: Context, request: ApprovalRequest): Promise<Verdict
     } else if (decision !== undefined && notPermitted(askedOf(request, round), decision, verdict.approver) !== undefined) {
       resolved(ctx, id, verdict, 'ignored')
       round = { ...round, follows: id }
-    } else if (verdict.approved && needsFourEyes(request) && (round.first === undefined || verdict.edited)) {
+    } else if (verdict.approved && neededFourEyes(request, on) && (round.first === undefined || verdict.edited)) {
       resolved(ctx, id, verdict, 'seconded')
       const first = { approver: verdict.approver!, id }
       const at = tierWithOther(tiers, round.tier - 1, first.approver) ?? tierWithOther(tiers, 0, first.approver)
@@ -215,11 +231,15 @@ function onTimeoutOf(request: ApprovalRequest): NonNullable<ApprovalRules['onTim
   return wanted === 'approve' && (!mayApproveUnseen(request) || needsFourEyes(request)) ? 'reject' : wanted
 }
 
-/** Whether two different people have to approve it. Only where rules speak of it; then critical risk does by itself. */
+/** Whether two different people have to approve it. Where somebody oversees it, critical risk needs two by itself. */
 function needsFourEyes({ rules, risk = 'medium' }: Pick<ApprovalRequest, 'rules' | 'risk'>): boolean {
   const from = rules === undefined ? false : (rules.fourEyes ?? 'critical')
   return from !== false && riskLevels.indexOf(risk) >= riskLevels.indexOf(from)
 }
+
+/** Whether two had to, as far as whoever decided was told. Decisions from before that was recorded: rules that said nothing asked for one. */
+const neededFourEyes = (request: ApprovalRequest, on: DecidedOn | undefined): boolean =>
+  on?.fourEyes ?? (needsFourEyes(request) && Object.keys(request.rules ?? {}).length > 0)
 
 type Grantable = Pick<ApprovalRequest, 'grantable' | 'risk' | 'sensitive' | 'rules'>
 
@@ -254,7 +274,7 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
   const { tier, until, follows, input } = round
   const onTimeout = onTimeoutOf(request)
   const id = ctx.id('apr')
-  const question = ctx.ask('approval', {
+  const question = ctx.ask(approvalQuestion, {
     ...(until === undefined ? undefined : { until: new Date(until) }),
     as: {
       type: 'approval.requested',
@@ -277,6 +297,7 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
         context: request.context,
         follows,
         tier: tier > 1 ? tier : undefined,
+        ...workOf(ctx),
         ...askedOf(request, round),
       }),
     },
@@ -290,13 +311,24 @@ async function ask(ctx: Context, request: ApprovalRequest, round: Round): Promis
   }
 }
 
-function noticeOf(
-  ctx: Context,
-  { tool, reason, risk = 'medium', hits }: ApprovalRequest,
-  id: string,
-  { until, approvers, input }: Round,
-): Notice {
+/** The most of a brief that is shown with a question, in characters. */
+const briefMost = 500
+
+/** Whose work it is that asks, where there is a leader: so two who do the same at once are told apart. */
+function workOf({ input }: Context): Pick<ApprovalRequested, 'delegation' | 'brief'> {
+  if (!isObject(input) || !isObject(input['brief']) || input['depth'] === 0) return {}
+  const { brief, delegation } = input as unknown as Edge
+  const text = briefText(brief)
+  const shown = text.length <= briefMost ? text : `${text.slice(0, briefMost)} … (${text.length - briefMost} more characters)`
+  return present({ delegation, brief: shown === '' ? undefined : shown })
+}
+
+function noticeOf(ctx: Context, request: ApprovalRequest, id: string, round: Round): Notice {
+  const { tool, reason, risk = 'medium', hits, kind, task, description, context } = request
+  const { until, follows, input } = round
   const { run, path } = ctx.place
+  const { approvers, excludes, options } = askedOf(request, round)
+  const work = workOf(ctx)
   return {
     type: 'approval',
     id,
@@ -307,7 +339,19 @@ function noticeOf(
     input,
     risk,
     askedAt: ctx.now().getTime(),
-    ...present({ hits, until, approvers: approvers.length === 0 ? undefined : approvers }),
+    ...present({
+      work: Object.keys(work).length === 0 ? undefined : work,
+      hits,
+      until,
+      approvers,
+      excludes,
+      options,
+      follows,
+      kind,
+      task,
+      description,
+      context,
+    }),
   }
 }
 

@@ -4,7 +4,19 @@
  * Owns: what stands in one, whether it is good for what is about to be done, how it is shown to others. Does not own: who approves (approval.ts), where it is looked at (agent/gate.ts).
  * Inside one store it needs no signature: it is made from the journal by code that is replayed, and nothing that a model wrote gets near it. For a service that cannot ask the store it is signed.
  */
-import { digestJson, failure, FailureError, isObject, type ActivationId, type CapabilityId, type Json, type RunId } from '../core/index.ts'
+import {
+  digestJson,
+  failure,
+  FailureError,
+  isObject,
+  present,
+  type ActivationId,
+  type CapabilityId,
+  type Failure,
+  type Json,
+  type Outcome,
+  type RunId,
+} from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import { readSigned, signDocument, type Signer, type Verifier } from './signer.ts'
 
@@ -86,6 +98,24 @@ function isWithin(key: string, activation: string, scope: string): boolean {
   return begins !== undefined && key.length > begins.length && !/[/>]/u.test(key.slice(begins.length))
 }
 
+/**
+ * Why a capability that is for exactly this is not good any more: what it is for has another version now, which may make other arguments of the same call, or its time is over. Then a human may be asked
+ * again. Pure.
+ */
+function lapsedBy(capability: Capability, use: CapabilityUse): 'version' | 'expired' | undefined {
+  const { toolVersion } = use
+  const isOther = capability.toolVersion !== toolVersion
+  const inputHash = isOther ? digestJson(use.input) : capability.inputHash
+  if (capabilityProblem({ ...capability, toolVersion, inputHash, expiresAt: Infinity }, use) !== undefined) return undefined
+  return isOther ? 'version' : 'expired'
+}
+
+/** The failure of a use that was refused because the capability has lapsed; undefined for every other end. Nothing was done then. */
+export const lapseIn = (outcome: Outcome): Failure | undefined =>
+  outcome.status === 'failed' && outcome.failure.code === 'capability.refused' && outcome.failure.details?.['lapsed'] !== undefined
+    ? outcome.failure
+    : undefined
+
 /** Uses one, once. A second use under another key, or one that it is not good for, throws a FailureError `capability.refused` that is not tried again. */
 export class CapabilityHolder {
   readonly #capability: Capability
@@ -97,14 +127,17 @@ export class CapabilityHolder {
 
   use(use: CapabilityUse): UsedCapability {
     const { id } = this.#capability
-    const problem = this.#key !== undefined && this.#key !== use.key ? 'it has been used already' : capabilityProblem(this.#capability, use)
-    if (problem !== undefined)
+    const isUsed = this.#key !== undefined && this.#key !== use.key
+    const problem = isUsed ? 'it has been used already' : capabilityProblem(this.#capability, use)
+    if (problem !== undefined) {
+      const lapsed = isUsed ? undefined : lapsedBy(this.#capability, use)
       throw new FailureError(
         failure('capability.refused', `not done: the approval of "${use.tool}" does not hold for this: ${problem}`, 'rejected', {
-          hint: 'Nothing was done. Calling again asks for a new approval.',
-          details: { capability: id },
+          hint: lapsed === undefined ? 'Nothing was done. Calling again asks for a new approval.' : 'Nothing was done. It is asked again.',
+          details: { capability: id, ...present({ lapsed }) },
         }),
       )
+    }
     this.#key = use.key
     return { ...this.#capability, key: use.key }
   }

@@ -39,6 +39,8 @@ export interface DecidedOn {
   readonly tool: string
   readonly toolVersion: string
   readonly inputHash: string
+  /** Whether two people were asked for. Absent in decisions from before that was recorded. */
+  readonly fourEyes?: boolean
 }
 
 /** A decision, as it arrives. */
@@ -66,10 +68,9 @@ export function readDecision(given: Json): Decided | undefined {
 
 function readOn(given: Json | undefined): DecidedOn | undefined {
   if (!isObject(given)) return undefined
-  const { tool, toolVersion, inputHash } = given
-  return typeof tool === 'string' && typeof toolVersion === 'string' && typeof inputHash === 'string'
-    ? { tool, toolVersion, inputHash }
-    : undefined
+  const { tool, toolVersion, inputHash, fourEyes } = given
+  if (typeof tool !== 'string' || typeof toolVersion !== 'string' || typeof inputHash !== 'string') return undefined
+  return { tool, toolVersion, inputHash, ...(typeof fourEyes === 'boolean' ? { fourEyes } : undefined) }
 }
 
 /** What the end of the question means. Pure. */
@@ -85,6 +86,10 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
     return { approved: true, input, edited: false, by: 'human', ...by, ...present({ grant: decided.grant }) }
   return { approved: false, how: decided.decision === 'retry' ? 'retry' : 'rejected', ...by }
 }
+
+/** Until when a yes to work that nobody has begun yet is good, as a yes to a tool is. Decisions from before that was looked at hold as they did. Pure. */
+export const goodUntil = ({ capability, on }: Extract<Verdict, { readonly approved: true }>): { readonly until?: number } =>
+  capability === undefined || on?.fourEyes === undefined ? {} : { until: capability.expiresAt }
 
 /** What was decided, of those things that may be; undefined where nobody has decided. Pure. */
 export function decisionIn(verdict: Verdict): DecisionOption | undefined {

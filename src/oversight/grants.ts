@@ -18,7 +18,7 @@ import {
 } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 
-/** What is granted along with an approval. `session`: every later call of the tool in this version, in this session (or in this run, if it belongs to none). */
+/** What is granted along with an approval. `session`: every later call of this agent's tool in this version, in this session (or in this run, if it belongs to none). */
 export type Granting = 'once' | 'session' | SessionGrant
 
 /** A grant for the session, narrowed. */
@@ -35,6 +35,8 @@ export interface ApprovalGrant {
   readonly id: string
   readonly tool: string
   readonly toolVersion: string
+  /** Whose tool it is, by the agent's name: another agent's tool of that name is another tool. Absent in grants that were given before this was recorded: those hold for every agent's. */
+  readonly agent?: string
   readonly input?: JsonObject
   /** When it ends. */
   readonly until?: number
@@ -42,8 +44,9 @@ export interface ApprovalGrant {
   readonly at: number
 }
 
-/** What is to be done: a tool in a version, with these arguments. */
+/** What is to be done: a tool of an agent in a version, with these arguments. */
 export interface GatedCall {
+  readonly agent: string
   readonly tool: string
   readonly toolVersion: string
   readonly input: Json
@@ -83,13 +86,14 @@ export function readGrants(value: Json): readonly ApprovalGrant[] {
 /** The grant that lets this call pass now. Pure. */
 export function grantFor(
   grants: readonly ApprovalGrant[],
-  { tool, toolVersion, input }: GatedCall,
+  { tool, toolVersion, input, agent }: GatedCall,
   now: number,
 ): ApprovalGrant | undefined {
   return grants.find(
     (grant) =>
       grant.tool === tool &&
       grant.toolVersion === toolVersion &&
+      (grant.agent === undefined || grant.agent === agent) &&
       (grant.until === undefined || now < grant.until) &&
       (grant.input === undefined || hasMembers(input, grant.input)),
   )
@@ -102,13 +106,14 @@ const hasMembers = (input: Json, wanted: JsonObject): boolean =>
 /** Keeps a grant, with those that still hold. */
 export async function keepGrant(
   ctx: Context,
-  { tool, toolVersion }: Omit<GatedCall, 'input'>,
+  { agent, tool, toolVersion }: Omit<GatedCall, 'input'>,
   { input, expiresInMs }: SessionGrant,
   approver: string | undefined,
 ): Promise<void> {
   const at = ctx.now().getTime()
   const grant: ApprovalGrant = {
     id: ctx.id('gra'),
+    agent,
     tool,
     toolVersion,
     at,

@@ -1,10 +1,11 @@
 /** Humans at the top: asking for a value, asking for a yes or no. */
-export { approvalProblems, approve, deadlineProblems, defaultApprovalTimeoutMs, holdsFor, mayApproveUnseen } from './approval.ts'
+export { approvalProblems, approvalQuestion, approve, deadlineProblems, holdsFor, mayApproveUnseen } from './approval.ts'
 export {
   capabilityFor,
   CapabilityHolder,
   capabilityProblem,
   defaultValidForMs,
+  lapseIn,
   signCapability,
   verifyCapability,
   type Approved,
@@ -15,7 +16,16 @@ export {
   type UsedCapability,
   type VerifyOptions,
 } from './capability.ts'
-export { notApprovedAs, readDecision, verdictOf, type Decided, type DecidedOn, type DecisionOption, type Verdict } from './decided.ts'
+export {
+  goodUntil,
+  notApprovedAs,
+  readDecision,
+  verdictOf,
+  type Decided,
+  type DecidedOn,
+  type DecisionOption,
+  type Verdict,
+} from './decided.ts'
 export { notPermitted, type AskedOf, type NotPermitted } from './permitted.ts'
 export {
   ed25519Signer,
@@ -45,7 +55,7 @@ export {
 export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval.ts'
 export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation.ts'
 export { channelOf, channelProblems, channelWork, missingChannel, unregistered, type Channel, type Notice } from './notice.ts'
-export { noteHits, reasonOf, review, type Reviewed, type ReviewRequest } from './review.ts'
+export { approveFitting, noteHits, reasonOf, review, type Fits, type Reviewed, type ReviewRequest } from './review.ts'
 export { controlState, type ControlOp, type ControlState } from './control.ts'
 export {
   takeoverContext,
@@ -95,7 +105,7 @@ export {
   type UpgradeMiss,
   type UpgradeWord,
 } from './trust-record.ts'
-export { passOnWaiting, waitsNow } from './permit.ts'
+export { passOnWaiting, waitingWord, waitsNow } from './permit.ts'
 export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd } from './stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit.ts'

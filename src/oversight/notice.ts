@@ -22,7 +22,7 @@ import type { Oversight } from '../edge/index.ts'
 import type { Context, Orchestration, StepIO } from '../engine/index.ts'
 import { isNotice, noticePrefix, type ApprovalRequested, type EscalationHit } from '../journal/index.ts'
 
-/** What somebody is told. JSON. What it holds of a model's words is shown as it is: whoever shows it sees to it that it does nothing. */
+/** What somebody is told. JSON. It holds a model's words as they are: a channel of your own shows them with `visible` and `visibleJson` of `reeve/notify`. */
 export interface Notice {
   readonly type: 'approval' | 'interrupt'
   /** Of the approval or the interrupt: decisions and answers name it. */
@@ -37,6 +37,20 @@ export interface Notice {
   /** The exact arguments, or the question. */
   readonly input: Json
   readonly risk?: ApprovalRequested['risk']
+  /** What an approval is about, if not a call of a tool; of a planned team the task. */
+  readonly kind?: ApprovalRequested['kind']
+  readonly task?: string
+  readonly description?: string
+  /** What whoever decides may want to see: the report that is to be published. */
+  readonly context?: Json
+  /** Of whoever asks, where it works for a leader: what its leader calls this delegation, and its brief. */
+  readonly work?: { readonly delegation?: string; readonly brief?: string }
+  /** What may be decided. Absent: all of it. */
+  readonly options?: ApprovalRequested['options']
+  /** The approval before this one. */
+  readonly follows?: string
+  /** Who may not decide: they have approved it already. */
+  readonly excludes?: readonly string[]
   readonly hits?: readonly EscalationHit[]
   /** Who may decide; absent: anybody. */
   readonly approvers?: readonly string[]

@@ -4,7 +4,7 @@
  * Owns: how a worker tells whoever gave it a permit. Does not own: giving permits (supervisor/permits.ts), who gave it (the edge says so).
  * Holds: K3: the leader hears of it by messages, so permits go round in recorded order.
  */
-import { isObject, type ActivationId } from '../core/index.ts'
+import { isObject, type ActivationId, type Json } from '../core/index.ts'
 import type { Arrival, Context } from '../engine/index.ts'
 
 /** Persistent: stands in journals. */
@@ -18,6 +18,12 @@ export async function withoutPermit<T>(ctx: Context, wait: () => Promise<T>): Pr
   const end = await wait()
   ctx.send(giver as ActivationId, { type, waits: false })
   return end
+}
+
+/** Who is told that somebody with this input begins (true) or ceases to wait for an operator: whoever gave them a permit. Undefined: nobody has to know. */
+export function waitingWord(input: Json, waits: boolean): { readonly to: ActivationId; readonly body: Json } | undefined {
+  const giver = isObject(input) ? input['permit'] : undefined
+  return typeof giver === 'string' ? { to: giver as ActivationId, body: { type, waits } } : undefined
 }
 
 /** A leader that gives permits of its own hears this in the place of whoever gave it one: it says so in turn. */

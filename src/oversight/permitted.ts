@@ -3,6 +3,7 @@
  *
  * Owns: the rule, for those who post a decision and for those whom one reaches. Pure. Does not own: who somebody is (whoever calls; `mayDecide` of the runtime).
  */
+import { isSamePerson, personName } from '../core/index.ts'
 import type { ApprovalRequested } from '../journal/index.ts'
 import type { DecisionOption } from './decided.ts'
 
@@ -15,10 +16,6 @@ export interface NotPermitted {
   readonly problem: string
 }
 
-/** Whether these are the same person, as far as their names tell: what else is the same however it is written. */
-const isSame = (one: string, other: string): boolean => plain(one) === plain(other)
-const plain = (name: string): string => name.normalize('NFKC').trim().toLowerCase()
-
 const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
 /** Why this decision by this approver does not count; undefined if it does. Pure. Whoever has approved something may still take that back with a no. */
@@ -27,16 +24,17 @@ export function notPermitted(asked: AskedOf, decision: DecisionOption, approver:
   if (options !== undefined && !options.includes(decision))
     return { kind: 'invalid', problem: `"${decision}" is not offered, but ${list(options)}` }
   const says = decision === 'approve' || decision === 'edit'
-  if (approver === undefined || approver.trim() === '') {
+  const name = personName(approver ?? '')
+  if (name === '') {
     if (approvers.length > 0)
       return { kind: 'forbidden', problem: `it is to be decided by ${list(approvers)}, and nobody is named as the approver` }
     return fourEyes === true && says
       ? { kind: 'forbidden', problem: 'two people have to approve it, and nobody is named as the approver' }
       : undefined
   }
-  if (approvers.length > 0 && !approvers.includes(approver))
-    return { kind: 'forbidden', problem: `it is to be decided by ${list(approvers)}, and not by "${approver}"` }
-  return says && excludes.some((each) => isSame(each, approver))
-    ? { kind: 'forbidden', problem: `"${approver}" has approved it already: somebody else has to look` }
+  if (approvers.length > 0 && !approvers.some((each) => personName(each) === name))
+    return { kind: 'forbidden', problem: `it is to be decided by ${list(approvers)}, and not by "${name}"` }
+  return says && excludes.some((each) => isSamePerson(each, name))
+    ? { kind: 'forbidden', problem: `"${name}" has approved it already: somebody else has to look` }
     : undefined
 }

@@ -9,7 +9,7 @@ import type { Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { EscalationHit } from '../journal/index.ts'
 import { approve, type ApprovalRequest } from './approval.ts'
-import type { Verdict } from './decided.ts'
+import type { DecidedOn, Verdict } from './decided.ts'
 import { gateOf, type GateWord, type Subject } from './escalation.ts'
 import { currentMode } from './trust.ts'
 
@@ -19,9 +19,15 @@ export interface ReviewRequest extends Omit<ApprovalRequest, 'reason' | 'risk' |
   readonly reason?: string
   /** Hears that somebody is asked, and why, just before. */
   readonly asking?: (reason: string) => void
-  /** What is wrong with what a human has put in its place; then it is asked again, three times in all. Pure. Default: everything fits. */
-  readonly fits?: (input: Json) => string | undefined
+  /** What becomes of what a human has put in its place. Pure. Default: it fits. */
+  readonly fits?: Fits
 }
+
+/**
+ * What becomes of what a human has put in the place of what was asked: a text says why it does not fit, `runs` what it would come to where that is something else. Then it is asked again, three times in
+ * all: nobody has approved what they have not seen. Undefined: exactly this. `on`: what was decided about.
+ */
+export type Fits = (input: Json, on?: DecidedOn) => string | undefined | { readonly runs: Json }
 
 /** How often a human's words may fail to fit before the answer counts as no. */
 const editRounds = 3
@@ -50,19 +56,32 @@ export async function review(
   const { asking, fits, ...asked } = request
   const reason = reasonOf(word, request.reason)
   asking?.(reason)
-  const question = {
+  const question: ApprovalRequest = {
     ...asked,
+    reason,
     risk: word.risk,
     sensitive: word.sensitive || subject.always === true,
     ...(word.hits.length === 0 ? undefined : { hits: word.hits }),
-    ...(oversight?.approval === undefined ? undefined : { rules: oversight.approval }),
+    ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
   }
-  for (let round = 1, why = reason; ; round++) {
-    const verdict = await approve(ctx, { ...question, reason: why })
-    const problem = verdict.approved && verdict.edited ? fits?.(verdict.input) : undefined
-    if (problem === undefined) return verdict
-    if (round >= editRounds) return { approved: false, how: 'rejected', comment: `what was put in its place does not fit: ${problem}` }
-    why = `${reason} (what was put in its place does not fit: ${problem})`
+  return approveFitting(ctx, question, 'what was put in its place does not fit', fits)
+}
+
+/** Asks, and asks again where what a human has put in its place does not fit, three times in all. `misfit` says that it does not, for whoever is asked again. Rejects only with `Cancelled`. */
+export async function approveFitting(ctx: Context, request: ApprovalRequest, misfit: string, fits: Fits | undefined): Promise<Verdict> {
+  let { input, reason } = request
+  for (let round = 1; ; round++) {
+    const verdict = await approve(ctx, { ...request, input, reason })
+    const fit = verdict.approved && verdict.edited ? fits?.(verdict.input, verdict.on) : undefined
+    // decisions of older journals hold as they did, and what they hold for has run
+    const holds = fit === undefined || (typeof fit !== 'string' && verdict.approved && verdict.on?.fourEyes === undefined)
+    // what was edited and then shown as it runs is edited, also where nobody has edited it since
+    if (holds) return verdict.approved && input !== request.input ? { ...verdict, edited: true } : verdict
+    const why =
+      typeof fit === 'string' ? `${misfit}: ${fit}` : 'with the defaults and changes of the schema, the edited arguments are these'
+    if (round >= editRounds) return { approved: false, how: 'rejected', comment: why }
+    if (typeof fit !== 'string') input = fit.runs
+    reason = `${request.reason} (${why})`
   }
 }
 

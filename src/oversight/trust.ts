@@ -67,7 +67,7 @@ export const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefi
 
 /**
  * Does work whose edge names trust. It begins with a mode that is at least what trust says now, whatever becomes of trust later. With `presets` it is a run, and counts when it has ended, under each
- * name: not if it was cancelled or a human has rejected it; what threw has failed.
+ * name: not if it was cancelled or a human has rejected it, nor if it is a fork, whose beginning counts for the run that did it; what threw has failed.
  */
 export async function trustedWork(
   ctx: Context,
@@ -117,7 +117,8 @@ const rejections: ReadonlySet<string> = new Set<ErrorCode>(['work.rejected', 'ta
 
 async function count(ctx: Context, names: readonly string[], presets: TrustPresets | undefined, succeeded: boolean): Promise<void> {
   const scope = ctx.scope('trust')
-  const { run } = ctx.place
+  const { run, forked } = ctx.place
+  if (forked === true) return
   const now = scope.now().getTime()
   for (const trust of names) {
     const kept = await scope

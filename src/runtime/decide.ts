@@ -11,6 +11,7 @@ import {
   isObject,
   jsonProblem,
   meantInstead,
+  messageOf,
   nearest,
   ReeveError,
   type Clock,
@@ -79,7 +80,7 @@ export interface DecisionDesk {
 
 /**
  * Whether this decision on this approval may be made: true, or false or the reason why not. Who somebody is (a session, a token, a group) is the application's to know: it is asked in the process in
- * which `decide` is called, before anything is posted, and after the approval's own rules. What it throws goes to whoever called; nothing is decided.
+ * which `decide` is called, before anything is posted, and after the approval's own rules. If it throws, `decide` rejects with `hook.failed` and that as the cause, and nothing is decided.
  */
 export type MayDecide = (approval: Approval, decision: Decision) => boolean | string | Promise<boolean | string>
 
@@ -139,17 +140,17 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
   const { approvalId, ...said } = decision
   const question = await find(desk, approvalId, 'approval')
   if (question === undefined) throw await closedApproval(desk, approvalId)
-  if (question.until !== undefined && question.until < desk.clock.now()) throw expired(approvalId, question.until)
+  if (question.until !== undefined && question.until < storeTime(desk)) throw expired(approvalId, question.until)
   const asked = question.body as ApprovalRequested
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
   await mustBePermitted(desk, question, decision)
   // what was decided about is what whoever decided has seen, whatever the code has become meanwhile
-  const { tool, toolVersion, inputHash } = asked
+  const { tool, toolVersion, inputHash, fourEyes = false } = asked
   const result = await desk.engine.post({
     type: 'answer',
     activation: question.activation,
     address: question.address,
-    outcome: completed({ ...said, on: { tool, toolVersion, inputHash } } as Json),
+    outcome: completed({ ...said, on: { tool, toolVersion, inputHash, fourEyes } } as Json),
   })
   if (result === 'accepted') return
   throw await closedApproval({ ...desk, run: question.run }, approvalId, result)
@@ -162,10 +163,24 @@ async function mustBePermitted({ mayDecide }: DecisionDesk, question: Question, 
     throw new ReeveError('approval.invalid', `approval "${question.id}": ${refused.problem}`, { hint: 'Nothing was decided.' })
   if (refused !== undefined) throw forbidden(question.id, refused.problem)
   const [approval] = approvalsAmong([question])
-  const word = mayDecide === undefined || approval === undefined ? true : await mayDecide(approval, decision)
+  const word = mayDecide === undefined || approval === undefined ? true : await asked(mayDecide, approval, decision)
   if (word === true) return
   const who = decision.approver === undefined ? 'whoever decides' : `"${decision.approver}"`
   throw forbidden(question.id, typeof word === 'string' && word !== '' ? word : `${who} may not decide it`)
+}
+
+/** What the application says. That it cannot say is an error of its own, with what it threw as the cause. */
+async function asked(mayDecide: MayDecide, approval: Approval, decision: Decision): Promise<boolean | string> {
+  try {
+    return await mayDecide(approval, decision)
+  } catch (thrown) {
+    if (thrown instanceof ReeveError) throw thrown
+    throw new ReeveError('hook.failed', `mayDecide failed: ${messageOf(thrown)}`, {
+      hint: 'Nothing was decided, and the approval is still open. Decide again once mayDecide can answer.',
+      cause: thrown,
+      retryable: true,
+    })
+  }
 }
 
 const forbidden = (id: string, problem: string): ReeveError =>
@@ -204,6 +219,9 @@ const decided = (id: string, how: string): ReeveError =>
     hint: 'The first decision counts. Nothing was changed.',
   })
 
+/** What time it is for deadlines. */
+export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly clock: Clock }): number => engine.now?.() ?? clock.now()
+
 /** Why an approval that is not open cannot be decided: the runs' journals know. */
 async function closedApproval(desk: DecisionDesk, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(desk)) {
@@ -216,7 +234,7 @@ async function closedApproval(desk: DecisionDesk, id: string, result?: PostResul
       return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, {
         hint: 'Nothing was run.',
       })
-    if (result === 'lost' && known.until !== undefined && known.until < desk.clock.now()) return expired(id, known.until)
+    if (result === 'lost' && known.until !== undefined && known.until < storeTime(desk)) return expired(id, known.until)
     return decided(
       id,
       known.resolution === undefined

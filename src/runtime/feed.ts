@@ -2,14 +2,14 @@
  * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
  *
  * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for one reader. Does not own: storage, what a
- * view makes of it, which events are somebody's words (journal/spoken.ts), whose a part is (placing.ts).
+ * view makes of it, which events are somebody's words (journal/spoken.ts), whose a part is (placing.ts), the text that grows of both (text.ts).
  * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
  */
 import { rootActivation, type RunId } from '../core/index.ts'
 import { unknownRun, type Engine, type LivePart, type RunStatus } from '../engine/index.ts'
 import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../journal/index.ts'
-import { droppedPart, isDelta, LiveQueue, mergeParts, partBytes } from './parts.ts'
-import { Placing, type RunPart, type Wanted } from './placing.ts'
+import { droppedPart, LiveQueue, mergeParts, partBytes } from './parts.ts'
+import { Placing, type RunPart } from './placing.ts'
 
 /** Where to begin reading, and when to stop. */
 export interface ReadOptions {
@@ -111,15 +111,9 @@ const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =
 const partsBound = 1024 * 1024
 
 /**
- * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. Listens at once; that there is such a run
- * is asked for when it has `begun`.
+ * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. Listens at once.
  */
-export function liveParts(
-  engine: Engine,
-  run: RunId,
-  options: PartsOptions & Wanted = {},
-  begun: Promise<unknown> = Promise.resolve(),
-): AsyncIterableIterator<RunPart, undefined> {
+export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<RunPart, undefined> {
   const { signal } = options
   const queue = new LiveQueue<LivePart>({
     bound: partsBound,
@@ -137,8 +131,7 @@ export function liveParts(
   }
   signal?.addEventListener('abort', leave)
   if (signal?.aborted === true) leave()
-  begun
-    .then(() => untilEnded(engine, run, left.signal))
+  untilEnded(engine, run, left.signal)
     .then(
       () => queue.end(),
       (failure: unknown) => queue.end(failure),
@@ -175,30 +168,5 @@ async function takeWanted(queue: LiveQueue<LivePart>, placing: Placing, left: Ab
     if (left.aborted) return { value: undefined, done: true }
     const value = placing.place(result.value)
     if (value !== undefined) return { value, done: false }
-  }
-}
-
-/**
- * What is said while it is said, by those who hold the control of the run or by whoever is asked for. A text that was begun and failed is followed by the text
- * of its next attempt.
- */
-export function liveText(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<string, undefined> {
-  const parts = liveParts(engine, run, { ...options, control: options.path === undefined && options.agent === undefined })
-  return {
-    [Symbol.asyncIterator]() {
-      return this
-    },
-    async next() {
-      for (;;) {
-        const result = await parts.next()
-        if (result.done === true) return result
-        const { part } = result.value
-        if (isDelta(part) && part.type === 'text.delta') return { value: part.text, done: false }
-      }
-    },
-    async return() {
-      await parts.return?.()
-      return { value: undefined, done: true }
-    },
   }
 }

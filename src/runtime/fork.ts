@@ -24,10 +24,11 @@ import {
 import type { Agent } from '../agent/index.ts'
 import { briefOf } from '../edge/index.ts'
 import { unknownRun, type Engine, type ForkRun } from '../engine/index.ts'
-import type { ForkEdit } from '../journal/index.ts'
+import type { ActivationStarted, ForkEdit, Recorded } from '../journal/index.ts'
 import { grantsKey } from '../oversight/index.ts'
 import { lineKey } from './session.ts'
 import { checkedInput } from './start.ts'
+import { asEndAt } from './substitute.ts'
 
 /** How a run is forked. */
 export interface ForkOptions {
@@ -74,11 +75,12 @@ export async function forkRun(engine: Engine, options: ForkOptions, find: (name:
   const events = await engine.read(run)
   const [first] = events
   if (first?.event.type !== 'activation.started') throw unknownRun(run)
-  const edit = options.edit?.type === 'input' ? inputEdit(options.edit.input, first.event.input, find(first.event.agent)) : options.edit
-  const last = edit?.type === 'input' ? first.position : events.at(-1)!.position
+  const last = options.edit?.type === 'input' ? first.position : events.at(-1)!.position
+  const position = at === 'last' ? last : at
+  const edit = editOf(options.edit, events, position, first.event, find)
   const request: ForkRun = {
     run,
-    at: at === 'last' ? last : at,
+    at: position,
     to,
     forget: [grantsKey, lineKey],
     ...(edit === undefined ? {} : { edit: copy(edit as unknown as Json) as unknown as ForkEdit }),
@@ -87,6 +89,18 @@ export async function forkRun(engine: Engine, options: ForkOptions, find: (name:
   }
   await engine.fork(request)
   return to
+}
+
+/** The edit as the engine makes it. */
+function editOf(
+  edit: ForkEdit | undefined,
+  events: readonly Recorded[],
+  at: number,
+  root: ActivationStarted,
+  find: (name: string) => Agent | undefined,
+): ForkEdit | undefined {
+  if (edit?.type === 'input') return inputEdit(edit.input, root.input, find(root.agent))
+  return edit?.type === 'outcome' ? { ...edit, outcome: asEndAt(events, at, edit.outcome) } : edit
 }
 
 /** The same edge with another brief. */

@@ -8,8 +8,10 @@ import {
   newId,
   ReeveError,
   systemClock,
+  underName,
   type ActivationId,
   type Clock,
+  type Failure,
   type Json,
   type Outcome,
   type RunId,
@@ -36,17 +38,19 @@ import {
   decide,
   settleDivergence,
   settleDoubt,
+  storeTime,
   type Answer,
   type Decision,
   type DecisionDesk,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
-import { follow, followMessages, hasEnded, liveParts, liveText, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
+import { follow, followMessages, hasEnded, liveParts, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
 import type { RunPart } from './placing.ts'
 import { postToTeam, type PostFromOutside } from './posting.ts'
 import { recruit, retire, type RecruitFromOutside, type RetireFromOutside } from './staffing.ts'
 import { stopDelegation, type StopDelegation } from './stopping.ts'
+import { textOf } from './text.ts'
 import {
   complete,
   contextOf,
@@ -74,6 +78,8 @@ export interface RunWaiting {
   readonly status: 'waiting' | 'paused' | 'human_control' | 'stuck'
   /** Why it is stuck. */
   readonly reason?: string
+  /** It is stuck because it was set aside for this: `run.resume()` tries it again, `run.cancel()` ends it without its code. */
+  readonly failure?: Failure
   readonly waiting: readonly Approval[]
   readonly questions: readonly Question[]
 }
@@ -93,9 +99,9 @@ export interface Run<O = Json> {
    */
   parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
   /**
-   * Text while it is written, live only, as with `parts`. Without options: of whoever holds the control of the run, which is its root and, in flows, whoever it is
-   * handed on to. Who works for a call (a delegation, an agent as a tool) or for code that delegates is left out; name them by `agent` or `path`. Branches of a
-   * `parallel` come as they speak: `parts` tells them apart.
+   * What is said, from the first word to the end of the run, while it is written where that is seen here: a reader that begins late has at once what was said before. Without options: of
+   * whoever holds the control of the run, which is its root and, in flows, whoever it is handed on to; an answer that is forwarded, or with which a hook ends the work, too. Who works for a
+   * call (a delegation, an agent as a tool) or for code that delegates is left out; name them by `agent` or `path`. Branches of a `parallel` come as they speak: `parts` tells them apart.
    */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
   /** Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. */
@@ -131,8 +137,9 @@ export interface Run<O = Json> {
   /** Whether it is paused or taken over, by whom, and every command so far with what became of it. Always answers. */
   control(): Promise<ControlState>
   /**
-   * Stops one delegation, wherever it stands: pending, at work, between two attempts, in the background or not; the run goes on, and its leader is told. Resolves when the stop is durable,
-   * from any process. Rejects with `delegation.unknown` and `delegation.ended`. A second stop changes nothing.
+   * Stops one delegation that `run.delegations()` shows, wherever it stands: pending, at work, between two attempts, in the background or not; the run goes on, and its leader is told. Resolves
+   * when the stop is durable, from any process. While `onStart` or `filterMessages` is asked there is no delegation yet: they have a deadline. Rejects with `delegation.unknown` and
+   * `delegation.ended`. A second stop changes nothing.
    */
   stop(delegation: StopDelegation): Promise<void>
   /**
@@ -181,29 +188,33 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     events: (options) => follow(engine, id, options),
     messages: (options) => followMessages(engine, id, options),
     parts: (options) => liveParts(engine, id, options),
-    text: (options) => liveText(engine, id, options),
-    until: async () => (await untilWaiting(engine, id)) ?? outcome(),
-    decide: (decision) => decide(desk, decision),
-    answer: (given) => answer(desk, given),
-    settleDoubt: (settlement) => settleDoubt(desk, settlement),
-    settleDivergence: (settlement) => settleDivergence(desk, settlement),
-    pause: (options) => pause(desk, options),
-    resume: (how) => resume(desk, how),
+    text: (options) => textOf(engine, id, options),
+    until: async () => (await untilWaiting(desk, id)) ?? outcome(),
+    decide: (decision) => decide(desk, underName(decision)),
+    answer: (given) => answer(desk, underName(given)),
+    settleDoubt: (settlement) => settleDoubt(desk, underName(settlement)),
+    settleDivergence: (settlement) => settleDivergence(desk, underName(settlement)),
+    pause: (options) => pause(desk, underName(options)),
+    resume: (how) => resume(desk, underName(typeof how === 'string' ? { by: how } : how)),
     cancel: async (reason = 'cancelled by the operator', by) => {
-      const result = await engine.post({ type: 'cancel', run: id, reason, ...said('by', by) })
+      const result = await engine.post({ type: 'cancel', run: id, reason, ...underName(said('by', by)) })
       if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
     },
-    takeOver: (options) => takeOver(desk, options),
+    takeOver: (options) => takeOver(desk, underName(options)),
     takeoverContext: () => contextOf(desk),
-    handBack: (how) => handBack(desk, how),
-    complete: (step) => complete(desk, step),
-    finish: (end) => finish(desk, end),
+    handBack: (how) => handBack(desk, underName(how)),
+    complete: (step) => complete(desk, underName(step)),
+    finish: (end) => finish(desk, underName(end)),
     control: () => controlOf(desk),
-    stop: (given) => stopDelegation(desk, given),
-    recruit: (wish) => recruit(desk, wish),
-    retire: (wish) => retire(desk, wish),
+    stop: (given) => stopDelegation(desk, underName(given)),
+    recruit: (wish) => recruit(desk, underName(wish)),
+    retire: (wish) => retire(desk, underName(wish)),
     post: posting(desk),
-    view: async () => viewOf(await current()),
+    view: async () => {
+      const view = viewOf(await current())
+      // why a run is stuck may be what its journal cannot hold
+      return view.endedAt === undefined && (await engine.summary(id))?.status === 'stuck' ? { ...view, status: 'stuck' } : view
+    },
     delegations: async () => delegationsIn(await delegated()),
     usage: async () => viewOf(await current()).usage,
   }
@@ -214,7 +225,7 @@ function posting(desk: { readonly engine: Engine; readonly run: RunId }): Run['p
   async function post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
   async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
-    if (typeof to !== 'string') return postToTeam(desk, to)
+    if (typeof to !== 'string') return postToTeam(desk, underName(to))
     if (isStopWord(message) || isTeamWord(message))
       throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
         hint: "run.stop() stops a delegation; run.post({ to: '…', content: '…' }) writes to a team.",
@@ -249,26 +260,38 @@ function reader<F>(
 const patience = 100
 
 /** Waits until the run needs somebody; undefined if it has ended instead. */
-async function untilWaiting(engine: Engine, run: RunId): Promise<RunWaiting | undefined> {
+async function untilWaiting(desk: { readonly engine: Engine; readonly clock: Clock }, run: RunId): Promise<RunWaiting | undefined> {
+  const { engine } = desk
+  // What nobody can decide in time any more is not waited for: it ends as soon as a process drives the run.
+  const open = async (): Promise<readonly Question[]> => {
+    const now = storeTime(desk)
+    return unanswered(await engine.questions({ run })).filter(({ until }) => until === undefined || until >= now)
+  }
   const telling = new Telling()
   for (;;) {
     const summary = await engine.summary(run)
     if (summary === undefined) throw unknownRun(run)
-    const { status, reason } = summary
+    const { status, reason, failure } = summary
     if (hasEnded(status)) return undefined
     if (status === 'waiting' || status === 'paused' || status === 'stuck') {
-      const questions = unanswered(await engine.questions({ run }))
+      const questions = await open()
       if (status !== 'waiting' || questions.length > 0)
-        return { status, ...(reason === undefined ? {} : { reason }), waiting: approvalsAmong(questions), questions }
+        return {
+          status,
+          ...(reason === undefined ? {} : { reason }),
+          ...(failure === undefined ? {} : { failure }),
+          waiting: approvalsAmong(questions),
+          questions,
+        }
     }
     // what was in flight when it was taken over may still end
     if (status === 'human_control' && telling.isHeld) {
-      const questions = unanswered(await engine.questions({ run }))
+      const questions = await open()
       return { status, waiting: approvalsAmong(questions), questions }
     }
     // a channel that takes its time holds up nobody who wants to decide
     if (status === 'running' && telling.only) {
-      const questions = unanswered(await engine.questions({ run }))
+      const questions = await open()
       if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
     }
     await changedOrLater(engine, run, telling.position)

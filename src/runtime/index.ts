@@ -1,5 +1,5 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
-export type { RuntimeOptions } from './options.ts'
+export { optionNames as runtimeOptions, type RuntimeOptions } from './options.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
 export type { Run, RunOutcome, RunWaiting } from './handle.ts'
 export type { PostFromOutside } from './posting.ts'
@@ -22,6 +22,7 @@ export { hasEnded, type MessagesOptions, type PartsOptions, type ReadOptions } f
 export type { RunPart } from './placing.ts'
 export { isDelta, type PartsDropped } from './parts.ts'
 export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
+export { backupStore, compactStore } from '../engine/embedded/index.ts'
 export { diffOf, isNotice, planGraph } from '../journal/index.ts'
 export type {
   ActivationView,

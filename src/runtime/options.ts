@@ -43,7 +43,8 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly onUnknownVersion?: 'warn' | 'refuse'
 }
 
-const optionNames: NamesOf<RuntimeOptions> = {
+/** The names of all options of a runtime. */
+export const optionNames: NamesOf<RuntimeOptions> = {
   store: true,
   engine: true,
   agents: true,
@@ -61,8 +62,10 @@ const optionNames: NamesOf<RuntimeOptions> = {
   strict: true,
   durability: true,
   leaseMs: true,
+  lossLimit: true,
   parkAfterMs: true,
   undoWithinMs: true,
+  deadlines: true,
   pollMs: true,
   busyMs: true,
   retentionMs: true,
@@ -97,6 +100,17 @@ export function mustBeFine(options: RuntimeOptions): void {
   ]
   if (problems.length > 0)
     throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })
+}
+
+/** A store is a file. What is an address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */
+export function mustBeFile(store: unknown): void {
+  const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
+  if (scheme === undefined) return
+  throw new ReeveError('config.invalid', `createRuntime: store is an address (${scheme}://…), expected the path of a file`, {
+    hint: /^postgres/i.test(scheme)
+      ? "The embedded engine keeps its runs in an SQLite file. PostgreSQL is a store of the Restate engine: engine: restate({ store: { postgres: '…' }, … }); see docs/engines.md."
+      : "The embedded engine keeps its runs in an SQLite file: store: './reeve.db'.",
+  })
 }
 
 /** A choice for somebody who is not here would be passed over in silence. */

@@ -7,7 +7,7 @@
  */
 import { parentOf, type ActivationId, type RunId } from '../core/index.ts'
 import type { Engine, LivePart } from '../engine/index.ts'
-import { pathOf, type ActivationStarted } from '../journal/index.ts'
+import { pathOf, type ActivationStarted, type Recorded } from '../journal/index.ts'
 
 /** A live part and whose it is. */
 export interface RunPart extends LivePart {
@@ -69,10 +69,18 @@ export class Placing {
   }
 
   async readOn(): Promise<void> {
-    for (const { position, activation, event } of await this.#engine.read(this.#run, this.#position)) {
-      this.#position = position
-      if (event.type === 'activation.started') this.#known.set(activation, this.#placed(activation, event))
-    }
+    for (const recorded of await this.#engine.read(this.#run, this.#position)) this.note(recorded)
+  }
+
+  /** Takes the next event in. */
+  note({ position, activation, event }: Recorded): void {
+    this.#position = position
+    if (event.type === 'activation.started') this.#known.set(activation, this.#placed(activation, event))
+  }
+
+  /** Whether what this activation says is wanted. */
+  isWanted(activation: ActivationId): boolean {
+    return this.#wants(this.#known.get(activation))
   }
 
   /** A path is recorded only of those to whom control was handed on: who works for somebody else has its leader's path and its own name. */

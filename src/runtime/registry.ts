@@ -8,7 +8,16 @@ import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/in
 import { described, nearest, ReeveError, runOf, rootActivation, type Json, type Outcome } from '../core/index.ts'
 import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
-import { channelOf, channelWork, missingChannel, namesTrust, trustedWork, unregistered, type Channel } from '../oversight/index.ts'
+import {
+  channelOf,
+  channelWork,
+  missingChannel,
+  namesTrust,
+  trustedWork,
+  unregistered,
+  waitingWord,
+  type Channel,
+} from '../oversight/index.ts'
 import { withMetadata } from './caller.ts'
 import { orchestrateRoot, type SessionParts } from './session.ts'
 
@@ -51,6 +60,7 @@ export function registerAgents(
   register(given)
   const made = new WeakMap<Agent, Orchestration>()
   const telling = new Map((channels ?? []).map((channel) => [channel.name, channelWork(channel)]))
+  const everybody = (): readonly Agent[] => [...byName.values()].flatMap((versions) => [...versions.values()])
   const lookUp = (name: string, version?: string): Agent | undefined => {
     const versions = byName.get(name)
     return version === undefined ? [...(versions?.values() ?? [])].at(-1) : versions?.get(version)
@@ -61,14 +71,13 @@ export function registerAgents(
       return [...byName.keys()]
     },
     get trusts() {
-      return trustsIn([...byName.values()].flatMap((versions) => [...versions.values()]))
+      return trustsIn(everybody())
     },
     mustHaveChannels(started) {
       // whoever only starts runs tells nobody
       if (channels === undefined) return
-      const agents = [...byName.values()].flatMap((versions) => [...versions.values()])
       const known = [...telling.keys()]
-      const problems = started === undefined ? unregisteredOf(agents, known) : unregistered(started, known, 'start')
+      const problems = started === undefined ? unregisteredOf(everybody(), known) : unregistered(started, known, 'start')
       if (problems.length > 0)
         throw new ReeveError(started === undefined ? 'config.invalid' : 'input.invalid', problems.join('\n'), {
           hint: 'Give the channels to createRuntime({ channels: [...] }). Nothing was started.',
@@ -94,8 +103,8 @@ export function registerAgents(
         })
       const found = typeof agent === 'string' ? lookUp(agent) : lookUp(agent.name, agent.version)
       if (found !== undefined) {
-        // Its roster may have grown since it was registered.
-        if (found.related().some((worker) => !byName.get(worker.name)?.has(worker.version))) register([found])
+        // Rosters may have changed since they were registered, also to a worker that differs only in its functions. One name means one worker in all teams, so all are looked at.
+        if (reachable([found]).some((each) => byName.get(each.name)?.get(each.version) !== each)) register([...new Set([...given, found])])
         return found
       }
       const name = typeof agent === 'string' ? agent : agent.name
@@ -137,6 +146,7 @@ function orchestrationOf(agent: Agent, sessions: SessionParts): Orchestration {
   return {
     name: agent.name,
     version: agent.version,
+    waiting: waitingWord,
     run: (given, input: Json) => {
       const edge = readEdge(input)
       const ctx = edge.metadata === undefined ? given : withMetadata(given, edge.metadata)

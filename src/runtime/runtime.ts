@@ -5,7 +5,7 @@
  * run. Recovery is the engine's: opening a store goes on with what was left there, as soon as it drives.
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
-import { mustBeOptions, newId, ReeveError, systemClock, type Clock, type Json, type RunId } from '../core/index.ts'
+import { mustBeOptions, newId, ReeveError, systemClock, underName, own, type Clock, type Json, type RunId } from '../core/index.ts'
 import type { Revision } from '../edge/index.ts'
 import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
@@ -23,13 +23,12 @@ import {
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
-import { liveParts } from './feed.ts'
 import { forkRun, type ForkOptions } from './fork.ts'
 import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
-import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
+import { mustBeChoices, mustBeFine, mustBeForSomebody, mustBeFile, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents } from './registry.ts'
-import { startRequest, type StartOptions } from './start.ts'
+import { mustHavePrices, startRequest, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
 import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustDesk, type TrustSetting, type TrustView } from './trust.ts'
 import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
@@ -39,7 +38,7 @@ export interface Runtime extends AsyncDisposable {
   /** Starts a run and waits for its end. */
   run<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<RunOutcome<OutputOf<A>>>
   run(agent: string, input: Json, options?: StartOptions): Promise<RunOutcome>
-  /** Starts a run; resolves when it is durable. The same `runId` again is the same run. */
+  /** Starts a run; resolves when it is durable. The same `runId` again is the same run; by another caller or with another input it is `run.conflict`. */
   start<A extends Agent>(agent: A, input: InputOf<A>, options?: StartOptions): Promise<Run<OutputOf<A>>>
   start(agent: string, input: Json, options?: StartOptions): Promise<Run>
   /** Starts a run that belongs to whoever iterates: leaving before the end cancels it. */
@@ -116,6 +115,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let engine = given
   try {
     mustBeFine(options)
+    mustBeFile(store)
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
     const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory, trust }, drive ? (channels ?? []) : undefined)
     mustBeChoices(versions, registry.names)
@@ -181,6 +181,7 @@ class EngineRuntime implements Runtime {
     const request = startRequest(root, input, options)
     if (options.oversight !== undefined) this.#registry.mustHaveChannels(options.oversight)
     const chosen = chosenBy(this.#chosen, options)
+    if (chosen === undefined) mustHavePrices(root, options.limits)
     if (chosen === undefined) await this.#engine.start(request)
     else await this.#startChosen(root, input, { ...options, runId: request.run }, chosen)
     return this.handle<O>(request.run)
@@ -189,8 +190,9 @@ class EngineRuntime implements Runtime {
   /** The same start again is the same run, whatever was published since: then what was chosen then counts. */
   async #startChosen(root: Agent, input: unknown, options: StartOptions & { readonly runId: string }, chosen: Chosen): Promise<void> {
     const begin = (choice: Resolved): Promise<unknown> => {
-      const base = choice.revisions?.[root.name]?.base
+      const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#registry.named(root.name, base)) ?? root
+      mustHavePrices(agent, options.limits, choice.revisions)
       return this.#engine.start(startRequest(agent, input, options, { ...choice, chosen }))
     }
     const now = await this.#versions.resolve(root, chosen)
@@ -226,11 +228,11 @@ class EngineRuntime implements Runtime {
   }
 
   incident(incident: Incident): Promise<TrustView> {
-    return noteIncident(this.#trusting, incident)
+    return noteIncident(this.#trusting, underName(incident))
   }
 
   setTrust(setting: TrustSetting): Promise<TrustView> {
-    return setTrust(this.#trusting, setting)
+    return setTrust(this.#trusting, underName(setting))
   }
 
   audit(run: string, options?: AuditOptions): Promise<AuditDocument> {
@@ -242,11 +244,11 @@ class EngineRuntime implements Runtime {
   }
 
   async publish(agent: Agent | string, revision: Revision | string, { by }: { readonly by?: string } = {}): Promise<void> {
-    await this.#versions.keep(this.#known(agent), revision, 'published', by)
+    await this.#versions.keep(this.#known(agent), revision, 'published', underName({ by }).by)
   }
 
   async draft(agent: Agent | string, revision: Revision, { by }: { readonly by?: string } = {}): Promise<void> {
-    await this.#versions.keep(this.#known(agent), revision, 'draft', by)
+    await this.#versions.keep(this.#known(agent), revision, 'draft', underName({ by }).by)
   }
 
   /** The name of a registered agent. What is published for nobody would hold for nobody. */
@@ -270,7 +272,7 @@ class EngineRuntime implements Runtime {
   stream<O>(agent: Agent | string, input: unknown, options?: StartOptions): RunStream<O> {
     const id = options?.runId ?? newId('run')
     const run = Promise.resolve().then(() => this.start<O>(agent, input, { ...options, runId: id })) // not before its parts are listened to
-    return ownedRun(run, (signal) => liveParts(this.#engine, id as RunId, { signal }, run), this.#clock)
+    return ownedRun(this.#engine, id as RunId, run, this.#clock)
   }
 
   handle<O>(id: string): Run<O> {
@@ -290,23 +292,23 @@ class EngineRuntime implements Runtime {
   }
 
   decide(decision: Decision): Promise<void> {
-    return decide(this.#desk, decision)
+    return decide(this.#desk, underName(decision))
   }
 
   answer(given: Answer): Promise<void> {
-    return answer(this.#desk, given)
+    return answer(this.#desk, underName(given))
   }
 
   settleDoubt(settlement: DoubtSettlement): Promise<void> {
-    return settleDoubt(this.#desk, settlement)
+    return settleDoubt(this.#desk, underName(settlement))
   }
 
   settleDivergence(settlement: DivergenceSettlement): Promise<void> {
-    return settleDivergence(this.#desk, settlement)
+    return settleDivergence(this.#desk, underName(settlement))
   }
 
   async fork(options: ForkOptions): Promise<Run> {
-    return this.handle(await forkRun(this.#engine, options, (name) => this.#registry.named(name)))
+    return this.handle(await forkRun(this.#engine, underName(options), (name) => this.#registry.named(name)))
   }
 
   remove(run: string): Promise<void> {

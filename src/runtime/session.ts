@@ -20,6 +20,7 @@ import {
   newestExchanges,
   recalledMessages,
   recalledProblem,
+  rememberedAnswer,
   takeTurn,
   type InLine,
   type Exchange,
@@ -27,18 +28,7 @@ import {
   type Recalled,
   type Shelf,
 } from '../agent/index.ts'
-import {
-  asText,
-  failed,
-  failure,
-  isObject,
-  rootActivation,
-  trailOf,
-  withoutTrail,
-  type Json,
-  type Outcome,
-  type RunId,
-} from '../core/index.ts'
+import { failed, failure, isObject, rootActivation, trailOf, withoutTrail, type Json, type Outcome, type RunId } from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -74,7 +64,7 @@ export interface SessionQuery {
   readonly prompt: string
 }
 
-/** A finished run of a session. */
+/** A run of a session that has answered: it completed, or a hook or a limit ended it with what there was. */
 export interface SessionTurn extends SessionQuery {
   /** Who answered. */
   readonly answeredBy: string
@@ -85,7 +75,7 @@ export interface SessionTurn extends SessionQuery {
 export interface SessionMemory {
   /** What a run is shown before its input; a text is shown as a user's. If it fails, nothing is shown. */
   recall(query: SessionQuery, io: StepIO): Recalled | Promise<Recalled>
-  /** Called when a run has completed. The session keeps its turns all the same. */
+  /** Called when a run has answered. The session keeps its turns all the same. */
   save?(turn: SessionTurn, io: StepIO): unknown
 }
 
@@ -126,11 +116,12 @@ export async function orchestrateRoot(
       ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
       : await recalled(inSession, memory, query)
   const outcome = await settled(() => work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }))
-  if (!('thrown' in outcome) && outcome.status === 'completed') {
-    const turn = turnOf(ctx, edge, outcome)
+  const turn = 'thrown' in outcome ? undefined : turnOf(ctx, edge, outcome)
+  if (turn !== undefined) {
     await addExchange(values, shelf, count, turn)
     if (memory?.save !== undefined) await saved(inSession, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
   }
+  if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
   await leaveLine(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown
   return withoutTrail(outcome)
@@ -142,6 +133,12 @@ function warn(ctx: Context, { unknown = [] }: RootExtras): void {
   const scope = ctx.scope('versions')
   for (const { agent, asked, known } of unknown)
     scope.emit({ type: 'fact.noted', name: 'version.unknown', data: { agent, asked, used: 'the code as it is', known } })
+}
+
+/** What of a run is kept in its session because it has completed. */
+async function keep({ values }: Context, outcome: Outcome): Promise<void> {
+  const { keep: kept } = trailOf(outcome)
+  if (kept !== undefined) await values.update(kept.key, () => kept.value)
 }
 
 /** A defect in an agent's code must not keep the session: it is thrown again when the session has been passed on. */
@@ -187,15 +184,15 @@ const busy = (session: string, holder: string | undefined): Outcome =>
     }),
   )
 
-/** Only a completed run is a turn: what failed has said nothing that a later run should take for an answer. Nobody else counts while this run has the session. */
-function turnOf(ctx: Context, edge: Edge, outcome: Extract<Outcome, { readonly status: 'completed' }>): Exchange {
+/** Only a run that has answered is a turn, also where a hook or a limit has ended it with what there was: what failed has said nothing that a later run should take for an answer. */
+function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefined {
   const { run, agent: root } = ctx.place
-  const answer = asText(outcome.output)
-  const { said, feedback } = trailOf(outcome)
+  const answer = rememberedAnswer(outcome)
+  const { answeredBy: agent = root, feedback } = trailOf(outcome)
+  if (answer === undefined) return undefined
   // somebody to whom control was handed may have answered: in a later run those are its own words
-  const last = said.findLast((entry) => entry.answer === true)
-  const agent = last?.agent !== undefined && last.message.content === answer ? last.agent : root
-  return { run, agent, input: briefText(edge.brief), answer, ...(feedback === undefined ? undefined : { feedback }) }
+  const noted = feedback === undefined ? undefined : { feedback, ...(agent === root ? undefined : { told: root }) }
+  return { run, agent, input: briefText(edge.brief), answer, ...noted }
 }
 
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {

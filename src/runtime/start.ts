@@ -4,7 +4,7 @@
  * Owns: the checks at this boundary (agent, JSON, schema, session, limits, permissions), the root's edge. Does not own: idempotency by run id and
  * `run.conflict` (the engine). When a check fails nothing was started.
  */
-import { reachable, type Agent } from '../agent/index.ts'
+import { ownTurnsProblems, reachable, unkept, unpricedModels, usdCapOf, type Agent } from '../agent/index.ts'
 import {
   copy,
   hasNames,
@@ -31,15 +31,24 @@ import {
   type Limits,
   type Oversight,
   type Permissions,
+  type Revisions,
 } from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { BusySession, RootExtras } from './session.ts'
-import { choiceProblems, statusProblems, type Chosen, type Resolved, type RevisionStatus, type VersionChoices } from './versions.ts'
+import {
+  choiceProblems,
+  revisedModel,
+  statusProblems,
+  type Chosen,
+  type Resolved,
+  type RevisionStatus,
+  type VersionChoices,
+} from './versions.ts'
 
 /** How a run is started. */
 export interface StartOptions {
-  /** Makes the start idempotent: the same id again is the same run. Default: a new one. */
+  /** Makes the start idempotent: the same id again, with the same agent, input, caller and options, is the same run; else `run.conflict`. Default: a new one. */
   readonly runId?: string
   /** The conversation that this run continues. */
   readonly session?: string
@@ -107,7 +116,7 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
     },
     agent,
   )
-  const account = accountLimits(edge.limits)
+  const account = accountLimits(edge.limits, agent.lastAnswer)
   return {
     run,
     agent: agent.name,
@@ -116,6 +125,23 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
     caller: callerOf(options),
     ...(account === undefined ? {} : { limits: account }),
   }
+}
+
+/** Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price. */
+export function mustHavePrices(root: Agent, limits: Limits | undefined, revisions: Revisions = {}): void {
+  const model = (each: Agent): Agent['model'] => revisedModel(each, revisions[each.name])
+  const all = reachable([root])
+  const caps = [
+    ...usdCapOf(limits, 'start: limits', [root]),
+    ...all.flatMap((each) => usdCapOf(revisions[each.name]?.limits, `start: versions.${each.name}.limits`, [each])),
+    // what a definition caps was looked at with the models of the definition
+    ...(Object.keys(revisions).length === 0
+      ? []
+      : all.flatMap((each) => [...usdCapOf(each.limits, `agent "${each.name}": limits`, [each]), ...(each.usdCaps?.() ?? [])])),
+  ]
+  const problems = caps.flatMap(({ option, agents }) => unpricedModels(agents, model).map((whose) => unkept(option, whose)))
+  if (problems.length > 0)
+    throw new ReeveError('budget.no-price', problems.join('; '), { hint: 'Nothing was started. A limit in tokens needs no price.' })
 }
 
 /** The input as it was given, checked. The agent reads it through its schema itself, so that what is recorded is what was given. */
@@ -133,9 +159,22 @@ export function checkedInput(agent: Agent, input: unknown): Json {
       })
     return input as Json
   }
+  if (Array.isArray(input) && input.length > 0 && input.every(isMessage))
+    throw new ReeveError(
+      'input.invalid',
+      `the input is a list of ${input.length} messages, and "${agent.name}" takes what it is asked to do`,
+      {
+        hint: "Give the messages before the last one as { messages: [...] }, and the last one's text as the input.",
+      },
+    )
   if (input === '') throw new ReeveError('input.invalid', 'the input is an empty text', { hint: `Say what "${agent.name}" is to do.` })
   return input as Json
 }
+
+const roles: ReadonlySet<unknown> = new Set<Message['role']>(['system', 'user', 'assistant', 'tool'])
+
+/** Whether it is a message of a conversation: a list of them is no brief. */
+const isMessage = (each: unknown): boolean => isObject(each) && roles.has(each['role']) && each['content'] !== undefined
 
 function callerOf({ user, metadata, session }: StartOptions): Caller {
   return {
@@ -167,7 +206,7 @@ function optionProblems(options: StartOptions, agent: Agent): string[] {
   if (options.messages !== undefined) problems.push(...messageProblems(options.messages, 'messages'))
   for (const key of Object.keys(isObject(values) ? values : {}))
     if (key.startsWith('$')) problems.push(`values.${key}: names that begin with "$" belong to Reeve`)
-  if (limits !== undefined) problems.push(...limitProblems(limits, 'start'))
+  if (limits !== undefined) problems.push(...limitProblems(limits, 'start'), ...ownTurnsProblems(agent, limits, 'start'))
   problems.push(...statusProblems(options.defaultStatus, 'start'))
   if (options.versions !== undefined)
     problems.push(...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]))

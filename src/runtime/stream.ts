@@ -4,13 +4,16 @@
  * Owns: the one exception to K9: whoever iterates here owns the run, and `return()` (a `break`) cancels it. Does not own: readers of a run that
  * somebody else owns (feed.ts).
  */
-import { isObject, type ActivationId, type Clock, type Json } from '../core/index.ts'
+import { isObject, type ActivationId, type Clock, type Json, type RunId } from '../core/index.ts'
+import type { Engine } from '../engine/index.ts'
 import type { Recorded } from '../journal/index.ts'
-import { droppedPart, LiveQueue, mergeParts, partBytes } from './parts.ts'
 import type { Run, RunOutcome } from './handle.ts'
-import type { RunPart } from './placing.ts'
+import { droppedPart, LiveQueue, mergeParts, partBytes } from './parts.ts'
+import { Placing, type RunPart } from './placing.ts'
+import { textOf } from './text.ts'
+import { weave, type Woven } from './weaving.ts'
 
-/** What an owned run shows: recorded events and live parts, as they come. It listens from the start: no part is missed but those that a slow reader is told of. */
+/** What an owned run shows: recorded events and live parts, as they come; no part before the event by which its step has begun. It listens from the start: no part is missed but those that a slow reader is told of. */
 export type StreamItem = { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: RunPart }
 
 /** An owned run. Leaving the iteration before its end cancels it. */
@@ -18,6 +21,8 @@ export interface RunStream<O = Json> extends AsyncIterableIterator<StreamItem, u
   /** The handle, when the run has begun. */
   readonly run: Promise<Run<O>>
   outcome(): Promise<RunOutcome<O>>
+  /** What `run.text()` gives, for a reader of its own: all that is said by whoever holds the control of the run, whenever it is asked for. Leaving it does not cancel the run. */
+  readonly text: AsyncIterableIterator<string, undefined>
   return(): Promise<IteratorResult<StreamItem, undefined>>
 }
 
@@ -26,7 +31,7 @@ const bound = 1024 * 1024
 const patience = 5_000
 
 /** Watches a run that is being started. Its parts are listened to before it begins. */
-export function ownedRun<O>(run: Promise<Run<O>>, partsUntil: (left: AbortSignal) => AsyncIterable<RunPart>, clock: Clock): RunStream<O> {
+export function ownedRun<O>(engine: Engine, id: RunId, run: Promise<Run<O>>, clock: Clock): RunStream<O> {
   const queue = new LiveQueue<StreamItem>({
     bound,
     bytes: (item) => (item.type === 'part' ? partBytes(item.part) : 512),
@@ -36,27 +41,29 @@ export function ownedRun<O>(run: Promise<Run<O>>, partsUntil: (left: AbortSignal
   })
   const left = new AbortController()
   let isOver = false
-  const pump = async (): Promise<void> => {
-    const parts = pumpParts(partsUntil(left.signal), queue).catch(() => undefined) // parts are never needed (K9); the events tell what failed
-    const handle = await run
-    for await (const event of handle.events({ signal: left.signal })) {
-      queue.push({ type: 'event', event })
-      await queue.room()
+  const placing = new Placing(engine, id, {})
+  const take = (item: Woven): void => {
+    if (item.type === 'event') {
+      placing.note(item.event)
+      queue.push(item)
+      return
     }
-    isOver = true
-    await parts
+    const part = placing.place(item.part)
+    if (part !== undefined) queue.push({ type: 'part', part })
   }
-  pump().then(
-    () => queue.end(),
-    (failure: unknown) => {
-      isOver = true
-      queue.end(failure)
-    },
-  )
+  weave(engine, id, { take, room: () => queue.room() }, left.signal, run)
+    .then(
+      () => queue.end(),
+      (failure: unknown) => queue.end(failure),
+    )
+    .finally(() => (isOver = true))
   run.catch(() => {})
   return {
     run,
     outcome: async () => (await run).outcome(),
+    get text() {
+      return textOf(engine, id, {}, run)
+    },
     [Symbol.asyncIterator]() {
       return this
     },
@@ -68,10 +75,6 @@ export function ownedRun<O>(run: Promise<Run<O>>, partsUntil: (left: AbortSignal
       return { value: undefined, done: true }
     },
   }
-}
-
-async function pumpParts(parts: AsyncIterable<RunPart>, queue: LiveQueue<StreamItem>): Promise<void> {
-  for await (const part of parts) queue.push({ type: 'part', part })
 }
 
 function mergeItems(last: StreamItem, next: StreamItem): StreamItem | undefined {

@@ -6,7 +6,6 @@
  * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command, from however many processes it comes.
  */
 import {
-  asText,
   described,
   isObject,
   jsonProblem,
@@ -15,20 +14,18 @@ import {
   ReeveError,
   rootActivation,
   unknownNames,
-  withTrail,
   type ActivationId,
   type Json,
   type NamesOf,
-  type Outcome,
   type RunId,
 } from '../core/index.ts'
 import { fitting, teamMessage, type Agent } from '../agent/index.ts'
-import { leavesTrail, type Edge } from '../edge/index.ts'
 import { unknownRun, type Engine } from '../engine/index.ts'
 import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../journal/index.ts'
 import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../oversight/index.ts'
 import type { PlanEdit } from '../team/index.ts'
 import { follow } from './feed.ts'
+import { asItsEnd } from './substitute.ts'
 import { teamOf } from './team-of.ts'
 import { workNamed } from './work-named.ts'
 
@@ -132,8 +129,7 @@ export async function pause(desk: ControlDesk, given: PauseOptions = {}): Promis
 }
 
 /** Lets a paused run go on. Resolves when the word is durable. */
-export async function resume(desk: ControlDesk, given: string | ResumeOptions = {}): Promise<void> {
-  const options = typeof given === 'string' ? { by: given } : given
+export async function resume(desk: ControlDesk, options: ResumeOptions = {}): Promise<void> {
   mustBe(options, resumeNames, 'resume', [])
   await mayResume(desk)
   await posted(desk, { type: 'resume', run: desk.run, ...present(options) })
@@ -191,7 +187,7 @@ export async function complete(desk: ControlDesk, given: CompleteByHand): Promis
   }
   const said = { reason: doneBy(by, reason), by: by ?? unnamed }
   const fits = fittingOutput(desk, events, found.activation, output)
-  const outcome = leaving(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
+  const outcome = asItsEnd(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
   const result = await desk.engine.post({ type: 'cancel', run: desk.run, activation: found.activation, outcome, ...said })
   if (result === 'unknown') throw unknownRun(desk.run)
   if (result !== 'accepted')
@@ -209,14 +205,6 @@ function fittingOutput({ find }: ControlDesk, events: readonly Recorded[], activ
   throw new ReeveError('input.invalid', `the output does not fit the output schema of "${begun.agent}": ${fits.problem}`, {
     hint: 'Nothing was changed.',
   })
-}
-
-/** Those who come after somebody that hands control on are shown what was said: what the human gives is said in their place. */
-function leaving(events: readonly Recorded[], activation: ActivationId, outcome: Extract<Outcome, { status: 'completed' }>): Outcome {
-  const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
-  if (begun?.type !== 'activation.started' || !isObject(begun.input) || !leavesTrail(begun.input as unknown as Edge)) return outcome
-  const message = { role: 'assistant', content: asText(outcome.output) } as const
-  return withTrail(outcome, { said: [{ agent: begun.agent, message, answer: true }] })
 }
 
 /** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
@@ -331,7 +319,7 @@ function mustBe(given: object, names: Readonly<Record<string, true>>, what: stri
   if (isObject(given))
     for (const name of ['by', 'reason', 'id', 'team', 'task', 'delegation']) {
       const value: unknown = given[name]
-      if (name in names && value !== undefined && (typeof value !== 'string' || value.trim() === ''))
+      if (Object.hasOwn(names, name) && value !== undefined && (typeof value !== 'string' || value.trim() === ''))
         problems.push(`run.${what}(): "${name}" is ${described(value)}, expected a text that is not empty`)
     }
   problems.push(...more.map((problem) => `run.${what}(): ${problem}`))

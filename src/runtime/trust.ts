@@ -4,7 +4,18 @@
  * Owns: what is shown, what may be said from outside, that every change says who and why. Does not own: the rules and the record (oversight/trust-record.ts), what a run does with it (oversight/trust.ts).
  * K1: records outlive runs. K2: whoever speaks may be any process; the change is compare-and-set, so none is lost.
  */
-import { described, hasNames, isObject, meantInstead, nearest, ReeveError, unknownNames, type Json, type NamesOf } from '../core/index.ts'
+import {
+  described,
+  hasNames,
+  isObject,
+  meantInstead,
+  nearest,
+  ReeveError,
+  unknownNames,
+  own,
+  type Json,
+  type NamesOf,
+} from '../core/index.ts'
 import { isTrustName, type OversightMode } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import {
@@ -105,7 +116,7 @@ export async function trustOf({ engine, now, presets }: TrustDesk, name: string)
 function viewOf(name: string, kept: TrustRecord | undefined, now: number, presets: TrustPresets | undefined): TrustView {
   const record = kept ?? newTrust(now)
   const { level, completed, succeeded, startedAt, lastIncident, history } = record
-  const rules = trustRules(presets?.[name] ?? record.rules)
+  const rules = trustRules(own(presets, name) ?? record.rules)
   return {
     name,
     level,

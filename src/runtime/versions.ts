@@ -17,13 +17,14 @@ import {
   meantInstead,
   ReeveError,
   unknownNames,
+  own,
   type Clock,
   type Json,
   type NamesOf,
 } from '../core/index.ts'
 import { revisionProblems, type Revision, type Revisions } from '../edge/index.ts'
 import type { StreamValues } from '../engine/index.ts'
-import { resolveModel } from '../model/index.ts'
+import { resolveModel, type Prices } from '../model/index.ts'
 
 /** `draft`: to be tried by those who ask for it; may still change. `published`: as it is. */
 export type RevisionStatus = 'draft' | 'published'
@@ -134,7 +135,7 @@ export class Versions {
     const revisions: { [agent: string]: Revision } = {}
     const unknown: UnknownVersion[] = []
     for (const { name } of reachable([root])) {
-      const choice = choices[name]
+      const choice = own(choices, name)
       const found = choice === undefined ? otherwise && (await this.#current(name, otherwise)) : await this.#chosen(name, choice)
       const used = found === undefined ? undefined : this.#based(name, found)
       if (used !== undefined) revisions[name] = used
@@ -180,6 +181,13 @@ export class Versions {
 
 /** Agents that think with a model know their tools. */
 type Minded = Agent & { readonly toolNames?: readonly string[] }
+
+/** What an agent thinks with in a run in which this revision of it holds. */
+export function revisedModel(agent: Agent, revision: Revision | undefined): Agent['model'] {
+  if (revision?.model === undefined) return agent.model
+  const { definition } = agent as { readonly definition?: { readonly prices?: Prices } }
+  return resolveModel(revision.model, definition?.prices === undefined ? {} : { prices: definition.prices })
+}
 
 function fitProblems(agent: Minded, { instructions, model, settings, tools }: Revision): string[] {
   const where = `revision of "${agent.name}"`

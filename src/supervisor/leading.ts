@@ -30,11 +30,12 @@ import {
   type NameOf,
   type OutputOf,
   type Talk,
+  type UsdCap,
 } from '../agent/index.ts'
 import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
-import { isDelegating, type VerbNames } from './delegation/options.ts'
+import { delegationCaps, isDelegating, type VerbNames } from './delegation/options.ts'
 import { refuseDelegation, type Delegated, type LeaderDesk } from './delegation/delegations.ts'
 import { emptyRefusal, type Roster } from './roster.ts'
 import { TeamDesk, type TeamPolicy } from './team-desk.ts'
@@ -67,7 +68,8 @@ export interface OwnTeam<Worker extends Agent = Agent> {
   readonly names: readonly NameOf<Worker>[]
   /**
    * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, permits. Several at once are fine. A worker that fails, or is refused, is an
-   * outcome; only `Cancelled` rejects. When `onComplete` bails it resolves as ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
+   * outcome; only `Cancelled` rejects. Await it: one that is still at work when the code ends is stopped, has ended `cancelled` before the leader has, `onComplete` hears of it, and the journal
+   * names it (`fact.noted`, `delegations.left`). When `onComplete` bails it resolves as ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
    */
   delegate<const Name extends NameOf<Worker>>(
     worker: Name,
@@ -106,6 +108,8 @@ class CodeTeam implements LedTeam {
   readonly #verb: string
   readonly #talk: Talk
   #calls: ToolCall[] = []
+  /** What was delegated and has not ended. */
+  readonly #open = new Set<Promise<unknown>>()
 
   constructor(policy: TeamPolicy, names: readonly string[], ctx: Context, edge: Edge, talk: Talk) {
     this.#leader = policy.leader
@@ -121,7 +125,23 @@ class CodeTeam implements LedTeam {
     return [...this.#desk.names]
   }
 
-  readonly delegate = async (worker: string, given: unknown, options: TeamDelegateOptions = {}): Promise<DelegationResult<never>> => {
+  readonly delegate = (worker: string, given: unknown, options: TeamDelegateOptions = {}): Promise<DelegationResult<never>> => {
+    const work = this.#delegated(worker, given, options)
+    this.#open.add(work)
+    const ended = (): boolean => this.#open.delete(work)
+    work.then(ended, ended)
+    return work
+  }
+
+  /** The code has ended. What it did not wait for is stopped, `onComplete` hears of each end, and the journal says which they were. */
+  async close(): Promise<void> {
+    if (this.#open.size === 0) return
+    const left = this.#desk.delegations.leave('its leader ended without waiting for it')
+    if (left.length > 0) this.#ctx.emit({ type: 'fact.noted', name: 'delegations.left', data: { delegations: left } })
+    await Promise.allSettled(this.#open)
+  }
+
+  async #delegated(worker: string, given: unknown, options: TeamDelegateOptions): Promise<DelegationResult<never>> {
     const { turns } = options
     const problems = unknownNames(options, { turns: true }, 'team.delegate')
     if (turns !== undefined && !(Number.isInteger(turns) && turns > 0))
@@ -190,8 +210,8 @@ class CodeTeam implements LedTeam {
       turn: 1,
       tell: (text) => void notes.push(text),
       view: (answerTo) => [
-        ...this.#talk.history.flatMap(({ agent, message: { role, content } }): EdgeMessage[] => {
-          if (typeof content !== 'string' || content === '') return []
+        ...this.#talk.history.flatMap(({ agent, for: reader, message: { role, content } }): EdgeMessage[] => {
+          if (reader !== undefined || typeof content !== 'string' || content === '') return []
           if (role === 'user') return [{ role, text: content }]
           return role === 'assistant' ? [{ role, text: content, ...(agent === undefined ? undefined : { agent }) }] : []
         }),
@@ -246,10 +266,13 @@ export class CodeSupervisor extends DefinedAgent {
     let team: CodeTeam | undefined
     const work = (own: AgentContext, brief: unknown, talk: Talk): unknown =>
       run(own, brief, (team = new CodeTeam(policy, names, own, edge, talk)), talk)
-    const outcome = await runCode(this, ctx, edge, work).catch((thrown: unknown) => {
-      if (team?.bailed === undefined || isLeaving(thrown)) throw thrown
+    const outcome = await runCode(this, ctx, edge, work).catch(async (thrown: unknown) => {
+      if (isLeaving(thrown)) throw thrown
+      await team?.close()
+      if (team?.bailed === undefined) throw thrown
       return team.bailed
     })
+    await team?.close()
     const { said, ...trail } = trailOf(outcome)
     const ended = team?.bailed ?? outcome
     if (edge.report === true) return withTrail(ended, { ...trail, said: [...(team?.said ?? []), ...said] })
@@ -266,6 +289,11 @@ export class CodeSupervisor extends DefinedAgent {
 
   related(): readonly Agent[] {
     return this.#parts.policy.roster.everybody()
+  }
+
+  usdCaps(): readonly UsdCap[] {
+    const { delegation, roster } = this.#parts.policy
+    return delegationCaps(delegation, roster.everybody())
   }
 
   problems(): readonly string[] {

@@ -4,8 +4,9 @@
  * Owns: the public constructor, its options and their types, its checks, the text that introduces the team to the model.
  * Does not own: the verbs (verbs.ts), one delegation (delegation/), how code leads (leading.ts), what is taken over from a base (base.ts), the loop (../agent).
  */
-import { described, isObject, mustBeOptions, unknownNames, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
+import { described, isObject, mustBeOptions, unknownNames, present, type Json, type JsonObject, type NamesOf } from '../core/index.ts'
 import {
+  dataIn,
   dataOf,
   factNames,
   factProblems,
@@ -28,11 +29,20 @@ import {
   type NameOf,
   type OutputOf,
   type Talk,
+  type UsdCap,
 } from '../agent/index.ts'
 import type { Infer, SchemaLike } from '../edge/index.ts'
 import { basedOn, refuseBase } from './base.ts'
 import { codeDispatchProblems } from './delegation/dispatch.ts'
-import { delegationProblems, verbProblems, verbsOf, verbsTaken, type Delegation, type VerbNames } from './delegation/options.ts'
+import {
+  delegationCaps,
+  delegationProblems,
+  verbProblems,
+  verbsOf,
+  verbsTaken,
+  type Delegation,
+  type VerbNames,
+} from './delegation/options.ts'
 import { CodeSupervisor, type LeadingCode, type OwnTeam } from './leading.ts'
 import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
@@ -46,7 +56,7 @@ export interface Supervisor<Name extends string = string, I = unknown, O = unkno
 > {
   /** The names of its workers as they are now. */
   team(): readonly Workers[]
-  /** Adds a worker for runs that begin later. Throws `team.invalid`. */
+  /** Adds a worker for runs that begin later. One that takes the place of a removed one of its name is the one that works then, whatever differs. Throws `team.invalid`. */
   add(worker: Agent): void
   /** Removes a worker for runs that begin later; returns it, or undefined if there is none. Removing the last one makes later runs fail with `team.empty`. */
   remove(name: string): Agent | undefined
@@ -227,7 +237,11 @@ function policyOf(options: AnyOptions): TeamPolicy {
 }
 
 /** What is data in it besides what is in every agent. Nothing where nothing is said, so that what was before has the version that it had. */
-const versionData = (data: Json, { verbs }: AnyOptions): Json => (isObject(data) && isObject(verbs) ? { ...data, verbs } : data)
+const versionData = (data: Json, { verbs, delegation }: AnyOptions): Json => ({
+  ...(data as JsonObject),
+  ...(isObject(verbs) ? { verbs } : undefined),
+  ...present({ delegation: dataIn(delegation) }),
+})
 
 /** The whole definition, with the workers as they are now, for a leader whose base it is. */
 const definitionOf = (options: AnyOptions, roster: Roster): AnyOptions => ({
@@ -311,6 +325,10 @@ class SupervisorAgent extends MindAgent {
     return definitionOf(this.#options, this.#roster) as MindOptions
   }
 
+  override usdCaps(): readonly UsdCap[] {
+    return [...super.usdCaps(), ...delegationCaps(this.#options.delegation ?? {}, this.#roster.everybody())]
+  }
+
   add(worker: Agent): void {
     this.#roster.add(worker)
   }
@@ -350,7 +368,8 @@ export function codeSupervisor(options: AnyOptions, lead: (roster: Roster) => Le
     definition: () => definitionOf(options, roster),
     version: () => {
       const data = dataOf({ input: inputSchema, output, limits, oversight, outputKey, workers: workers() })
-      return versionOf(options.version, kind === undefined ? data : { ...(data as JsonObject), ...kind.data })
+      const own = { ...(data as JsonObject), ...present({ delegation: dataIn(options.delegation) }) }
+      return versionOf(options.version, kind === undefined ? own : { ...own, ...kind.data })
     },
     problems: () => [...problemsOf(options, kind?.names ?? codeOptions, roster, kind?.where), ...(kind?.problems() ?? [])],
   })

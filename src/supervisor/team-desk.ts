@@ -4,7 +4,7 @@
  * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the definition (roster.ts).
  * Lives in memory; replay makes it again from the same calls (K3). Specs are made again only when somebody joins, never per turn.
  */
-import { failure, type Failure } from '../core/index.ts'
+import { failure, own, type Failure } from '../core/index.ts'
 import type { Background, Binding, Brain, CallResult, Toolbox } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
@@ -93,7 +93,7 @@ export class TeamDesk implements Toolbox, Team {
   }
 
   delegate(ctx: Context, call: ToolCall, desk: LeaderDesk, asked: Asked, place: Place): Promise<CallResult> {
-    const beside = this.#policy.delegation.workers?.[asked.worker]?.hedge?.with
+    const beside = own(this.#policy.delegation.workers, asked.worker)?.hedge?.with
     const other = beside === undefined ? undefined : this.#worker(beside)
     return this.delegations.run(ctx, call, desk, this.#worker(asked.worker), asked, place, other)
   }

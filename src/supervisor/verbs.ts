@@ -91,8 +91,16 @@ export class ForwardBinding implements Binding {
         ),
       )
     }
-    ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id })
-    return { content: `[the output of "${found.worker}" is your answer]`, finish: { outcome: completed(fits.value) } }
+    return {
+      content: `[the output of "${found.worker}" is your answer]`,
+      finish: {
+        outcome: completed(fits.value),
+        answers: {
+          counts: () => ctx.emit({ type: 'output.forwarded', worker: found.worker, delegation: found.id }),
+          otherwise: `[the output of "${found.worker}" is not accepted as your answer]`,
+        },
+      },
+    }
   }
 }
 

@@ -5,8 +5,8 @@
  * how an answer is made (result/options.ts), what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is to be carried out (plan/validate.ts).
  */
 import { described, hasNames, meantInstead, unknownNames } from '../core/index.ts'
-import { factProblems, isAgent, isBlank, retryProblems } from '../agent/index.ts'
-import { resolveModel } from '../model/index.ts'
+import { factProblems, isAgent, isBlank, retryProblems, unkept } from '../agent/index.ts'
+import { resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import { learningProblems } from './learn/learning.ts'
 import type { MailboxOptions } from './mail/mailbox.ts'
@@ -81,20 +81,26 @@ function unknownOptions(
   return [...told, ...unknownNames(rest, known, where)]
 }
 
-/** A limit in US dollars needs a price of everybody who thinks; agents are looked at with their teams, whoever plans is none. */
-function priceProblems({ planner, limits, budget: given }: AnyTeamOptions, where: string): readonly string[] {
-  if (
-    (limits?.usd ?? given?.usd) === undefined ||
-    !hasNames(planner) ||
-    isAgent(planner) ||
-    typeof planner === 'function' ||
-    'subtasks' in planner
+/** Models that a team asks itself: whoever plans, and whoever makes the answer, where that is a model. */
+export function modelsBeside({ planner, model, synthesize }: AnyTeamOptions): readonly (Model & { readonly of: string })[] {
+  const plans = planner === undefined || (hasNames(planner) && !isAgent(planner) && !('subtasks' in planner))
+  const asked = [
+    { of: 'its planner', model: plans ? ((planner as { readonly model?: ModelRef } | undefined)?.model ?? model) : undefined },
+    {
+      of: 'its synthesizer',
+      model: hasNames(synthesize) && !isAgent(synthesize) ? (synthesize as { readonly model?: ModelRef }).model : undefined,
+    },
+  ]
+  return asked.flatMap(({ of, model: ref }) => (ref === undefined || modelProblem(ref) !== undefined ? [] : [{ ...resolveModel(ref), of }]))
+}
+
+/** A limit in US dollars needs a price of every model; agents are looked at with their teams, the team's own models are none. */
+function priceProblems(options: AnyTeamOptions, where: string): readonly string[] {
+  const { limits, budget: given } = options
+  if ((limits?.usd ?? given?.usd) === undefined) return []
+  return modelsBeside(options).flatMap(({ id, price, of }) =>
+    price === undefined ? [unkept(`${where}: limits.usd`, `"${id}" (${of})`)] : [],
   )
-    return []
-  if (planner.model === undefined || modelProblem(planner.model) !== undefined) return []
-  const { id, price } = resolveModel(planner.model)
-  if (price !== undefined) return []
-  return [`${where}: limits.usd cannot be kept, because the price of "${id}" (its planner) is not known; give it with prices`]
 }
 
 /** What is wrong with a value, one sentence each. `where` names it. */
@@ -186,7 +192,22 @@ const recruit = object<RecruitOptions>({
   countFailures: flag,
 })
 const budget: Rule = (given, where) =>
-  typeof given === 'number' ? [`${where} is ${given}: say \`budget: { tokens: ${given} }\``] : budgetOptions(given, where)
+  typeof given === 'number'
+    ? [`${where} is ${given}: say \`budget: { tokens: ${given} }\``]
+    : [...budgetOptions(given, where), ...perTaskProblems(given, where)]
+
+/** What no task could ever have. */
+function perTaskProblems(given: unknown, where: string): readonly string[] {
+  const { perTask, ...whole } = (hasNames(given) ? given : {}) as BudgetOptions
+  if (!hasNames(perTask)) return []
+  return (['tokens', 'usd'] as const).flatMap((of) => {
+    const [each, all] = [perTask[of], whole[of]]
+    return typeof each === 'number' && typeof all === 'number' && each > all
+      ? [`${where}.perTask.${of} is ${each}, more than the whole budget of ${all}: no task could begin`]
+      : []
+  })
+}
+
 const budgetOptions = object<BudgetOptions>({
   tokens: whole(0),
   usd: amount,

@@ -4,7 +4,7 @@
  * Owns: hearing, whose word it is, which part of the team answers it. Does not own: what is decided (mail, staff, work).
  * Holds: K3: one word at a time, in recorded order; a word that nobody can read is refused and changes nothing.
  */
-import { messageOf, type JsonObject } from '../core/index.ts'
+import { messageOf, own, type JsonObject } from '../core/index.ts'
 import { replyToWord, wordIn, type HeardWord, type TeamWord } from '../agent/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
 import type { Entry } from './work/book.ts'
@@ -51,7 +51,7 @@ export function openOffice(ctx: Context, clerks: Clerks, callers: Callers, leave
 function answer(clerks: Clerks, heard: HeardWord, { memberAt, late }: Callers): JsonObject | undefined {
   const { word, from, by } = heard
   const entry = memberAt(heard)
-  const clerk = (clerks as unknown as Readonly<Record<string, Clerk<never> | undefined>>)[word.do]
+  const clerk = own(clerks as unknown as Readonly<Record<string, Clerk<never> | undefined>>, word.do)
   // Who is none of ours, or has ended, is a stranger; people outside have no activation.
   const isStranger = from !== undefined && entry === undefined
   try {

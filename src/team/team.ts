@@ -4,10 +4,21 @@
  * Owns: the public constructor and what it is as an agent. Does not own: the options (options.ts), their checks (checks.ts), a run of it (run.ts).
  */
 import { mustBeOptions, type Json, type Outcome } from '../core/index.ts'
-import { dataOf, DefinedAgent, isAgent, refuseTeam, renamable, schemaOf, versionOf, type Agent } from '../agent/index.ts'
+import {
+  dataOf,
+  DefinedAgent,
+  isAgent,
+  refuseTeam,
+  renamable,
+  schemaOf,
+  usdCapOf,
+  versionOf,
+  type Agent,
+  type UsdCap,
+} from '../agent/index.ts'
 import { tighter, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { teamProblems } from './checks.ts'
+import { modelsBeside, teamProblems } from './checks.ts'
 import { learningData } from './learn/learning.ts'
 import { mailboxData } from './mail/mailbox.ts'
 import { toolNameProblems } from './mail/tool-names.ts'
@@ -35,7 +46,7 @@ export function team<const Name extends string, Out extends SchemaLike | undefin
 class PlannedTeam extends DefinedAgent {
   readonly #options: AnyTeamOptions
   readonly #roles: RoleBook
-  readonly countsUsd?: string
+  readonly otherModels: NonNullable<Agent['otherModels']>
 
   constructor(options: AnyTeamOptions) {
     const { name, description, outputKey, oversight, assess, budget } = options
@@ -43,8 +54,8 @@ class PlannedTeam extends DefinedAgent {
     const outputSchema = schemaOf(options.output, `team "${name}": output`)
     super({ name, description, outputSchema, limits, oversight, assess, outputKey })
     this.#options = options
-    if (typeof budget?.usd === 'number') this.countsUsd = 'budget.usd'
     this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
+    this.otherModels = modelsBeside(options)
     refuseTeam(this.problems())
   }
 
@@ -78,6 +89,10 @@ class PlannedTeam extends DefinedAgent {
   related(): readonly Agent[] {
     const { planner, synthesize } = this.#options
     return [...this.#roles.agents, ...[planner, synthesize].filter((each) => isAgent(each))]
+  }
+
+  usdCaps(): readonly UsdCap[] {
+    return [...usdCapOf(this.#options.budget, 'budget', [this]), ...this.#roles.usdCaps]
   }
 
   problems(): readonly string[] {

@@ -9,3 +9,4 @@ export { engineContract, type ContractCase } from './contract/engine-contract.ts
 export type { Bench, EngineSubject } from './contract/stage.ts'
 export { inOrder, scripted, teamScenario, type ScriptedModel, type ScriptLine, type TeamScenario } from './team.ts'
 export { expectEvents, expectNoEvents, type EventPattern } from './expect-events.ts'
+export { fingerprints, type Fingerprint } from './fingerprints.ts'

@@ -159,8 +159,8 @@ async function replay(
   const asked: string[] = []
   const host = new ListeningHost(watched(registry, { asks: (_activation, address) => asked.push(address) }), caller, log.at(-1)!.at)
   host.open = openAddresses(past)
-  const { agent, version, input, copied } = first
-  const activation = new Activation(host, { id, agent, version, input, path, accounts: [], at: log[0]!.at, copied })
+  const { agent, version, input, copied, earlier } = first
+  const activation = new Activation(host, { id, agent, version, input, path, accounts: [], at: log[0]!.at, copied, earlier })
   activation.seq = 1
   for (const { seq, at, event } of past.slice(1)) activation.restore(seq, at, event)
   while (activation.advance()) {
@@ -209,7 +209,7 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
   })
   // what the context asks for by itself: steps of values and pauses, deadlines of compensations
   const own = recorded.filter(
-    (address) => !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)pauses$|^!cancel!\//.test(decodeURIComponent(address)),
+    (address) => !/(^|\/)(value|stream\.[^/]+)\.(get:|get-all|update:)|(^|\/)pauses(#\d+)?$|^!cancel!\//.test(decodeURIComponent(address)),
   )
   const at = own.findIndex((address, i) => asked[i] !== address)
   return at < 0 && asked.length === own.length

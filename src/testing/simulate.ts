@@ -8,14 +8,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { canonical, type Json } from '../core/index.ts'
+import { canonical, type Json, type Usage } from '../core/index.ts'
 import { isCommand, type Recorded } from '../journal/index.ts'
 import type { Engine, Registry, RunEnd, StartRun } from '../engine/index.ts'
 import { createEmbeddedEngine, type CrashPoint, type EmbeddedEngine } from '../engine/embedded/index.ts'
 import { checkJournal } from './journal-check.ts'
 import { manualClock, type ManualClock } from './manual-clock.ts'
 import { verifyJournal } from './replay.ts'
-import { watched } from './watch.ts'
+import { watched, type Watcher } from './watch.ts'
 
 /** Something to be played: what is registered, what is begun, and what people outside do meanwhile. */
 export interface Scenario {
@@ -47,6 +47,8 @@ export interface SimulationReport {
   readonly differences: readonly string[]
   /** Keys of steps that ran although their end was recorded. Empty if none. */
   readonly repeated: readonly string[]
+  /** How often the code of each agent was run, over all lives and checks of their journals. What it does outside of steps has happened as often. */
+  readonly ran: Readonly<Record<string, number>>
 }
 
 const allPoints: readonly CrashPoint[] = ['append', 'commit.before', 'commit.after', 'release']
@@ -63,27 +65,36 @@ export interface Played {
 /** Plays a scenario, and then once for every point at which its process can die. */
 export async function simulate(scenario: Scenario, options: SimulateOptions = {}): Promise<SimulationReport> {
   const points = options.points ?? allPoints
-  const reference = await playFor(scenario, [])
-  const want = facts(reference)
-  const differences = (await verifyJournal(reference.events, scenario.registry)).problems.map((problem) => `without a crash: ${problem}`)
+  const ran = new Map<string, number>()
+  const begins = (agent: string): void => void ran.set(agent, (ran.get(agent) ?? 0) + 1)
+  const seen = watched(scenario.registry, { begins })
+  const reference = await playFor(scenario, [], begins)
+  const differences = (await verifyJournal(reference.events, seen)).problems.map((problem) => `without a crash: ${problem}`)
   const crashes: Record<CrashPoint, number> = { append: 0, 'commit.before': 0, 'commit.after': 0, release: 0 }
   const repeated: string[] = [...reference.repeated]
   for (let at = 0; ; at++) {
-    const played = await playFor(scenario, options.again === undefined ? [at] : [at, options.again], points)
+    const played = await playFor(scenario, options.again === undefined ? [at] : [at, options.again], begins, points)
     const died = played.passed[at]
     if (died === undefined) break
     crashes[died]++
     const where = `dead at point ${at} (${died})`
     differences.push(...checkJournal(played.events).map((problem) => `${where}: ${problem}`))
-    differences.push(...(await verifyJournal(played.events, scenario.registry)).problems.map((problem) => `${where}: ${problem}`))
-    differences.push(...compare(want, facts(played)).map((difference) => `${where}: ${difference}`))
+    differences.push(...(await verifyJournal(played.events, seen)).problems.map((problem) => `${where}: ${problem}`))
+    const doubts = toldOfDoubts(played.events)
+    differences.push(...compare(facts(reference, doubts), facts(played, doubts)).map((difference) => `${where}: ${difference}`))
     repeated.push(...played.repeated.map((key) => `${where}: ${key}`))
   }
-  return { crashes, points: Object.values(crashes).reduce((sum, n) => sum + n, 0), end: reference.end, differences, repeated }
+  const count = Object.values(crashes).reduce((sum, n) => sum + n, 0)
+  return { crashes, points: count, end: reference.end, differences, repeated, ran: Object.fromEntries(ran) }
 }
 
 /** Plays to the end; the n-th process dies at the n-th of these points. */
-async function playFor(scenario: Scenario, deaths: readonly number[], points: readonly CrashPoint[] = allPoints): Promise<Played> {
+async function playFor(
+  scenario: Scenario,
+  deaths: readonly number[],
+  begins: (agent: string) => void,
+  points: readonly CrashPoint[] = allPoints,
+): Promise<Played> {
   const dir = mkdtempSync(join(tmpdir(), 'reeve-simulate-'))
   const file = join(dir, 'reeve.db')
   const clock = manualClock()
@@ -92,7 +103,8 @@ async function playFor(scenario: Scenario, deaths: readonly number[], points: re
   try {
     for (let life = 0; ; life++) {
       const recorded = life === 0 ? new Set<string>() : recordedSteps(await readOnce(file, scenario))
-      const lived = await live(scenario, file, clock, deaths[life], points, (key) => recorded.has(key) && repeated.push(key))
+      const runs = (key: string): unknown => recorded.has(key) && repeated.push(key)
+      const lived = await live(scenario, file, clock, deaths[life], points, { begins, runs })
       if (life === 0) passed = lived.passed
       if (lived.end !== undefined) return { end: lived.end, events: lived.events, repeated, passed }
       bury(file)
@@ -106,7 +118,9 @@ async function playFor(scenario: Scenario, deaths: readonly number[], points: re
 export async function resume(scenario: Scenario, file: string, clock: ManualClock = manualClock()): Promise<Omit<Played, 'passed'>> {
   const recorded = recordedSteps(await readOnce(file, scenario))
   const repeated: string[] = []
-  const { end, events } = await live(scenario, file, clock, undefined, allPoints, (key) => recorded.has(key) && repeated.push(key))
+  const { end, events } = await live(scenario, file, clock, undefined, allPoints, {
+    runs: (key) => recorded.has(key) && repeated.push(key),
+  })
   return { end: end!, events, repeated }
 }
 
@@ -123,7 +137,7 @@ async function live(
   clock: ManualClock,
   death: number | undefined,
   points: readonly CrashPoint[],
-  ran: (key: string) => unknown,
+  watcher: Watcher,
 ): Promise<Life> {
   const passed: CrashPoint[] = []
   let dead = false
@@ -145,7 +159,7 @@ async function live(
   })
   let end: RunEnd | undefined
   let problem: unknown
-  engine.drive(watched(scenario.registry, { runs: ran }))
+  engine.drive(watched(scenario.registry, watcher))
   engine
     .start(scenario.start)
     .then(
@@ -191,10 +205,28 @@ function recordedSteps(events: readonly Recorded[]): Set<string> {
   return new Set(events.flatMap(({ activation, event }) => (event.type === 'step.settled' ? [`${activation}:${event.address}`] : [])))
 }
 
+/** What the engine told leaders of doubts, which only a crash brings: these words, and the timers of who heard one, because working time stands meanwhile. */
+interface DoubtWords {
+  readonly ids: ReadonlySet<string>
+  readonly leaders: ReadonlySet<string>
+}
+
+function toldOfDoubts(events: readonly Recorded[]): DoubtWords {
+  const sent = new Set(events.flatMap(({ event }) => (event.type === 'message.sent' ? [event.id as string] : [])))
+  const words = events.flatMap(({ activation, event }) =>
+    event.type === 'message.received' && event.from !== undefined && !sent.has(event.id) ? [{ activation, id: event.id }] : [],
+  )
+  return { ids: new Set(words.map(({ id }) => id)), leaders: new Set(words.map(({ activation }) => activation)) }
+}
+
 /** What a crash may not change: how everything ended and what was asked for. Order between parallel branches may differ, and notes. */
-function facts({ end, events }: Played): ReadonlyMap<string, string> {
-  const found = new Map<string, string>([['end', canonical(end as unknown as Json)]])
+function facts({ end, events }: Played, doubts: DoubtWords): ReadonlyMap<string, string> {
+  const found = new Map<string, string>([['end', canonical({ ...end, usage: inOrder(end.usage) } as unknown as Json)]])
+  const timers = new Set<string>()
   for (const { activation, event } of events) {
+    if (event.type === 'timer.set' && doubts.leaders.has(activation)) timers.add(`${activation} ${event.address}`)
+    if ('address' in event && timers.has(`${activation} ${event.address}`)) continue
+    if (event.type === 'message.received' && doubts.ids.has(event.id)) continue
     if (isCommand(event)) {
       const { type, op, address } = event
       found.set(
@@ -209,6 +241,10 @@ function facts({ end, events }: Played): ReadonlyMap<string, string> {
   }
   return found
 }
+
+/** Usage is a sum: its rows come in the order in which those worked who used something. */
+const inOrder = (usage: Usage): Usage =>
+  usage.toSorted((a, b) => (canonical(a as unknown as Json) < canonical(b as unknown as Json) ? -1 : 1))
 
 function compare(want: ReadonlyMap<string, string>, have: ReadonlyMap<string, string>): string[] {
   const differences: string[] = []

@@ -25,7 +25,7 @@ export interface ScriptedModel extends ModelFunction {
 
 /**
  * A model that gives the n-th line as the n-th answer of a conversation. It goes by what it is shown and not by how often it was asked, so it says the same
- * after a crash, and each delegation to its agent begins with the first line. Past the end the call fails.
+ * after a crash, and each delegation to its agent begins with the first line. Past the end the call fails. For an agent under a router, whose earlier turns it is not always shown: `inOrder`.
  */
 export const scripted = (...script: readonly ScriptLine[]): ScriptedModel =>
   following(script, ({ messages }) => messages.filter((message) => message.role === 'assistant').length)

@@ -17,6 +17,8 @@ import {
 
 /** What a watcher hears. */
 export interface Watcher {
+  /** The code of an agent is run, from its beginning. */
+  readonly begins?: (agent: string) => void
   /** An attempt of an effect begins. */
   readonly runs?: (key: string, attempt: number) => void
   /** The code asks for an operation: the address of a step or question, the activation id of a worker. */
@@ -27,9 +29,11 @@ export interface Watcher {
 export function watched(registry: Registry, watcher: Watcher): Registry {
   const wrap = (orchestration: Orchestration | undefined): Orchestration | undefined =>
     orchestration && {
-      name: orchestration.name,
-      version: orchestration.version,
-      run: (ctx, input) => orchestration.run(new WatchedContext(ctx, watcher), input),
+      ...orchestration,
+      run: (ctx, input) => {
+        watcher.begins?.(orchestration.name)
+        return orchestration.run(new WatchedContext(ctx, watcher), input)
+      },
     }
   return { onMissingVersion: registry.onMissingVersion, find: (name, version) => wrap(registry.find(name, version)) }
 }
@@ -53,10 +57,12 @@ class WatchedContext extends ContextView {
 
   override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {
     const told = (io: StepIO): T | Promise<T> => {
-      this.#watcher.runs?.(io.key, io.attempt)
+      // not by its idempotency key, which other attempts at the same work share
+      this.#watcher.runs?.(`${this.place.activation}:${id}`, io.attempt)
       return effect(io)
     }
-    return this.#asked(super.begin(name, told, options))
+    const id: OpId = super.begin(name, told, options)
+    return this.#asked(id)
   }
 
   override start(agent: string, input: Json, options?: StartOptions): ActivationId {

@@ -44,7 +44,7 @@ describe('terminal', () => {
   test('words of a model move no cursor, and a hostile id is one word of the shell', async () => {
     const text = await written(hostile({ id: "x'; rm -rf / #\u001b[2J" }))
     expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u)
-    expect(text).toContain(String.raw`reeve approve 'x'\''; rm -rf / #�[2J'`)
+    expect(text).toContain(String.raw`reeve approve 'x'\''; rm -rf / #\u001b[2J'`)
     // a line break of a model begins no line of ours
     expect(text.split('\n').filter((line) => /^\S/.test(line))).toHaveLength(1)
   })

@@ -1,7 +1,8 @@
 /** Definitions: tools, agents, versions and the check of all of them together. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, agentProblems, checkAgents, jsonIn, outputOf, tool, toolsOf } from '../../src/agent/index.ts'
+import { agent, agentProblems, checkAgents, outputOf, tool, toolsOf } from '../../src/agent/index.ts'
+import { jsonIn } from '../../src/core/index.ts'
 import { compileSchema } from '../../src/edge/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 

@@ -195,6 +195,15 @@ test.each<Wrong>([
     'supervisor "s": delegation.workers.writer: hedge.with names "wrter", who does not work here: did you mean "writer"?',
   ],
   [
+    'a hedge in one memory',
+    () =>
+      supervisor(
+        any({ name: 's', model, workers: [writer], delegation: { memory: 'continue', workers: { writer: { hedge: { afterMs: 1 } } } } }),
+      ),
+    'team.invalid',
+    /^supervisor "s": delegation\.workers\.writer: hedge would begin "writer" beside "writer", but delegations that share a memory come one at a time/,
+  ],
+  [
     'a background that is true',
     () => supervisor(any({ name: 's', model, workers, delegation: { background: true } })),
     'team.invalid',

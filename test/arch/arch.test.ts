@@ -3,7 +3,7 @@
  */
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Adapter, adapters, drawers, frontDoor, limits, longer, type Room, rooms } from './rooms.ts'
+import { type Adapter, adapters, drawers, frontDoor, maxDepth, type Room, rooms } from './rooms.ts'
 import { cycles, type Module, readModule, readSource } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
@@ -18,16 +18,13 @@ describe('the house', () => {
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
   test('no file is a drawer', () => expectNone(offenders(drawerNames)))
-  test('no folder is too deep', () =>
-    expectNone(offenders(({ path }) => (path.split('/').length - 2 > limits.depth ? ['is too deep'] : []))))
+  test('no folder is too deep', () => expectNone(offenders(({ path }) => (path.split('/').length - 2 > maxDepth ? ['is too deep'] : []))))
   test('every module opens with a doc comment', () =>
     expectNone(offenders(({ opening }) => (opening === undefined ? ['opens without a doc comment'] : []))))
-  test('no file and no function is too long', () => expectNone(offenders(tooLong)))
   test('every adapter is in the data', () =>
     expectNone(
       offenders(({ path }) => (adapterOf(path)?.adapter === undefined && roomOf(path) === 'adapters' ? ['is in no known adapter'] : [])),
     ))
-  test('every exception to the lengths is still needed', () => expect(Object.keys(longer).filter((key) => !isNeeded(key))).toEqual([]))
   test('docs/ARCHITECTURE.md shows these rooms (npm run docs:arch)', () => {
     const { now, due } = pageNowAndDue()
     expect(now).toBe(due)
@@ -171,20 +168,4 @@ function drawerNames({ path }: Module): string[] {
     .replace(/\.ts$/, '')
     .split('/')
     .flatMap((name) => (drawers.includes(name) ? [`"${name}" says nothing about what is inside`] : []))
-}
-
-function tooLong(module: Module): string[] {
-  const limitOf = (key: string, normal: number): number => longer[key]?.lines ?? normal
-  const wrong = module.lines > limitOf(module.path, limits.fileLines) ? [`has ${module.lines} lines`] : []
-  for (const { name, lines, at } of module.functions) {
-    if (lines > limitOf(`${module.path}#${name}`, limits.functionLines)) wrong.push(`line ${at}: ${name} has ${lines} lines`)
-  }
-  return wrong
-}
-
-function isNeeded(key: string): boolean {
-  const [path, name] = key.split('#')
-  const module = source.get(path!)
-  if (name === undefined) return (module?.lines ?? 0) > limits.fileLines
-  return module?.functions.some((each) => each.name === name && each.lines > limits.functionLines) ?? false
 }

@@ -104,7 +104,8 @@ export const adapters: Readonly<Record<string, Adapter>> = {
   otel: { imports: ['journal'] },
 }
 
-export const limits = { fileLines: 400, functionLines: 80, depth: 2 }
+/** How many folders a path may have under `src/`. */
+export const maxDepth = 2
 
 /** Names that say nothing about what is inside. */
 export const drawers = [
@@ -121,6 +122,3 @@ export const drawers = [
   'internal',
   'internals',
 ]
-
-/** Files (`src/a/b.ts`) and functions (`src/a/b.ts#name`) that may exceed the limits, each with its own limit and the reason. A limit nobody needs any more fails the test. */
-export const longer: Readonly<Record<string, { lines: number; because: string }>> = {}

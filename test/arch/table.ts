@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { adapters, frontDoor, limits, type Room, rooms } from './rooms.ts'
+import { adapters, frontDoor, maxDepth, type Room, rooms } from './rooms.ts'
 import { readSource } from './source.ts'
 
 const root = dirname(dirname(import.meta.dirname))
@@ -42,7 +42,7 @@ function table(): string {
     ...more,
     '',
     'Type imports count. Rooms and adapters are entered through their doors (`index.ts` unless named otherwise); no import cycle anywhere.',
-    `A file has at most ${limits.fileLines} lines, a function ${limits.functionLines}, a path ${limits.depth} folders under \`src/\`. Outside \`src/\`, a studio (place kept) may import the types of \`src/server/wire.ts\` and nothing else.`,
+    `A path has at most ${maxDepth} folders under \`src/\`. Outside \`src/\`, a studio (place kept) may import the types of \`src/server/wire.ts\` and nothing else.`,
   ].join('\n')
 }
 

@@ -172,5 +172,5 @@ describe('reeve answer', () => {
 test('arguments on one line: none, no object, and nothing that redraws a terminal', () => {
   expect(argumentsLine({})).toBe('no arguments')
   expect(argumentsLine([1, 2])).toBe('[1,2]')
-  expect(argumentsLine({ 'a\u001b[2J': 'b\u009b2J\n' })).toBe('a�[2J: "b�2J\\n"')
+  expect(argumentsLine({ 'a\u001b[2J': 'b\u009b2J\n' })).toBe(String.raw`"a\u001b[2J": "b\u009b2J\n"`)
 })

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { comparableReport } from '../../src/cli/survey/index.ts'
 import { demoAgents } from '../../src/cli/demo/team.ts'
-import { surveys } from '../../src/cli/demo/areas.ts'
+import { surveys } from '../../src/cli/survey/surveys.ts'
 import { settingsInput } from '../../src/cli/demo/settings.ts'
 import { createRuntime, type RunView } from '../../src/runtime/index.ts'
 import { knownFolder, raw } from '../survey/folder.ts'
@@ -143,7 +143,7 @@ describe('leaving', () => {
     expect(await reeve(folder, 'resume', 'run_a', '--yes')).toMatchObject({ code: 0 })
   })
 
-  test('kill -9 at any moment: the run goes on, repeats nothing, and writes the same report', { timeout: 120_000 }, async () => {
+  test('kill -9 at any moment: the run goes on, repeats nothing, and writes the same report', { timeout: 300_000 }, async () => {
     const undisturbed = await copy('undisturbed')
     await reeve(undisturbed, 'demo', '--run', 'run_k', '--yes')
     const expected = comparableReport(await report(undisturbed))

@@ -17,6 +17,7 @@ export function fakeTerminal({ isLive = false, answers = [] as string[] } = {}):
     rows: 30,
     line: (text = '') => (written += `${text}\n`),
     note: (text) => (notes += `${text}\n`),
+    shown: (text) => text,
     raw: (text) => (written += text),
     style: (_style, text) => text,
     ask: () => Promise.resolve(answers.shift() ?? ''),

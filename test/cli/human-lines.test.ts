@@ -57,7 +57,7 @@ test('what was done by hand, and what became of a plan', () => {
     'a is to be done again by ann (round 2): shorter',
     'crew is finished by ann: by phone',
     'crew is cancelled: enough',
-    'crew completed: done by hand by ann�[2J',
+    String.raw`crew completed: done by hand by ann\u001b[2J`,
   ])
 })
 

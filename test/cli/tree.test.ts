@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest'
 import { rootActivation, runId, type ActivationId } from '../../src/core/index.ts'
 import type { ActivationView, RunView } from '../../src/runtime/index.ts'
-import { cut, duration, Painter, treeLines } from '../../src/cli/tree.ts'
+import { cut } from '../../src/core/index.ts'
+import { duration, Painter, treeLines } from '../../src/cli/tree.ts'
 import { fakeTerminal } from './fake-terminal.ts'
 
 const run = runId('r')
@@ -73,8 +74,8 @@ describe('the tree', () => {
   test('fits the terminal', () => {
     expect(treeLines(team, { now: 12_000, columns: 20, rows: 4 })).toEqual([
       '⠋ lead  12s',
-      '├─ ⠋ links  12s  su…',
-      '│  └─ ? deep (recru…',
+      '├─ ⠋ links  12s …+21',
+      '│  └─ ? deep (re…+49',
       '  … and 2 more',
     ])
   })
@@ -97,7 +98,7 @@ describe('the tree', () => {
       '2h 10m',
       '0.0s',
     ])
-    expect(cut('abcdef', 4)).toBe('abc…')
+    expect([cut('abcdef', 6), cut('abcdefgh', 6)]).toEqual(['abcdef', 'abc…+5'])
   })
 })
 

@@ -171,3 +171,32 @@ export const agents = ['one', 'two'].map((description) => agent({ name: 'twin', 
     expect(err).toMatch(/^reeve: .+\n {2}.+/)
   })
 })
+
+describe('what a config says of a runtime', () => {
+  test('holds for every command that is given it: a worker and an answer take out what it redacts, and an answer without it is refused', async () => {
+    const secret = 'hunter2-hunter2'
+    await writeFile(
+      join(folder, 'reeve.config.ts'),
+      `${store}
+import { agent, interrupt, step } from ${source('index.ts')}
+export const redact = { values: ['${secret}'] }
+export const agents = [agent({ name: 'asks', run: async (ctx) => { await step(ctx, 'login', () => 'in with ${secret}'); return interrupt(ctx, 'which?') } })]
+`,
+    )
+    const config = (await import(join(folder, 'reeve.config.ts'))) as Pick<RuntimeOptions, 'agents' | 'redact'>
+    const runtime = await createRuntime({ store: join(folder, 'own.db'), drive: false, agents: config.agents!, redact: config.redact! })
+    const run = await runtime.start('asks', 'go')
+    const worker = await working()
+    const state = await run.until('waiting')
+    const id = 'waiting' in state ? state.questions[0]!.id : ''
+    const bare = await reeve(folder, 'answer', id, secret, '--store', 'own.db')
+    expect(bare).toMatchObject({ code: 1, err: expect.stringContaining('own.db is redacted') as string })
+    expect(await reeve(folder, 'answer', id, secret, '--config', 'reeve.config.ts')).toMatchObject({ code: 0 })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: '[redacted]' })
+    worker.child.kill('SIGTERM')
+    await worker.end
+    await runtime.close()
+    for (const file of (await readdir(folder)).filter((each) => each.startsWith('own.db')))
+      expect(await readFile(join(folder, file), 'latin1')).not.toContain(secret)
+  })
+})

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterEach } from 'vitest'
 import { completed, ReeveError, rootActivation, type Json, type Outcome, type RunId } from '../../src/core/index.ts'
-import type { Context, Registry, StepIO, StepOptions } from '../../src/engine/index.ts'
+import type { Context } from '../../src/engine/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
 
 const folders: string[] = []
@@ -41,30 +41,7 @@ export function open(file: string, options: Partial<EmbeddedOptions> = {}): Open
   return Object.assign(engine, { warnings })
 }
 
-export type Agent = (ctx: Context, input: Json) => Promise<Json>
-
-export function registry(agents: Record<string, Agent>): Registry {
-  return {
-    find: (name, version) => {
-      const run = agents[name]
-      return run === undefined || (version !== undefined && version !== '1')
-        ? undefined
-        : { name, version: '1', run: async (ctx, input): Promise<Outcome> => completed(await run(ctx, input)) }
-    },
-    onMissingVersion: 'move',
-  }
-}
-
-export async function step(
-  ctx: Context,
-  name: string,
-  effect: (io: StepIO) => Json | Promise<Json>,
-  options: StepOptions = {},
-): Promise<Json> {
-  const { outcome } = await ctx.next(ctx.begin(name, effect, options))
-  if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
-  return outcome.output
-}
+export { registry, step, type Agent } from './agents.ts'
 
 /** A question to the outside. */
 export async function ask(ctx: Context): Promise<Json> {

@@ -1,7 +1,9 @@
 /** Processes that the tests of bad surroundings start: one role each, one line per thing that happened. */
+import { writeSync } from 'node:fs'
 import { ReeveError, type RunId } from '../../src/core/index.ts'
 import { createEmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { DatabaseSync } from 'node:sqlite'
+import { registry, step } from './agents.ts'
 
 const [role, file, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
@@ -58,6 +60,45 @@ const roles: Record<string, () => void | Promise<void>> = {
       onMissingVersion: 'move',
     })
     await engine.start({ run: 'held' as RunId, agent: 'holder', version: '1', input: null })
+  },
+
+  /** Drives a run whose only step blocks the event loop for so many milliseconds, with a lease of so many. */
+  async block() {
+    const [blockMs, leaseMs] = args.map(Number) as [number, number]
+    const engine = createEmbeddedEngine({ file, leaseMs, ...quiet })
+    engine.drive(
+      registry({
+        blocker: (ctx) =>
+          step(
+            ctx,
+            'work',
+            () => {
+              // written at once: the event loop gets no turn
+              writeSync(1, 'working\n')
+              Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs)
+              return 'done'
+            },
+            { effect: 'once' },
+          ),
+      }),
+    )
+    await engine.start({ run: 'blocked' as RunId, agent: 'blocker', version: '1', input: null })
+    say(JSON.stringify((await engine.outcome('blocked' as RunId)).outcome))
+  },
+
+  /** Drives runs of which one kills its process as soon as it is taken up. */
+  async killer() {
+    const engine = createEmbeddedEngine({ file, ...quiet })
+    engine.drive(
+      registry({
+        killer: (ctx) => step(ctx, 'work', () => (process.kill(process.pid, 'SIGKILL'), new Promise<never>(() => undefined))),
+        innocent: (ctx) => step(ctx, 'work', () => new Promise((resolve) => setTimeout(() => resolve('fine'), 1_000))),
+      }),
+    )
+    for (const agent of ['killer', 'innocent']) await engine.start({ run: agent as RunId, agent, version: '1', input: null })
+    say('driving')
+    await engine.outcome('innocent' as RunId)
+    say('innocent has ended')
   },
 }
 

@@ -1,5 +1,6 @@
 /** Schemas: plain JSON Schema, Standard Schema, AI SDK schemas, and the nulls that models send. */
 import { jsonSchema } from 'ai'
+import fc from 'fast-check'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
@@ -108,5 +109,77 @@ describe('compiled schemas', () => {
   test('a null that the schema takes stays', () => {
     const schema = compileSchema(z.object({ a: z.string().nullish(), b: z.number().optional() }), 'z')
     expect(schema.check({ a: null, b: null })).toEqual({ ok: true, value: { a: null } })
+  })
+})
+
+describe('own members only', () => {
+  const form: JsonObject = {
+    type: 'object',
+    properties: {
+      to: { type: 'string', enum: ['ann', 'bob'] },
+      amount: { type: 'number', maximum: 100 },
+      note: { type: 'string' },
+      more: { type: 'array', items: { type: 'object', properties: { n: { type: 'integer', maximum: 3 } }, additionalProperties: false } },
+    },
+    required: ['to', 'amount'],
+    additionalProperties: false,
+  }
+  const name = fc.constantFrom('to', 'amount', 'note', 'more', 'n', 'shell', '__proto__', 'constructor', 'prototype', 'toString', 'valueOf')
+  const { value: hostile } = fc.letrec<{ value: string; object: string }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      fc.constantFrom('null', '"ann"', '"mallory"', '1', '4', '1000000', 'true', '{}', '[]'),
+      tie('object'),
+      fc.array(tie('value'), { maxLength: 3 }).map((items) => `[${items.join(',')}]`),
+    ),
+    // as text: only JSON.parse makes "__proto__" a member like any other
+    object: fc
+      .uniqueArray(fc.tuple(name, tie('value')), { maxLength: 6, selector: ([key]) => key })
+      .map((members) => `{${members.map(([key, member]) => `${JSON.stringify(key)}:${member}`).join(',')}}`),
+  }))
+  const fits = (value: unknown): boolean => {
+    const own = new Map(Object.entries(value as object))
+    const item = (each: unknown): boolean =>
+      Object.getPrototypeOf(each) === Object.prototype &&
+      Object.entries(each as object).every(([key, n]) => key === 'n' && Number.isInteger(n) && n <= 3)
+    return (
+      Object.getPrototypeOf(value) === Object.prototype &&
+      [...own.keys()].every((key) => ['to', 'amount', 'note', 'more'].includes(key)) &&
+      ['ann', 'bob'].includes(own.get('to') as string) &&
+      typeof own.get('amount') === 'number' &&
+      (own.get('amount') as number) <= 100 &&
+      (!own.has('note') || typeof own.get('note') === 'string') &&
+      (!own.has('more') || (own.get('more') as unknown[]).every(item))
+    )
+  }
+  test.each([
+    ['plain JSON Schema', compileSchema(form, 'here')],
+    ['jsonSchema() of the AI SDK', compileSchema(jsonSchema(form), 'here')],
+  ])('whatever members a value has, "__proto__" among them, nothing passes that does not fit by its own: %s', (_name, schema) => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const checked = schema.check(JSON.parse(text) as Json)
+        return !checked.ok || fits(checked.value)
+      }),
+      {
+        numRuns: 3_000,
+        examples: [
+          ['{"to":"mallory","amount":1000000,"shell":"rm -rf","note":null,"__proto__":{}}'],
+          ['{"note":null,"__proto__":{"to":"ann","amount":1000000}}'],
+          ['{"to":"ann","amount":1,"more":[{"n":null,"__proto__":{"n":9}}]}'],
+        ],
+      },
+    )
+  })
+  test('what every object inherits is no member: not of a value, not of a schema', () => {
+    const problem = (schema: JsonObject, value: Json): string | undefined => schemaProblem(value, schema, schema)
+    expect(problem({ required: ['toString'] }, {})).toBe('"toString" is missing')
+    expect(problem({ properties: {}, additionalProperties: false }, { constructor: 1 })).toContain('"constructor" is not expected')
+    expect(problem({ $ref: '#/constructor' }, { any: 1 })).toBeUndefined()
+    expect(compileSchema({ properties: {}, additionalProperties: false }, 'here').check({ constructor: null })).toMatchObject({ ok: false })
+  })
+  test('an object that is not plain is checked like any other', () => {
+    const inherits = Object.create({ amount: 1 }) as Json
+    expect(schemaProblem(inherits, form, form)).toBe('"to" is missing')
   })
 })

@@ -134,7 +134,7 @@ describe('what is said where control is handed on', () => {
       journal(
         [root, started('R')],
         [root, starts('a', 'A')],
-        [first, started('A')],
+        [first, started('A', ['R', 'A'])],
         [first, asks],
         [first, answers('', ['route', 'c1'])],
         [first, { type: 'tool.called', op: 'step', address: 'turn/call/route', effect: 'read', tool: 'route', callId: 'c1' }],
@@ -188,7 +188,7 @@ describe('what is said where control is handed on', () => {
       journal(
         [root, started('L')],
         [root, starts('a', 'A')],
-        [first, started('A')],
+        [first, started('A', ['L', 'A'])],
         [first, { type: 'break.requested', ...fact, callId: 'c1' }],
         [first, { type: 'exit.requested', ...fact, scope: 'supervisor' }],
         [first, settles(completed('bye'))],
@@ -239,7 +239,7 @@ describe('what is said where control is handed on', () => {
       journal(
         [root, started('S')],
         [root, starts('a', 'A')],
-        [first, started('A')],
+        [first, started('A', ['S', 'A'])],
         [first, settles(boom)],
         [root, workerEnds('a', withTrail(boom, { said: [] }))],
         [root, settles(failed(failure('agent.failed', 'boom', 'internal', { details: { agent: 'A', path: ['S', 'A'] } })))],

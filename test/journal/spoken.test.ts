@@ -246,7 +246,7 @@ describe('what a team says', () => {
     expect((await all(run.messages({ inner: false }))).map(({ agent }) => agent)).toEqual(['A', 'A', 'A'])
   })
 
-  test('code that only passes on how its workers ended says nothing; what it adds is heard', async () => {
+  test('code that delegates says its answer, also where that is what a worker answered', async () => {
     const worker = (name: string, said: string) => agent({ name, description: 'Works.', model: scripted(said) })
     const [one, two] = [worker('one', '1'), worker('two', '2')]
     const said = async (make: (outcomes: readonly Outcome[]) => Json) => {
@@ -261,10 +261,10 @@ describe('what a team says', () => {
       return (await saidIn(run)).filter(({ agent }) => agent === 'lead').map(bare)
     }
     const outputOf = (outcome: Outcome | undefined): Json => (outcome?.status === 'completed' ? outcome.output : null)
-    expect(await said((outcomes) => outputOf(outcomes[1]))).toEqual([])
-    expect(await said((outcomes) => outcomes.map(outputOf))).toEqual([])
-    expect(await said(([a, b]) => ({ one: outputOf(a), two: outputOf(b) }))).toEqual([])
-    expect(await said(([a, b]) => ({ sum: 3, two: outputOf(b), one: outputOf(a) }))).toMatchObject([['lead', { type: 'assistant' }]])
+    // what those say to whom it gave work is said below it; only a workflow has nothing to add
+    expect(await said((outcomes) => outputOf(outcomes[1]))).toEqual([['lead', { type: 'assistant', text: '2' }]])
+    expect(await said((outcomes) => outcomes.map(outputOf))).toMatchObject([['lead', { type: 'assistant', text: '["1","2"]' }]])
+    expect(await said(() => null)).toEqual([])
   })
 
   test('followed while the run goes on, all of it comes as it happens; leaving changes nothing', async () => {

@@ -1,7 +1,7 @@
 /** The three modes: who is asked about what, and which one holds. Spec team R-15, C78, X35 to X37. */
 import { describe, expect, test } from 'vitest'
 import { agent, asTool, ledger, loop, parallel, reflect, roundtable, router, sequential, supervisor, team, tool } from '../../src/index.ts'
-import { oversightProblems, stricter, stricterMode, type Oversight, type OversightMode } from '../../src/edge/index.ts'
+import { oversightProblems, stricter, stricterMode, type ApprovalRules, type Oversight, type OversightMode } from '../../src/edge/index.ts'
 import { gateOf, type Subject } from '../../src/oversight/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 
@@ -46,6 +46,16 @@ describe('which one holds', () => {
     expect(stricter({ mode: 'on-the-loop' }, {})?.mode).toBe('in-the-loop')
     expect(stricter({ escalate: { costAboveUsd: 0.5 } }, { escalate: { costAboveUsd: false } })?.escalate).toEqual({ costAboveUsd: 0.5 })
   })
+})
+
+test('team R-15: of two deadlines that reject the earlier holds, of two that approve the later', () => {
+  const combined = (one: ApprovalRules, other: ApprovalRules): ApprovalRules | undefined =>
+    stricter({ approval: one }, { approval: other })?.approval
+  const approve = { onTimeout: 'approve' } as const
+  expect(combined({ timeoutMs: 60_000 }, { timeoutMs: 0 })).toEqual({ timeoutMs: 0 })
+  expect(combined({ timeoutMs: 3_600_000, ...approve }, { timeoutMs: 0, ...approve })).toEqual({ timeoutMs: 3_600_000, ...approve })
+  expect(combined(approve, { timeoutMs: 0, ...approve })).toEqual({ timeoutMs: 30 * 60_000, ...approve })
+  expect(combined({ timeoutMs: 3_600_000, ...approve }, { timeoutMs: 0 })).toEqual({ timeoutMs: 0 })
 })
 
 describe('what is wrong with given oversight is said of the very thing that is wrong', () => {

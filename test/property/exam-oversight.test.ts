@@ -11,18 +11,9 @@ import {
   type RiskLevel,
 } from '../../src/edge/index.ts'
 import { evaluateEscalation, gateOf, sensitiveWord, type Subject } from '../../src/oversight/index.ts'
+import { dice } from '../dice.ts'
 
-/** Numbers from 0 to 1, the same for the same seed. */
-function numbers(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let t = Math.imul(state ^ (state >>> 15), state | 1)
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
-    return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-const random = numbers(7)
+const random = dice(7)
 const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!
 const maybe = <T>(of: readonly T[]): T | undefined => (random() < 0.5 ? undefined : one(of))
 const some = <T>(of: readonly T[]): T[] => of.filter(() => random() < 0.4)

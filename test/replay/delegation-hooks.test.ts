@@ -153,6 +153,48 @@ const scenarios: readonly (readonly [Scenario, Outcome])[] = [
   ],
   [
     scenario(
+      'a forward that is measured and not accepted, then one that a hook wants more of, with no turn left for it',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['one', 'a']), { calls: [call('forward_message', { worker: 'one' })] }, gives(['two', 'b']), {
+          calls: [call('forward_message', { worker: 'two' })],
+        }),
+        workers: [mind('one', 'no source'), mind('two', 'source: a')],
+        limits: { turns: 6 },
+        isComplete: { scorers: [{ name: 'sources', score: ({ text }) => text.includes('source:') }] },
+        onIterationComplete: ({ isFinal }) => (isFinal ? { feedback: 'more' } : undefined),
+        delegation: { context: 'conversation' },
+      }),
+    ),
+    completed('source: a'),
+  ],
+  [
+    scenario(
+      'the last answer of a leader whose workers use up its turns',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['one', 'a'], ['two', 'b'], ['one', 'c']), ({ tools }) => `${tools.length} tools`),
+        workers: [mind('one', '1'), mind('two', '2')],
+        limits: { turns: 3 },
+        lastAnswer: true,
+      }),
+    ),
+    completed('0 tools'),
+  ],
+  [
+    scenario(
+      'a thread of memory that keeps what the hook lets through',
+      supervisor({
+        name: 'boss',
+        model: scripted(gives(['one', 'a'], ['one', 'b']), gives(['two', 'c']), ({ messages }) => messages.at(-1)!.content as string),
+        workers: [mind('one', 'SECRET'), mind('two', ({ messages }) => `${JSON.stringify(messages).includes('SECRET')}`)],
+        delegation: { memory: { thread: 'case' }, onComplete: ({ worker }) => (worker === 'one' ? { result: 'removed' } : undefined) },
+      }),
+    ),
+    completed('false'),
+  ],
+  [
+    scenario(
       'cancelled while workers wait: hooks hear of it',
       supervisor({
         name: 'boss',

@@ -48,7 +48,7 @@ describe('golden journals', () => {
         const mine = before.filter(({ type }) => type !== 'value.updated') // that one is in the stream of the session
         expect(events.slice(0, mine.length).map(({ event }) => event)).toEqual(mine)
       }
-    }, 30_000)
+    }, 120_000)
   }
 })
 

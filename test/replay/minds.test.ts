@@ -35,7 +35,7 @@ const scenario = (name: string, root: TeamScenario['agents'][number], more: Part
 const iterations = scenario(
   'a hook after each turn',
   mind({
-    model: scripted(reads(1), { calls: [{ name: 'pay', input: {} }] }, 'half', 'more', 'whole'),
+    model: scripted(reads(1), { calls: [{ name: 'pay', input: {} }] }, 'half', reads(2), 'whole'),
     onIterationComplete: ({ turn, messages, finish }) =>
       turn === 1
         ? { feedback: 'go on' }

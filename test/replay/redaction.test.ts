@@ -3,7 +3,19 @@ import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { agent, createRuntime, interrupt, step, tool } from '../../src/index.ts'
+import type { Redaction } from '../../src/core/index.ts'
+import {
+  agent,
+  createRuntime,
+  interrupt,
+  step,
+  supervisor,
+  team,
+  tool,
+  type Message,
+  type Recorded,
+  type Runtime,
+} from '../../src/index.ts'
 
 const secret = 'hunter2-hunter2'
 
@@ -41,7 +53,10 @@ test('K10: a registered value and a named member reach neither the store nor the
     agents: [worker, code],
     redact: { keys: ['apikey'], values: [secret] },
   })
-  const outcome = await runtime.run(worker, `log in with ${secret}`, { metadata: { password: secret } })
+  const outcome = await runtime.run(worker, `log in with ${secret}`, {
+    metadata: { password: secret },
+    values: { greeting: `hello ${secret}` },
+  })
   const run = await runtime.start(code, 'go')
   const [question] = await expect
     .poll(() => runtime.questions())
@@ -61,4 +76,187 @@ test('K10: a registered value and a named member reach neither the store nor the
     expect(bytes).not.toContain(secret)
     expect(bytes).not.toContain('another-secret')
   }
+})
+
+const folder = (): string => mkdtempSync(join(tmpdir(), 'reeve-redaction-'))
+
+/** A desk that asks, delegates, transfers nothing, remembers in a session, and waits over a restart. What it says depends on no payload. */
+async function played(redact: Redaction | undefined): Promise<{ statuses: string[]; events: string[]; journal: readonly Recorded[] }> {
+  const store = join(folder(), 'reeve.db')
+  const lookup = tool({ name: 'lookup', effect: 'read', input: { type: 'object' }, execute: () => ({ street: 'Main St 1' }) })
+  const pay = tool({ name: 'pay', approval: true, input: { type: 'object' }, execute: () => 'paid' })
+  const after = (n: number, messages: readonly Message[]): boolean => messages.filter(({ role }) => role === 'tool').length >= n
+  const clerk = agent({
+    name: 'clerk',
+    description: 'Pays.',
+    tools: [lookup, pay],
+    model: ({ messages }) => (after(2, messages) ? 'done' : { calls: [{ name: after(1, messages) ? 'pay' : 'lookup', input: {} }] }),
+  })
+  const counter = agent({
+    name: 'counter',
+    description: 'Counts.',
+    run: async (ctx) => {
+      const before = await ctx.values.get('count')
+      await step(ctx, 'fetch', () => 1)
+      await interrupt(ctx, 'how many?')
+      await ctx.values.update('count', () => 1)
+      return before === null ? 'first' : 'again'
+    },
+  })
+  const desk = supervisor({
+    name: 'desk',
+    workers: [clerk, counter],
+    delegation: { onStart: () => ({ metadata: { from: 'desk' } }), memory: 'continue' },
+    onIterationComplete: () => undefined,
+    model: ({ messages }) =>
+      after(2, messages)
+        ? 'the end'
+        : { calls: [{ name: 'delegate', input: { worker: after(1, messages) ? 'counter' : 'clerk', instructions: 'Do it.' } }] },
+  })
+  const group = team({
+    name: 'group',
+    roles: { clerk },
+    planner: () => ({
+      subtasks: [
+        { id: 'one', role: 'clerk', description: 'Pay.' },
+        { id: 'two', role: 'clerk', description: 'Pay.', dependencies: ['one'] },
+      ],
+    }),
+  })
+  const open = (): Promise<Runtime> =>
+    createRuntime({ store, agents: [desk, group], durability: 'relaxed', ...(redact === undefined ? {} : { redact }) })
+  const statuses: string[] = []
+  const journal: Recorded[] = []
+  for (const [root, user] of [
+    [desk, 'ann'],
+    [desk, 'bob'],
+    [group, 'ann'],
+  ] as const) {
+    let runtime = await open()
+    let run = await runtime.start(root, 'please', { session: `of-${user}`, user })
+    for (;;) {
+      const state = await run.until('waiting')
+      await runtime.close()
+      runtime = await open()
+      run = runtime.handle(run.id)
+      if (!('waiting' in state)) {
+        statuses.push(`${user}: ${state.status}`)
+        break
+      }
+      for (const { id } of state.waiting) await run.decide({ approvalId: id, decision: 'approve', approver: 'eve' })
+      for (const { id, kind } of state.questions) if (kind === 'interrupt') await run.answer({ interruptId: id, value: 2 })
+    }
+    for await (const each of run.events()) journal.push(each)
+    await runtime.close()
+  }
+  const events = journal.map(
+    ({ activation, event }) => `${activation.replace(/^[^>]*/, '')} ${event.type} ${'address' in event ? event.address : ''}`,
+  )
+  // what happens at once in two activations has no order of its own
+  return { statuses, events: events.toSorted(), journal }
+}
+
+/** Every name of a member, and every word, that Reeve itself has written into a journal. */
+function writtenIn(journal: readonly Recorded[]): { readonly keys: readonly string[]; readonly values: readonly string[] } {
+  const keys = new Set<string>()
+  const words = new Set<string>()
+  const walk = (value: unknown): void => {
+    if (typeof value === 'string')
+      for (const word of value.split(/[^A-Za-z-]+/)) if (word.length >= 4 && !word.startsWith('of-')) words.add(word)
+    if (typeof value !== 'object' || value === null) return
+    for (const [key, member] of Object.entries(value)) {
+      if (!Array.isArray(value)) keys.add(key)
+      walk(member)
+    }
+  }
+  for (const { event } of journal) walk(event)
+  return { keys: [...keys], values: [...words] }
+}
+
+test(
+  'K10: no rule that names a member of Reeve’s own, or a word of it, changes what a run does, also over restarts, nor whose session it is',
+  { timeout: 300_000 },
+  async () => {
+    const plain = await played(undefined)
+    expect(plain.statuses).toEqual(['ann: completed', 'bob: completed', 'ann: completed'])
+    const { keys, values } = writtenIn(plain.journal)
+    expect(keys).toEqual(expect.arrayContaining(['address', 'input', 'session', 'output', 'worker', 'calls', 'brief', 'status']))
+    expect(values).toEqual(expect.arrayContaining(['turn', 'fetch', 'desk', 'completed', 'delegate']))
+    for (const redact of [
+      { keys },
+      { values },
+      ...batches(keys).map((some) => ({ keys: some })),
+      ...batches(values).map((some) => ({ values: some })),
+    ]) {
+      const { statuses, events } = await played(redact)
+      expect({ redact, statuses, events }).toEqual({ redact, statuses: plain.statuses, events: plain.events })
+    }
+  },
+)
+
+const batches = (names: readonly string[]): string[][] => {
+  const size = Math.ceil(names.length / 6)
+  return Array.from({ length: 6 }, (_, i) => names.slice(i * size, (i + 1) * size)).filter((some) => some.length > 0)
+}
+
+test('two users stay two, whatever is redacted, and an identity that would have to be redacted is refused', async () => {
+  const notes = agent({
+    name: 'notes',
+    run: async (ctx, brief) => {
+      await interrupt(ctx, 'go on?')
+      return ctx.values.update('notes', (value) => [...((value ?? []) as string[]), brief])
+    },
+  })
+  const store = join(folder(), 'reeve.db')
+  const redact = { keys: ['session', 'user', 'cookie'], values: [secret] }
+  let runtime = await createRuntime({ store, agents: [notes], redact })
+  for (const user of ['ann', 'bob'])
+    await (await runtime.start(notes, `note of ${user}`, { runId: user, session: `${user}-1`, user })).until('waiting')
+  for (const bad of [{ user: secret }, { session: `s-${secret}` }, { runId: secret }])
+    await expect(runtime.start(notes, 'x', bad)).rejects.toMatchObject({
+      code: 'input.invalid',
+      message: expect.not.stringContaining(secret) as string,
+    })
+  await runtime.close()
+  runtime = await createRuntime({ store, agents: [notes], redact })
+  for (const user of ['ann', 'bob']) {
+    const [question] = await runtime.questions({ run: user })
+    await runtime.answer({ interruptId: question!.id, value: true })
+    expect(await runtime.handle(user).outcome()).toMatchObject({ output: [`note of ${user}`] })
+  }
+  await runtime.close()
+})
+
+test('a store that is redacted takes nothing from a process without rules, and lets it read', async () => {
+  const store = join(folder(), 'reeve.db')
+  const asks = agent({ name: 'asks', run: (ctx) => interrupt(ctx, 'which?') })
+  const first = await createRuntime({ store, agents: [asks], redact: { values: [secret] } })
+  const run = await first.start(asks, 'go')
+  await run.until('waiting')
+  await first.close()
+  const refused = { code: 'store.redacted' }
+  await expect(createRuntime({ store, agents: [asks] })).rejects.toMatchObject(refused)
+  const reader = await createRuntime({ store, drive: false, agents: [asks] })
+  const [question] = await reader.questions({ run: run.id })
+  expect((await reader.handle(run.id).view()).status).toBe('waiting')
+  await expect(reader.answer({ interruptId: question!.id, value: secret })).rejects.toMatchObject(refused)
+  await expect(reader.start(asks, secret)).rejects.toMatchObject(refused)
+  await expect(reader.handle(run.id).cancel(secret)).rejects.toMatchObject(refused)
+  await expect(reader.incident({ trust: 'x', severity: 'minor', note: secret, create: true })).rejects.toMatchObject(refused)
+  await reader.close()
+  // rules that take nothing out are a word, too: whoever says so knows
+  const knows = await createRuntime({ store, agents: [asks], redact: {} })
+  await knows.answer({ interruptId: question!.id, value: 'this' })
+  expect(await knows.handle(run.id).outcome()).toMatchObject({ output: 'this' })
+  await knows.close()
+  for (const file of readdirSync(join(store, '..'))) expect(readFileSync(join(store, '..', file), 'latin1')).not.toContain(secret)
+})
+
+test('a process that began before a store was redacted is refused from then on', async () => {
+  const store = join(folder(), 'reeve.db')
+  const quick = agent({ name: 'quick', run: async () => 'done' })
+  await using early = await createRuntime({ store, agents: [quick] })
+  expect(await early.run(quick, 'x')).toMatchObject({ status: 'completed' })
+  await using _later = await createRuntime({ store, drive: false, redact: { keys: ['apiKey'] } })
+  await expect(early.start(quick, 'x')).rejects.toMatchObject({ code: 'store.redacted' })
 })

@@ -1,6 +1,9 @@
 /** Every representative run, with its process dying at every point where it can. */
 import { describe, expect, test } from 'vitest'
-import { simulate } from '../../src/testing/index.ts'
+import { agent, tool } from '../../src/agent/index.ts'
+import { parallel } from '../../src/flow/index.ts'
+import { scripted, simulate, teamScenario } from '../../src/testing/index.ts'
+import { calls } from '../scenario/team.ts'
 import { scenarios } from './scenarios.ts'
 
 describe('a process that dies', () => {
@@ -12,4 +15,38 @@ describe('a process that dies', () => {
       expect(points).toBeGreaterThan(8)
     }, 60_000)
   }
+})
+
+describe('what a simulation finds', () => {
+  test('branches that wait for people may end in any order: that is no difference', async () => {
+    const pay = tool({ name: 'pay', sensitive: true, execute: () => 'paid' })
+    const payer = (name: string) => agent({ name, model: scripted(calls(['pay', {}]), `${name} paid`), tools: [pay] })
+    const report = await simulate(
+      teamScenario({
+        agents: [parallel({ name: 'both', agents: [payer('w1'), payer('w2')] })],
+        input: 'go',
+        outside: async (runtime) => {
+          for (const { id } of await runtime.questions())
+            await runtime
+              .decide({ approvalId: id, decision: 'approve' })
+              .catch(() => runtime.settleDoubt({ id, happened: true, value: 'paid' }).catch(() => undefined))
+        },
+      }),
+    )
+    expect(report.differences).toEqual([])
+  }, 60_000)
+
+  test('what code does outside of steps happens as often as the code is run, and the report says how often that is', async () => {
+    let happened = 0
+    const careless = agent({
+      name: 'careless',
+      run: async (ctx) => {
+        happened++
+        return ctx.step('work', () => 'done')
+      },
+    })
+    const { ran, repeated, points } = await simulate(teamScenario({ agents: [careless], input: 'go' }))
+    expect([ran, repeated]).toEqual([{ careless: happened }, []])
+    expect(happened).toBeGreaterThan(points)
+  })
 })

@@ -43,6 +43,7 @@ describe('starting', () => {
   })
   test.each<[string, Json | undefined, object, ErrorCode]>([
     ['an empty text', '', {}, 'input.invalid'],
+    ['a list of messages', [{ role: 'user', content: 'hello' }], {}, 'input.invalid'],
     ['no JSON', undefined, {}, 'input.not-json'],
     ['a date', new Date(0) as unknown as Json, {}, 'input.not-json'],
     ['a bad run id', 'x', { runId: '../x' }, 'run.invalid-id'],
@@ -55,6 +56,14 @@ describe('starting', () => {
     const runtime = await runtimeWith({ agents: [echo] })
     await expect(runtime.start('echo', input as Json, options)).rejects.toEqual(coded(code))
     expect(await runtime.runs()).toEqual([])
+  })
+  test('says where messages belong that are given as the input; other lists are one', async () => {
+    const runtime = await runtimeWith({ agents: [echo] })
+    const messages = [{ role: 'user', content: 'hello' }] as const
+    await expect(runtime.start('echo', [...messages])).rejects.toMatchObject({
+      hint: expect.stringContaining('{ messages: [...] }') as string,
+    })
+    expect(await runtime.run('echo', [1, { role: 'none', content: 'x' }])).toMatchObject({ status: 'completed' })
   })
   test('checks the input against the schema of the agent', async () => {
     const runtime = await runtimeWith({ agents: [typed] })

@@ -252,3 +252,23 @@ test('a session shows the newest hundred turns in their order', async () => {
   expect(seen[101]).toEqual(Array.from({ length: 100 }, (_, i) => `n${i + 2}`))
   expect(seen[102]).toEqual(Array.from({ length: 100 }, (_, i) => `n${i + 3}`))
 })
+
+test('keys that no store can tell apart are refused, and all others are values of their own', async () => {
+  const keys = ['a\u0000b', 'a\u0000c', 'a', '__proto__', 'constructor', '', ' ', 'é', 'e\u0301']
+  const code = agent({
+    name: 'keys',
+    run: async (ctx) => {
+      for (const [i, key] of keys.entries()) await ctx.values.update(key, () => i)
+      const refused: unknown[] = []
+      for (const half of ['\ud800', 'x\udfff']) {
+        await ctx.values.update(half, () => 1).catch((error: { code?: string }) => refused.push(error.code))
+        await ctx.values.get(half).catch((error: { code?: string }) => refused.push(error.code))
+      }
+      return { read: await ctx.values.getAll(keys), refused }
+    },
+  })
+  const runtime = await createRuntime({ store: join(mkdtempSync(join(tmpdir(), 'reeve-keys-')), 'reeve.db'), agents: [code] })
+  const bad = 'input.invalid'
+  expect(await runtime.run(code, 'go')).toMatchObject({ output: { read: keys.map((_, i) => i), refused: [bad, bad, bad, bad] } })
+  await runtime.close()
+})

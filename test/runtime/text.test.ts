@@ -131,8 +131,8 @@ describe('text() is what those say who hold the control of the run', () => {
     expect(await outerWords(run)).toBe(want)
   })
 
-  test('code that delegates keeps control: whom it asks is not heard, nor the members of a flow that it asks', async () => {
-    expect(await saidBy(codeThatDelegates, undefined, { path: ['s', 'code', 'in'] }, { agent: 'b' })).toEqual(['Z', 'AB', 'B'])
+  test('code that delegates keeps control: its answer is heard; whom it asks is not, nor the members of a flow that it asks', async () => {
+    expect(await saidBy(codeThatDelegates, undefined, { path: ['s', 'code', 'in'] }, { agent: 'b' })).toEqual(['doneZ', 'AB', 'B'])
   })
 
   test('the branches of a parallel come as they speak, and parts tell them apart', async () => {

@@ -1,6 +1,6 @@
 /** Approvals in rounds: who is asked after whom, two pairs of eyes, who may decide, what may be decided; what a yes is good for. Spec team R-16, cases C79 to C90. */
 import { describe, expect, test } from 'vitest'
-import { agent, tool } from '../../src/agent/index.ts'
+import { agent, tool, type Agent } from '../../src/agent/index.ts'
 import { asTool } from '../../src/flow/index.ts'
 import { failure, FailureError, type Json } from '../../src/core/index.ts'
 import type { ApprovalRules } from '../../src/edge/index.ts'
@@ -12,7 +12,7 @@ import {
   type ApprovalRequest,
   type UsedCapability,
 } from '../../src/oversight/index.ts'
-import type { Approval, Run } from '../../src/runtime/index.ts'
+import type { Approval, Decision, Run } from '../../src/runtime/index.ts'
 import { calls, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
 const minute = 60_000
@@ -92,7 +92,7 @@ describe('who may decide', () => {
     const open = await only(run)
     expect(open).toMatchObject({ approvers: ['ann', 'bob'] })
     for (const decision of ['approve', 'reject', 'retry'] as const)
-      for (const who of [undefined, 'eve', 'ANN', '', 'ann ']) {
+      for (const who of [undefined, 'eve', 'ANN', '', 'a nn', '\u200B']) {
         const given = { approvalId: open.id, decision, ...(who === undefined ? {} : { approver: who }) }
         await expect(run.decide(given)).rejects.toMatchObject({
           code: 'approval.forbidden',
@@ -422,34 +422,107 @@ describe('what a yes is good for', () => {
     expect(await run.outcome()).toMatchObject({ output: 'done' })
     expect([began, told(model.prompts[1])]).toEqual([[{ days: 2 }], ['planned', 'helped']])
   })
-  test('a call that comes too late after its approval is not done, and the model is told; called again it is asked for again', async () => {
-    const { root, paid, model } = payer({ validForMs: 40, turns: [calls(['pay', { amount: 10 }]), 'given up'] })
+  test('a call that comes too late after its approval is not done, and is asked about again, with the reason', async () => {
+    const { root, paid } = payer({ validForMs: 40 })
     const run = await (await runtimeOf([root])).start(root, 'go')
     const { id } = await only(run)
     await run.pause({ reason: 'hold on' })
-    await run.decide({ approvalId: id, decision: 'approve' })
+    await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
     await expect.poll(async () => (await run.view()).approvals[0]?.resolution).toBe('approved')
     const { resolvedAt } = (await run.view()).approvals[0]!
     await expect.poll(() => Date.now()).toBeGreaterThan(resolvedAt! + 100)
     await run.resume()
-    expect(await run.outcome()).toMatchObject({ output: 'given up' })
-    expect([paid, told(model.prompts[1])]).toEqual([[], [expect.stringMatching(/does not hold for this: it was good until/)]])
+    await expect.poll(async () => (await run.view()).approvals.length).toBe(2)
+    const later = await only(run)
+    expect(later).toMatchObject({ follows: id, input: { amount: 10 }, reason: expect.stringMatching(/asked again: ann approved it; .*it was good until/) as string }) // prettier-ignore
+    await run.cancel()
+    await run.outcome()
+    expect(paid).toEqual([])
     expect((await eventsOf(run)).find((event) => event.type === 'step.settled' && event.outcome.status === 'failed')).toMatchObject({
-      outcome: { failure: { code: 'capability.refused', retryable: false } },
+      outcome: { failure: { code: 'capability.refused', retryable: false, details: { lapsed: 'expired' } } },
     })
   })
-  test('what was approved is a version of the tool: another process with another one does not run it', async () => {
-    const before = payer({ version: '1' })
+  /** A payer whose tool was asked about, and a process in which it is another. */
+  async function deployed(after: Agent, before = payer({ version: '1' }), decided?: Omit<Decision, 'approvalId'>) {
     const first = await runtimeOf([before.root], { store: store() })
     const run = await first.start(before.root, 'go')
     const { id } = await only(run)
+    if (decided !== undefined) {
+      // decided while nobody drives the run
+      await run.pause()
+      await run.decide({ ...decided, approvalId: id } as Decision)
+    }
     await first.close()
-    const after = payer({ version: '2', turns: ['given up'] })
-    const again = (await runtimeOf([after.root], { store: store() })).handle(run.id)
-    await again.decide({ approvalId: id, decision: 'approve' })
-    const outcome = await again.outcome()
-    expect(after.paid).toEqual([])
-    expect(outcome).toMatchObject({ output: 'given up' })
-    expect(told(after.model.prompts.at(-1))).toEqual([expect.stringMatching(/it is for version 1\+/)])
+    const again = (await runtimeOf([after], { store: store() })).handle(run.id)
+    return { run: again, id, before }
+  }
+  test.each([[false], [true]])(
+    'a tool that is another version when its approval is used is not run, and is asked about again, with what has changed (decided before: %s)',
+    async (isDecidedBefore) => {
+      const after = payer({ version: '2', turns: ['paid'] })
+      const word = { decision: 'approve', approver: 'ann' } as const
+      const { run, id } = await deployed(after.root, payer({ version: '1' }), isDecidedBefore ? word : undefined)
+      if (isDecidedBefore) await run.resume()
+      else await run.decide({ approvalId: id, ...word })
+      await expect.poll(async () => (await run.view()).approvals.map(({ resolution }) => resolution)).toEqual(['approved', undefined])
+      const later = await only(run)
+      expect(later).toMatchObject({ follows: id, tool: 'pay', input: { amount: 10 } })
+      expect(later.toolVersion).toMatch(/^2\+/)
+      expect(later.reason).toMatch(/asked again: ann approved it; .*it is for version 1\+.* of "pay", and this is 2\+/)
+      expect(after.paid).toEqual([])
+      await run.decide({ approvalId: later.id, decision: 'approve', approver: 'ann' })
+      expect(await run.outcome()).toMatchObject({ output: 'paid' })
+      expect(after.paid).toEqual([{ amount: 10 }])
+    },
+  )
+  test.each<[string, (model: ReturnType<typeof scripted>) => Agent, RegExp]>([
+    [
+      'takes other arguments now',
+      (model) => {
+        const input = { type: 'object', properties: { amount: { type: 'number' }, to: { type: 'string' } }, required: ['to'] } as const
+        return agent({ name: 'payer', model, tools: [tool({ name: 'pay', input, approval: true, execute: () => 'done' })] })
+      },
+      /not done: ann approved this call, and "pay" has changed since: its arguments do not fit any more/,
+    ],
+    ['is gone', (model) => agent({ name: 'payer', model }), /not done: ann approved this call, and there is no tool "pay" any more/],
+  ])('an open approval of a tool that %s stays open, and the model is told of the yes that came to nothing', async (_name, make, what) => {
+    const model = scripted('given up')
+    const { run, id } = await deployed(make(model))
+    expect(await only(run)).toMatchObject({ id })
+    await run.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ output: 'given up' })
+    expect(told(model.prompts.at(-1))).toEqual([expect.stringMatching(what)])
+  })
+  test('an open approval of a tool that needs none any more is asked for all the same: a no is a no', async () => {
+    const paid: Json[] = []
+    const model = scripted('given up')
+    const input = { type: 'object', properties: { amount: { type: 'number' } } } as const
+    const pay = tool({ name: 'pay', input, execute: (given) => (paid.push(given), 'done') })
+    const { run, id } = await deployed(agent({ name: 'payer', model, tools: [pay] }))
+    await run.decide({ approvalId: id, decision: 'reject', comment: 'no' })
+    expect(await run.outcome()).toMatchObject({ output: 'given up' })
+    expect([paid, told(model.prompts.at(-1))]).toEqual([[], [expect.stringMatching(/a human rejected this call of "pay": no/)]])
+  })
+  test('what was done under one version stays done under the next, also where its arguments would not fit any more', async () => {
+    const paid: Json[] = []
+    const make = (required: readonly string[], turns: Parameters<typeof scripted>) => {
+      const input = { type: 'object', properties: { amount: { type: 'number' } }, required: [...required] } as const
+      const pay = tool({ name: 'pay', input, approval: true, execute: (given) => (paid.push(given), 'done') })
+      return agent({
+        name: 'payer',
+        model: scripted(...turns),
+        tools: [pay, tool({ name: 'wait', input: {}, approval: true, execute: () => 'waited' })],
+      })
+    }
+    const before = make([], [calls(['pay', { amount: 10 }]), calls(['wait', {}])])
+    const first = await runtimeOf([before], { store: store() })
+    const run = await first.start(before, 'go')
+    await run.decide({ approvalId: (await only(run)).id, decision: 'approve' })
+    await expect.poll(async () => (await run.view()).approvals.filter(({ open }) => open).map((each) => each.tool)).toEqual(['wait'])
+    await first.close()
+    const again = (await runtimeOf([make(['to'], ['end'])], { store: store() })).handle(run.id)
+    await again.decide({ approvalId: (await only(again)).id, decision: 'approve' })
+    expect(await again.outcome()).toMatchObject({ output: 'end' })
+    expect(paid).toEqual([{ amount: 10 }])
   })
 })

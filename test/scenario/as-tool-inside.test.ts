@@ -110,7 +110,9 @@ describe('what becomes of the caller', () => {
       tools: [asTool(bad)],
     })
     expect((await played(root)).outcome).toMatchObject({ output: 'final' })
-    expect(JSON.stringify(w.prompts[0])).toMatch(/boom/)
+    const shown = JSON.stringify(w.prompts[0])
+    expect(shown).toMatch(/failed: its code failed/)
+    expect(shown).not.toMatch(/boom/) // the words of an exception stay in the journal
   })
 
   test('collaboration 86: the result may hand control on: whoever takes over is shown it, and what to do', async () => {

@@ -152,7 +152,7 @@ describe('running out of time', () => {
     const leader = team(scripted(delegates(['w1', 'go']), 'final'), [w1], { timeoutMs: 50, retry: { attempts: 2, backoffMs: 1 } })
     const run = await (await runtimeOf([leader])).start(leader, 'hi')
     await run.outcome()
-    expect((await run.view()).activations.map(({ state }) => state)).toEqual(['completed', 'cancelled', 'completed'])
+    expect((await run.view()).activations.map(({ state }) => state)).toEqual(['completed', 'timed-out', 'completed'])
   })
 
   test('the clock stands while a human is waited for', async () => {

@@ -100,6 +100,50 @@ describe('until it passes', () => {
     expect(ended.scored).toEqual([])
   })
 
+  test('a forward is an answer: it is measured, and one that does not pass is not forwarded', async () => {
+    const w = agent({ name: 'w', description: 'Works.', model: scripted('no source', 'source: a') })
+    const forward = calls(['forward_message', { worker: 'w' }])
+    const model = scripted(delegates(['w', 'x']), forward, delegates(['w', 'y']), forward)
+    const texts: string[] = []
+    const sources = { name: 'sources', score: ({ text }: ScorerInput) => (texts.push(text), text.includes('source:')) }
+    const boss = supervisor({ name: 'boss', model, workers: [w], isComplete: { scorers: [sources] } })
+    const run = await (await runtimeOf([boss])).start(boss, 'go')
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'source: a' })
+    expect(texts).toEqual(['no source', 'source: a'])
+    expect((await eventsOf(run)).filter(({ type }) => type === 'output.forwarded')).toHaveLength(1)
+    expect(model.prompts[2]!.slice(-2)).toMatchObject([
+      { role: 'tool', content: '[the output of "w" is not accepted as your answer]' },
+      { role: 'user', content: expect.stringContaining('Your answer is not accepted yet.') as string },
+    ])
+    const never = scripted(delegates(['w', 'x']), forward)
+    const strict = supervisor({ name: 'boss', model: never, workers: [w], limits: { ownTurns: 3 }, isComplete: { scorers: [no] } })
+    expect(await (await runtimeOf([strict])).run(strict, 'go')).toMatchObject({ status: 'limited', partial: 'source: a' })
+  })
+
+  test.each([
+    ['conversation', 1],
+    ['answers', 1],
+    ['brief', 0],
+  ] as const)('what was missing reaches the workers that are asked again, if their context is %s', async (context, times) => {
+    const seen = scripted('W')
+    const reason = {
+      name: 'sources',
+      score: ({ text }: ScorerInput) => ({ score: text.includes('source:') ? 1 : 0, reason: 'name your sources' }),
+    }
+    const model = scripted(delegates(['w', 'first']), 'draft', delegates(['w', 'second']), 'source: a')
+    const boss = supervisor({
+      name: 'boss',
+      model,
+      workers: [agent({ name: 'w', description: 'Works.', model: seen })],
+      isComplete: { scorers: [reason] },
+      delegation: { context },
+    })
+    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'source: a' })
+    const shown = seen.prompts.map((prompt) => prompt.filter(({ content }) => JSON.stringify(content).includes('name your sources')))
+    expect(shown.map(({ length }) => length)).toEqual([0, times])
+    expect(JSON.stringify(seen.prompts)).not.toContain('Your answer is not accepted')
+  })
+
   test('what a scorer is given: the task, the answer as text and as output, the conversation without instructions', async () => {
     const given: ScorerInput[] = []
     const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } as const
@@ -343,7 +387,7 @@ describe('models that measure', () => {
     const { outcome, scored, run } = await play(scripted('x'), { scorers: [J], timeoutMs: 50 }, { limits: { turns: 3 } }, {})
     expect(outcome).toMatchObject({ status: 'limited' })
     expect(scored[0]).toMatchObject({ timedOut: true, results: [{ scorer: 'J', error: 'it did not finish' }] })
-    expect((await run.view()).activations[1]).toMatchObject({ agent: 'J', outcome: { status: 'cancelled' } })
+    expect((await run.view()).activations[1]).toMatchObject({ agent: 'J', outcome: { status: 'timed-out' } })
   }, 20_000)
 
   test('it takes turns of the whole tree: what is used up is a limit that says why', async () => {

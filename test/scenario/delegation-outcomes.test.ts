@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, tool } from '../../src/agent/index.ts'
 import { failure, FailureError, totalUsage, type Json } from '../../src/core/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { supervisor, type DelegationEnd } from '../../src/supervisor/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { calls, delegates, eventsOf, fatal, pause, runtimeOf, scripted, told, type Scripted } from './team.ts'
 
@@ -58,12 +58,12 @@ describe('failures', () => {
     expect(told44[0]).toEqual(['[worker "w1" failed: its model could not answer]', 'w2 is done'])
     expect(told44[1]).toEqual(told44[0])
   })
-  test('a code worker that throws is content with its message', async () => {
+  test('a code worker that throws is content without the words of the exception', async () => {
     const lead = scripted(delegates(['coder', 'x']), 'final')
     const coder = agent({ name: 'coder', description: 'Codes.', run: () => Promise.reject(new Error('no such file')) })
     const boss = supervisor({ name: 'boss', model: lead, workers: [coder] })
     expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ output: 'final' })
-    expect(told(lead.prompts[1])).toEqual(['[worker "coder" failed: no such file]'])
+    expect(told(lead.prompts[1])).toEqual(['[worker "coder" failed: its code failed]'])
   })
   test('a leader whose own model fails has failed, with the failure', async () => {
     const boss = supervisor({ name: 'boss', model: scripted(fatal('quota')), workers: [worker('w1')] })
@@ -78,6 +78,50 @@ describe('failures', () => {
     await (await runtimeOf([boss])).run(boss, 'go')
     expect(told(lead.prompts[1])).toEqual(['[worker "w1" finished without an answer]'])
   })
+})
+
+describe('an empty output is no answer', () => {
+  test.each([
+    ['an empty text', () => ''],
+    ['spaces', () => '  '],
+    ['null', () => null],
+    ['nothing', () => undefined],
+  ])('%s cannot be forwarded, nor does it cross to other workers: the leader has to answer itself', async (_, run) => {
+    const seen = scripted('ok')
+    const forward = calls(['forward_message', { worker: 'w' }])
+    const lead = scripted(delegates(['w', 'x']), forward, delegates(['next', 'y']), 'my own')
+    const boss = supervisor({
+      name: 'boss',
+      model: lead,
+      workers: [agent({ name: 'w', description: 'W', run }), worker('next', seen)],
+      delegation: { context: 'answers' },
+    })
+    expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'my own' })
+    expect(told(lead.prompts[2])).toEqual([expect.stringContaining('there is no output of "w" to forward')])
+    expect(seen.prompts[0]!.map(({ content }) => content)).toEqual(['go', 'y'])
+    const code = supervisor({
+      name: 'code',
+      workers: [agent({ name: 'w', description: 'W', run })],
+      run: async (_ctx, _brief, team) => (await team.delegate('w', 'x'), team.forward('w')),
+    })
+    expect(await (await runtimeOf([code])).run(code, 'go')).toMatchObject({ status: 'failed', failure: { code: 'work.rejected' } })
+  })
+})
+
+test('a worker that ran out of time has timed out: in its view, in its journal, for hooks, in the list of delegations and for its leader', async () => {
+  const slow = scripted(
+    ({ signal }) => new Promise<string>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+  )
+  const lead = scripted(delegates(['w', 'x']), 'final')
+  const heard: string[] = []
+  const onComplete = ({ status }: DelegationEnd): void => void heard.push(status)
+  const boss = supervisor({ name: 'boss', model: lead, workers: [worker('w', slow)], delegation: { timeoutMs: 50, onComplete } })
+  const run = await (await runtimeOf([boss])).start(boss, 'go')
+  await run.outcome()
+  const view = (await run.view()).activations.find(({ agent: name }) => name === 'w')
+  const settled = (await eventsOf(run)).flatMap((event) => (event.type === 'activation.settled' ? [event.outcome.status] : []))
+  expect([view?.state, (await run.delegations())[0]!.status, heard[0], settled[0]]).toEqual(Array(4).fill('timed-out'))
+  expect(told(lead.prompts[1])).toEqual([expect.stringContaining('ran out of time')])
 })
 
 describe('limits', () => {

@@ -291,7 +291,7 @@ describe('R-16: an approval holds for what was seen', () => {
     expect([asked.map(({ input }) => input), done]).toEqual([[{ amount: 10 }, { amount: 1_000 }], [{ amount: 10 }]])
   })
 
-  test('a tool that is orchestration, in another version after a restart, is not run under the old approval', async () => {
+  test('a tool that is orchestration, in another version after a restart, is not run under the old approval: it is asked for again', async () => {
     const ran: string[] = []
     const made = (version: string) => {
       const plan = tool({ name: 'plan', version, approval: true, run: async () => (ran.push(version), await Promise.resolve('planned')) })
@@ -303,8 +303,12 @@ describe('R-16: an approval holds for what was seen', () => {
     await before.close()
     const after = await runtimeOf([made('2')], { store: store() })
     await after.decide({ approvalId: id, decision: 'approve', approver: 'ann' })
-    await after.handle(run.id).outcome()
+    const again = await only(after.handle(run.id))
+    expect(again.id).not.toBe(id)
     expect(ran).toEqual([])
+    await after.decide({ approvalId: again.id, decision: 'approve', approver: 'ann' })
+    await after.handle(run.id).outcome()
+    expect(ran).toEqual(['2'])
   })
 
   test('an agent as a tool begins once it was approved, with what was approved, and is not asked about twice', async () => {

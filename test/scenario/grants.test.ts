@@ -88,6 +88,26 @@ describe('a grant for the session', () => {
     expect(await factsOf(run)).toEqual(['approval.requested', 'approval.resolved', 'approval.granted'])
   })
 
+  test("holds for one agent's tool: another agent's of that name, with the same arguments and effect, is another tool and asks", async () => {
+    const done: Json[] = []
+    const lead = scripted(delegates(['caller', toAnn]), delegates(['other', toAnn]), delegates(['caller', toBob]), 'end')
+    const workers = [caller('caller', [send(done)]), caller('other', [send(done, { description: 'Sends to everybody.' })])]
+    const root = supervisor({ name: 'root', model: lead, workers })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go', session)
+    await run.decide({ approvalId: (await waiting(run)).waiting[0]!.id, decision: 'approve', grant: 'session' })
+    const [asked] = (await waiting(run)).waiting
+    expect(asked).toMatchObject({ path: ['root', 'other'] })
+    expect(done).toHaveLength(1)
+    expect(await runtime.grants(session)).toMatchObject([{ agent: 'caller', tool: 'send' }])
+    await run.decide({ approvalId: asked!.id, decision: 'approve' })
+    expect(await run.outcome()).toMatchObject({ output: 'end' })
+    expect(done).toHaveLength(3)
+    // one that was given before agents were recorded holds as it was given
+    const old = { id: 'gra_1', tool: 'send', toolVersion: '1', at: 1 }
+    expect(grantFor([old], { agent: 'any', tool: 'send', toolVersion: '1', input: {} }, 2)).toBe(old)
+  })
+
   test('with a pattern it holds for calls that have these arguments, and for no others', async () => {
     const runtime = await runtimeOf([caller('caller', [send()])])
     await granted(runtime, { for: 'session', input: { to: 'ann' } })
@@ -101,8 +121,8 @@ describe('a grant for the session', () => {
   })
 
   test('it ends when its time is over', async () => {
-    const kept = { id: 'gra_1', tool: 'send', toolVersion: '1', at: 1, until: 10 }
-    const asked = { tool: 'send', toolVersion: '1', input: {} }
+    const kept = { id: 'gra_1', agent: 'a', tool: 'send', toolVersion: '1', at: 1, until: 10 }
+    const asked = { agent: 'a', tool: 'send', toolVersion: '1', input: {} }
     expect([9, 10].map((now) => grantFor([kept], asked, now)?.id)).toEqual(['gra_1', undefined])
     const runtime = await runtimeOf([caller('caller', [send()])])
     await granted(runtime, { for: 'session', expiresInMs: 1 })

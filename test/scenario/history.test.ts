@@ -4,6 +4,7 @@ import { agent, tool } from '../../src/agent/index.ts'
 import type { FilePart, HistoryEntry, Json } from '../../src/core/index.ts'
 import { loop, parallel, router, sequential, type HistoryRewriter } from '../../src/flow/index.ts'
 import type { Message } from '../../src/model/index.ts'
+import { simulate, teamScenario } from '../../src/testing/index.ts'
 import { worker, xfer } from './control.ts'
 import { busy, contents, context, user } from './played.ts'
 import { calls, runtimeOf, scripted, type Scripted } from './team.ts'
@@ -188,13 +189,31 @@ describe('a rewriter of its own', () => {
     expect(w.prompts).toEqual([[user('task'), context('[A] said: A result.'), context('[B] said: B result.')]])
   })
 
+  test('K5: one may take its time, and do steps: they are done once, also across a crash', async () => {
+    const summarize: HistoryRewriter = async (entries, agent, ctx) => {
+      const text = await ctx.step('summary', () => `${agent} is shown ${entries.length}`)
+      return [{ role: 'user', content: text }]
+    }
+    const last = agent({ name: 'C', description: 'c', model: ({ messages }) => JSON.stringify(messages.at(-1)!.content) })
+    const both = parallel({ name: 'P', agents: [last, agent({ name: 'D', model: scripted('d') })], edge: { context: summarize } })
+    const flow = sequential({ name: 'S', agents: [worker('A'), both] })
+    const { end, differences, repeated } = await simulate(teamScenario({ agents: [flow], input: 'task' }))
+    expect(end.outcome).toEqual({ status: 'completed', output: ['"C is shown 2"', 'd'] })
+    expect([differences, repeated]).toEqual([[], []])
+    const lead = scripted(xfer('W'), 'final')
+    const w = scripted('w')
+    const root = router({ name: 'R', model: lead, workers: [worker('W', w)], transfer: { agents: { W: { context: summarize } } } })
+    expect(await (await runtimeOf([root])).run(root, 'task')).toMatchObject({ output: 'final' })
+    expect(w.prompts).toEqual([[user('W is shown 1')]])
+  }, 60_000)
+
   const throwing: HistoryRewriter = () => {
     throw new Error('no idea')
   }
-  const asynchronous = (() => Promise.reject(new Error('late'))) as unknown as HistoryRewriter
+  const asynchronous: HistoryRewriter = () => Promise.reject(new Error('late'))
   const failing: (readonly [what: string, context: HistoryRewriter, why: string])[] = [
     ['throws', throwing, 'no idea'],
-    ['is asynchronous', asynchronous, 'asynchronous'],
+    ['rejects', asynchronous, 'late'],
     ['returns entries instead of messages', (entries) => entries as unknown as Message[], 'what the rewriter returns[0] has no role'],
     ['returns a message without words', () => [{ role: 'user' } as unknown as Message], 'what the rewriter returns[0] has no content'],
     ['returns one message', () => user('x') as unknown as Message[], 'a list of messages'],

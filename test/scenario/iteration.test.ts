@@ -158,12 +158,11 @@ describe('an answer', () => {
     expect(model.tools[1]).toHaveLength(1)
   })
 
-  test('{feedback, continue: false}: told, one more turn without tools, and its answer is the end', async () => {
-    const model = scripted('half', 'whole', 'never')
+  test('{feedback, continue: false}: the answer is the end; nobody is asked again for the sake of a note', async () => {
+    const model = scripted('half', 'never')
     const { outcome } = await play(model, 1, { feedback: 'better', continue: false })
-    expect(outcome).toMatchObject({ status: 'completed', output: 'whole' })
-    expect(last(model.prompts[1])).toEqual(said('better'))
-    expect(model.tools.map((tools) => tools.length)).toEqual([1, 0])
+    expect(outcome).toMatchObject({ status: 'completed', output: 'half' })
+    expect(model.prompts).toHaveLength(1)
   })
 
   test.each([
@@ -193,6 +192,39 @@ describe('an answer', () => {
   })
 })
 
+describe('a forward is an answer', () => {
+  const forwarding = async (said: object, ...more: string[]) => {
+    const w = agent({ name: 'w', description: 'Works.', model: scripted('word for word') })
+    const model = scripted(delegates(['w', 'x']), calls(['forward_message', { worker: 'w' }]), ...more)
+    const onIterationComplete = ({ turn }: Iteration) => (turn === 2 ? said : undefined)
+    const boss = supervisor({ name: 'boss', model, workers: [w], onIterationComplete, limits: { ownTurns: 3 } })
+    const run = await (await runtimeOf([boss])).start(boss, 'go')
+    const outcome = await run.outcome()
+    const forwarded = (await eventsOf(run)).filter(({ type }) => type === 'output.forwarded')
+    return { outcome, forwarded, shown: model.prompts[2] }
+  }
+
+  test.each([[{}], [{ continue: false }], [{ feedback: 'thanks', continue: false }]])(
+    'that stands where the hook says %j',
+    async (said) => {
+      const { outcome, forwarded, shown } = await forwarding(said)
+      expect(outcome).toMatchObject({ status: 'completed', output: 'word for word' })
+      expect(forwarded).toHaveLength(1)
+      expect(shown).toBeUndefined()
+    },
+  )
+
+  test('after which a hook may ask for more: its model is told that it was not accepted, and nothing was forwarded', async () => {
+    const { outcome, forwarded, shown } = await forwarding({ feedback: 'in your own words' }, 'my words')
+    expect(outcome).toMatchObject({ status: 'completed', output: 'my words' })
+    expect(forwarded).toEqual([])
+    expect(shown!.slice(-2)).toMatchObject([
+      { role: 'tool', content: '[the output of "w" is not accepted as your answer]', isError: true },
+      { role: 'user', content: 'in your own words' },
+    ])
+  })
+})
+
 describe('what has ended stays ended', () => {
   const word = { continue: true, feedback: 'no, go on' }
 
@@ -202,20 +234,6 @@ describe('what has ended stays ended', () => {
     const { outcome, told } = await play(model, 1, word, { tools: [end] })
     expect(outcome).toMatchObject({ status: 'completed', output: 'by the tool' })
     expect(told).toMatchObject([{ isFinal: true, finish: 'finished', results: [{ content: 'by the tool' }] }])
-  })
-
-  test('a forward; {continue: false} takes nothing back either', async () => {
-    for (const said of [word, { continue: false }]) {
-      const w = agent({ name: 'w', description: 'Works.', model: scripted('word for word') })
-      const lead = scripted(delegates(['w', 'x']), calls(['forward_message', { worker: 'w' }]), 'never')
-      const boss = supervisor({
-        name: 'boss',
-        model: lead,
-        workers: [w],
-        onIterationComplete: ({ turn }) => (turn === 2 ? said : undefined),
-      })
-      expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'word for word' })
-    }
   })
 
   test('a transfer, told by the lead of a router; its workers have hooks of their own', async () => {

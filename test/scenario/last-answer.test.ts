@@ -66,8 +66,8 @@ test('leaders, too, and Reeve’s verbs with the tools: a supervisor, and a rout
   const w = agent({ name: 'w', description: 'Works.', model: scripted('worked') })
   const lead = scripted((request) => (request.tools.length > 0 ? delegates(['w', 'x']) : 'final'))
   const boss = supervisor({ name: 'boss', model: lead, workers: [w], lastAnswer: true, limits: { turns: 4 } })
-  // its own turns and the worker's are of one account: two delegations take four
-  expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'limited', limit: 'turns' })
+  // its own turns and the worker's are of one account; the last one is kept for it
+  expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'final' })
   const within = sequential({ name: 'flow', agents: [supervisor({ name: 'boss', model: lead, workers: [w], lastAnswer: true })] })
   expect(await (await runtimeOf([within])).run(within, 'go')).toMatchObject({ output: 'final' })
   const sup = scripted((request) => (request.tools.length > 0 ? calls(['transfer_to_agent', { agent_name: 'w' }]) : 'final'))
@@ -76,17 +76,18 @@ test('leaders, too, and Reeve’s verbs with the tools: a supervisor, and a rout
   expect(sup.tools).toEqual([[]])
 })
 
-test('turns that others of the tree have used up leave nothing for a last answer', async () => {
+test('workers use up the turns of the tree, but not the last: it is kept for the answer of the leader whose limit it is', async () => {
   const worker = agent({
     name: 'w',
     description: 'Works.',
     model: scripted(calls(['look', {}]), calls(['look', {}]), 'worked'),
     tools: [look],
   })
-  const lead = scripted({ ...delegates(['w', 'x']), text: 'I ask w' }, 'never asked')
+  const lead = scripted({ ...delegates(['w', 'x']), text: 'I ask w' }, 'with what there is')
   const boss = supervisor({ name: 'boss', model: lead, workers: [worker], lastAnswer: true, limits: { turns: 4 } })
-  expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'limited', limit: 'turns', partial: 'I ask w' })
-  expect(lead.prompts).toHaveLength(1)
+  expect(await (await runtimeOf([boss])).run(boss, 'go')).toMatchObject({ status: 'completed', output: 'with what there is' })
+  expect(lead.tools.map(({ length }) => length > 0)).toEqual([true, false])
+  expect(told(lead.prompts[1]!.slice(0, -1))).toEqual([expect.stringContaining('stopped at its limit of turns')])
   const patient = agent({
     name: 'w',
     description: 'Works.',

@@ -26,17 +26,23 @@ const next = (model: Scripted = scripted('b')) => ({ b: agent({ name: 'b', descr
 const told = (outcome: unknown) => JSON.stringify(outcome)
 
 describe('what others are shown is what was left', () => {
-  test.each(['conversation', 'answer'] as const)('an answer of the model, shared as %s; the journal keeps what it said', async (shares) => {
-    const { b, model } = next()
-    const a = agent({ name: 'a', model: scripted('SECRET'), middleware: [masks] })
-    const flow = sequential({ name: 'flow', agents: [a, b], edge: { shares } })
-    const run = await (await runtimeOf([flow])).start(flow, 'go')
-    expect(await run.outcome()).toMatchObject({ output: 'b' })
-    expect(model.prompts[0]).toEqual([user('go'), context('[a] said: ***.')])
-    const spoken: string[] = []
-    for await (const message of run.messages()) if (message.type === 'assistant') spoken.push(message.text)
-    expect(spoken).toEqual(['SECRET', 'b'])
-  })
+  test.each(['conversation', 'answer'] as const)(
+    'an answer of the model, shared as %s; it is what is said, and the journal keeps what the model said',
+    async (shares) => {
+      const { b, model } = next()
+      const a = agent({ name: 'a', model: scripted('SECRET'), middleware: [masks] })
+      const flow = sequential({ name: 'flow', agents: [a, b], edge: { shares } })
+      const run = await (await runtimeOf([flow])).start(flow, 'go')
+      expect(await run.outcome()).toMatchObject({ output: 'b' })
+      expect(model.prompts[0]).toEqual([user('go'), context('[a] said: ***.')])
+      const spoken: string[] = []
+      for await (const message of run.messages()) if (message.type === 'assistant') spoken.push(message.text)
+      expect(spoken).toEqual(['***', 'b'])
+      const events: unknown[] = []
+      for await (const { event } of run.events()) events.push(event)
+      expect(JSON.stringify(events)).toContain('SECRET')
+    },
+  )
 
   test('the result of a tool that was the answer; the call keeps a result', async () => {
     const { b, model } = next()

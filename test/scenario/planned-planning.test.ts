@@ -212,13 +212,15 @@ describe('who plans', () => {
     expect(of(events, 'teammate.joined').map(({ role }) => role)).toEqual(['generalist', 'generalist'])
   })
 
-  test('team 1.2: what a model wrote without tasks though it is not simple is mended; a function is taken at its word', async () => {
-    const model = scripted('{"complexity": 0.8, "subtasks": []}')
+  test('team R-1, X3: a plan without tasks is the whole question as one task, whoever wrote it and whatever its complexity, also for a typed member', async () => {
     const question = 'x'.repeat(300)
-    const mended = await played({ planner: { model } }, question)
-    expect(of(mended.events, 'plan.created')).toMatchObject([{ route: 'dag', tasks: [{ description: 'x'.repeat(200) }] }])
-    const word = await played({ planner: () => ({ complexity: 0.8, subtasks: [] }) }, question)
-    expect(of(word.events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ description: question }] }])
+    const counter = agent({ name: 'counter', description: 'Counts.', input: { type: 'string' }, run: (_ctx, input) => input })
+    for (const roles of [undefined, { generalist: counter }])
+      for (const planner of [{ model: scripted('{"complexity": 0.8, "subtasks": []}') }, () => ({ complexity: 0.8, subtasks: [] })]) {
+        const { outcome, events } = await played({ planner, ...(roles === undefined ? {} : { roles }) }, question)
+        expect(outcome).toMatchObject({ status: 'completed', output: roles === undefined ? `done: ${question}` : question })
+        expect(of(events, 'plan.created')).toMatchObject([{ route: 'simple', tasks: [{ task: 'task-1', description: question }] }])
+      }
   })
 
   test('team 1.2: an agent plans as a worker of its own, by a value or by a text', async () => {

@@ -61,53 +61,69 @@ describe('retry', () => {
     },
   )
 
-  test('what a stream said before it failed is in no prompt, no message and no answer, and its parts say which attempt they are of', async () => {
+  describe('what a stream said before it failed', () => {
     const say = (emit: ((part: { type: 'text.delta'; id: string; text: string }) => void) | undefined, text: string): string => {
       emit?.({ type: 'text.delta', id: '0', text })
       return text
     }
-    const watched = Promise.withResolvers<void>()
-    const model = scripted(
-      async ({ emit }) => {
-        await watched.promise
-        say(emit, 'half of')
-        throw new Error('the connection is gone')
-      },
-      ({ emit }) => ({ ...calls(['note', {}]), text: say(emit, 'I look') }),
-      ({ emit }) => {
-        say(emit, 'the wrong')
-        throw new Error('gone again')
-      },
-      ({ emit }) => say(emit, 'the answer'),
-    )
-    const next = scripted('final')
-    const heard: string[] = []
-    const hears: Middleware = { name: 'hears', afterModel: ({ text }) => void heard.push(text) }
-    const note = tool({ name: 'note', execute: () => 'noted' })
-    const A = agent({ name: 'A', model, retry: quick, tools: [note], middleware: [hears], outputKey: 'k' })
-    const B = agent({ name: 'B', model: next })
-    const flow = sequential({ name: 'flow', agents: [A, B] })
-    const run = await (await runtimeOf([flow])).start(flow, 'go')
-    const shown: (readonly [attempt: number, text: string])[] = []
-    const parts = run.parts()
-    watched.resolve()
-    for await (const { attempt, part } of parts) {
-      const { type, text } = part as { type: string; text?: string }
-      if (type === 'text.delta') shown.push([attempt, text!])
+
+    /** A flow whose first agent's streams fail twice; what live parts show of it, and what is told of it. */
+    async function seen(middleware: readonly Middleware[]) {
+      const watched = Promise.withResolvers<void>()
+      const model = scripted(
+        async ({ emit }) => {
+          await watched.promise
+          say(emit, 'half of')
+          throw new Error('the connection is gone')
+        },
+        ({ emit }) => ({ ...calls(['note', {}]), text: say(emit, 'I look') }),
+        ({ emit }) => {
+          say(emit, 'the wrong')
+          throw new Error('gone again')
+        },
+        ({ emit }) => say(emit, 'the answer'),
+      )
+      const next = scripted(({ emit }) => say(emit, 'final'))
+      const note = tool({ name: 'note', execute: () => 'noted' })
+      const A = agent({ name: 'A', model, retry: quick, tools: [note], middleware, outputKey: 'k' })
+      const B = agent({ name: 'B', model: next })
+      const flow = sequential({ name: 'flow', agents: [A, B] })
+      const run = await (await runtimeOf([flow])).start(flow, 'go')
+      const shown: (readonly [attempt: number, text: string])[] = []
+      const parts = run.parts()
+      watched.resolve()
+      for await (const { attempt, part } of parts) {
+        const { type, text } = part as { type: string; text?: string }
+        if (type === 'text.delta') shown.push([attempt, text!])
+      }
+      await run.outcome()
+      const spoken: string[] = []
+      for await (const message of run.messages()) if (message.type === 'assistant') spoken.push(message.text)
+      return { shown, spoken, first: model.prompts, next: next.prompts }
     }
-    await run.outcome()
-    expect(shown).toEqual([
-      [1, 'half of'],
-      [2, 'I look'],
-      [1, 'the wrong'],
-      [2, 'the answer'],
-      [1, 'final'],
-    ])
-    const spoken: string[] = []
-    for await (const message of run.messages()) if (message.type === 'assistant') spoken.push(message.text)
-    expect(spoken).toEqual(['I look', 'the answer', 'final'])
-    expect(heard).toEqual(['I look', 'the answer']) // a hook is asked about answers, not about attempts
-    expect(JSON.stringify([model.prompts, next.prompts])).not.toMatch(/half of|the wrong/)
-    expect(JSON.stringify(next.prompts)).toContain('the answer')
+
+    test('is in no prompt, no message and no answer, and its parts say which attempt they are of', async () => {
+      const { shown, spoken, first, next } = await seen([])
+      expect(shown).toEqual([
+        [1, 'half of'],
+        [2, 'I look'],
+        [1, 'the wrong'],
+        [2, 'the answer'],
+        [1, 'final'],
+      ])
+      expect(spoken).toEqual(['I look', 'the answer', 'final'])
+      expect(JSON.stringify([first, next])).not.toMatch(/half of|the wrong/)
+      expect(JSON.stringify(next)).toContain('the answer')
+    })
+
+    test('reaches no hook, and where a hook may change an answer nobody is shown a part of it', async () => {
+      const heard: string[] = []
+      const { shown, spoken, first, next } = await seen([{ name: 'hears', afterModel: ({ text }) => void heard.push(text) }])
+      expect(heard).toEqual(['I look', 'the answer']) // a hook is asked about answers, not about attempts
+      expect(shown).toEqual([[1, 'final']])
+      expect(spoken).toEqual(['I look', 'the answer', 'final'])
+      expect(JSON.stringify([first, next])).not.toMatch(/half of|the wrong/)
+      expect(JSON.stringify(next)).toContain('the answer')
+    })
   })
 })

@@ -116,3 +116,41 @@ test('delegation 88, DESIGN 3.2: a router goes on leading in the version it was 
   const { activations } = await after.handle('r1').view()
   expect(activations.filter(({ agent: name }) => name === 'Sup').map((each) => each.version)).toEqual([one.version, one.version])
 })
+
+test('a worker that takes the place of another while a runtime is open is the one that works, also if only its functions or its description differ, at any depth', async () => {
+  const made = (name: string, said: string, description = 'Works.') => agent({ name, description, run: () => said })
+  const lead = (name: string, to: string) => {
+    const model = scripted((request) => (told(request.messages)[0] as string | undefined) ?? delegates([to, 'x']))
+    return supervisor({ name, description: 'Leads.', model, workers: [made('w', 'old'), made('other', 'other')] })
+  }
+  const inner = lead('inner', 'w')
+  const outer = supervisor({
+    name: 'outer',
+    model: scripted((request) => (told(request.messages)[0] as string | undefined) ?? delegates(['inner', 'x'])),
+    workers: [inner],
+  })
+  const runtime = await runtimeOf([outer])
+  expect(await runtime.run(outer, 'go')).toMatchObject({ output: 'old' })
+  for (const next of [made('w', 'new'), made('w', 'newer', 'Works better.')]) {
+    inner.remove('w')
+    inner.add(next)
+    expect(inner.related().find(({ name }) => name === 'w')?.version).toBe(made('w', 'old').version)
+    expect(await runtime.run(outer, 'go')).toMatchObject({ output: next.description === 'Works.' ? 'new' : 'newer' })
+    expect(await runtime.run(inner, 'go')).toMatchObject({ output: next.description === 'Works.' ? 'new' : 'newer' })
+  }
+})
+
+test('what another team still has under that name is refused before anything is begun: nobody works with the code of another', async () => {
+  const shared = agent({ name: 'w', description: 'Works.', run: () => 'old' })
+  const [one, two] = ['one', 'two'].map((name) =>
+    supervisor({ name, model: scripted(delegates(['w', 'x']), 'end'), workers: [shared] }),
+  ) as [ReturnType<typeof supervisor>, ReturnType<typeof supervisor>]
+  const runtime = await runtimeOf([one, two])
+  one.remove('w')
+  one.add(agent({ name: 'w', description: 'Works.', run: () => 'new' }))
+  await expect(runtime.run(one, 'go')).rejects.toMatchObject({
+    code: 'team.invalid',
+    message: expect.stringContaining('two different agents are called "w"') as string,
+  })
+  expect(await runtime.runs()).toEqual([])
+})

@@ -16,7 +16,7 @@ describe('a worker that does not complete', () => {
   const endless = tool({ name: 'endless', effect: 'read', execute: () => 'more' })
   const failing: readonly (readonly [string, () => Agent, RegExp])[] = [
     ['its model', () => worker('W', scripted(fatal('quota'))), /^\[worker "W" failed: its model could not answer\]$/],
-    ['it throws', () => code('W', () => Promise.reject(new Error('no paper'))), /^\[worker "W" failed: no paper\]$/],
+    ['it throws', () => code('W', () => Promise.reject(new Error('no paper'))), /^\[worker "W" failed: its code failed\]$/],
     [
       'its limit',
       () =>
@@ -38,7 +38,7 @@ describe('a worker that does not complete', () => {
           description: 'Two.',
           agents: [code('A', () => 'a'), code('B', () => Promise.reject(new Error('no ink')))],
         }),
-      /^\[worker "W" failed( in "B")?: no ink\]$/,
+      /^\[worker "W" failed( in "B")?: its code failed\]$/,
     ],
   ]
   test.each(failing)('collaboration 40: %s: the lead is asked again and told who failed and why', async (_what, make, says) => {

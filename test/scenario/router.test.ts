@@ -236,6 +236,6 @@ describe('who follows by rule', () => {
     const { outcome, paths } = await played(sup)
     expect(outcome).toMatchObject({ output: 'final' })
     expect(paths.at(-1)).toBe('Sup/W/X/Sup')
-    expect(lead.prompts[1]!.at(-1)).toEqual(user('[worker "X" failed: no paper]'))
+    expect(lead.prompts[1]!.at(-1)).toEqual(user('[worker "X" failed: its code failed]'))
   })
 })

@@ -24,7 +24,7 @@ test('whoever comes after code that says something and throws is shown what it s
   expect(await (await runtimeOf([Sup])).run(Sup, 'go')).toMatchObject({ output: 'done' })
   const shown = lead.prompts[1]!
   expect(shown.at(-2)).toEqual(context('[sour] said: I try.'))
-  expect(JSON.stringify(shown.at(-1))).toContain('failed: broken')
+  expect(JSON.stringify(shown.at(-1))).toContain('failed: its code failed')
 })
 
 test('it fails as it does alone: where nobody comes after it nothing is left, and a FailureError is exactly that', async () => {

@@ -134,7 +134,7 @@ describe('a rule that decides', () => {
     expect(await run.outcome()).toMatchObject({ output: 3 })
   })
 
-  test('that throws: the call counts as failed, and the model is told', async () => {
+  test('that throws: the result stands, and the model is told', async () => {
     const odd = tool({
       name: 'odd',
       execute: () => 'x',
@@ -146,7 +146,7 @@ describe('a rule that decides', () => {
     const A = agent({ name: 'A', model, tools: [odd] })
     const run = await (await runtimeOf([A])).start(A, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(model.prompts[1])).toEqual(['[what follows from the result of "odd" could not be decided: cannot say]'])
+    expect(told(model.prompts[1])).toEqual(['[what follows from the result of "odd" could not be decided: cannot say. The result was: x]'])
     expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused')).toMatchObject([{ failure: { code: 'tool.failed' } }])
   })
 

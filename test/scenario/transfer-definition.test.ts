@@ -121,6 +121,16 @@ describe('names', () => {
       expect(problems).toContainEqual(expect.stringMatching(says))
   })
 
+  test('an agent that follows itself is refused; one that follows everybody does not follow itself', async () => {
+    const made = (transfer: object) => router({ name: 'P', model: leadTo('A'), workers: [worker('A'), worker('B')], transfer })
+    expect(await problemsOf(() => made({ agents: { A: { followedBy: ['B', 'A'] } } }))).toEqual([
+      'router "P": what follows "A" names that agent itself',
+    ])
+    const run = await (await runtimeOf([made({ followedBy: ['B'] })])).start('P', 'task')
+    expect(await run.outcome()).toMatchObject({ output: 'final' })
+    expect(ways(await run.view())).toEqual(['P', 'P/A', 'P/A/B', 'P/A/B/P'])
+  })
+
   test.each(['constructor', 'toString', '__proto__'])('collaboration 13: an agent may be called %s', async (name) => {
     const top = router({
       name: 'Top',

@@ -237,13 +237,14 @@ describe('refused before anything is claimed', () => {
     expect((await eventsOf(run)).filter(({ type }) => type === 'tool.refused')).toMatchObject([{ failure: { code: 'transfer.refused' } }])
   })
 
-  test('collaboration 20: arguments that are no JSON', async () => {
+  /** What a router is told of arguments that are no JSON. */
+  async function toldOf(invalid: string) {
     const asked: Message[][] = []
     const model: Model = {
       id: 'test/garbled',
       call: ({ messages }) => {
         asked.push([...messages])
-        const call = { id: 'p1', name: 'transfer_to_agent', input: null, invalid: '{"agent_name": "C1' }
+        const call = { id: 'p1', name: 'transfer_to_agent', input: null, invalid }
         return Promise.resolve({
           text: asked.length === 1 ? '' : 'final',
           calls: asked.length === 1 ? [call] : [],
@@ -254,7 +255,15 @@ describe('refused before anything is claimed', () => {
     }
     const desk = router({ name: 'P', model, workers: [worker('C1')] })
     expect(await (await runtimeOf([desk])).run(desk, 'task')).toMatchObject({ output: 'final' })
-    expect(told(asked[1])).toEqual([expect.stringMatching(/not JSON/)])
+    return told(asked[1])
+  }
+
+  test('collaboration 20: arguments that are no JSON', async () => {
+    expect(await toldOf('{"agent_name": "C1')).toEqual([expect.stringMatching(/not JSON/)])
+  })
+
+  test('arguments that are no JSON are told with how many characters were left out', async () => {
+    expect(await toldOf('x'.repeat(1_000))).toEqual([expect.stringMatching(/are not JSON: x+…\+80\d\./)])
   })
 
   test.each(['C2', 'Top', 'C1'])('collaboration 19: a worker cannot choose %s: a sibling, a grandparent, itself', async (to) => {

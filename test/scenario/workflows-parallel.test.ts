@@ -89,7 +89,7 @@ test('collaboration 74: what the others said before it failed is not lost to who
   expect((await played(sup)).outcome).toMatchObject({ output: 'final' })
   const [b, failure] = lead.prompts[1]!.slice(-2).map(({ content }) => content)
   expect(b).toBe('For context: [B] said: B result.')
-  expect(failure).toBe('[worker "P" failed in "A": broken]')
+  expect(failure).toBe('[worker "P" failed in "A": its code failed]')
 })
 
 test('its output is the list of theirs in the order of declaration; the same agent may be in it twice', async () => {

@@ -88,6 +88,12 @@ describe('team C99: reserved before it begins', () => {
     expect(about(events, 'budget.crossed')).toMatchObject([{ of: 'tokens', percent: 50, spent: 6_000, limit: 10_000 }])
   })
 
+  test('a perTask above the whole is refused at definition', () => {
+    expect(() => of({ tokens: 1_000, perTask: { tokens: 1_001 } }, plan)).toThrow(
+      /budget\.perTask\.tokens is 1001, more than the whole budget of 1000: no task could begin/,
+    )
+  })
+
   test('soft: it begins, with a warning; nothing is ever refused', async () => {
     const { outcome, events } = await played(of({ tokens: 1_000, mode: 'soft' }, plan))
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })

@@ -3,18 +3,9 @@ import { agent, sleep, teammate, type Agent, type Teammate } from '../../src/age
 import { FailureError, type Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { Recorded, TeamView } from '../../src/journal/index.ts'
+import { dice } from '../dice.ts'
 import { team, type LeadOrder, type MailboxOptions, type Subtask, type TeamOptions } from '../../src/team/index.ts'
 
-/** Numbers from 0 to 1, the same for the same seed. */
-function dice(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 const seedOf = (text: string): number => [...text].reduce((sum, sign) => (Math.imul(sum, 31) + sign.codePointAt(0)!) >>> 0, 7)
 
 const roles = ['analyst', 'writer', 'Ärztin', 'nobody knows']

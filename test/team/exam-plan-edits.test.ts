@@ -96,6 +96,19 @@ describe('what an edit may say', () => {
     expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 6, planned: 6 } } })
   })
 
+  test('team R-2, C72: what has ended waits for nothing: a hand back adds another round of review', async () => {
+    const review = [
+      task('review', { produces: ['remarks'] }),
+      task('draft', { consumes: ['remarks'] }),
+      task('last', { dependencies: ['draft'] }),
+    ]
+    const stage = await staged(crew(review, { review: 1, draft: 1, last: 5, again: 1 }))
+    await stage.until(3)
+    await done(stage, stage.run.takeOver({ by: 'bob', at: 'now' }))
+    await back(stage, { add: [task('again', { dependencies: ['draft'], produces: ['remarks'] })] })
+    expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 4, planned: 4 } } })
+  })
+
   test('team C72: two edits, one after the other: the second is looked at with what the first has made of it', async () => {
     const stage = await at(1, { G: 5, H: 5 })
     await back(stage, { add: [task('G', { dependencies: ['C'] })] })

@@ -177,3 +177,15 @@ test('goes on recruiting as long as it likes, and the team ends when it does not
   const { outcome } = await played(led(lead, [task('a')], { a: 1, 'round 1': 1, 'round 2': 1, 'round 3': 1 }))
   expect((outcome as { results: PlanResults }).results.tasks.map(({ output }) => output)).toEqual(['a', 'round 1', 'round 2', 'round 3'])
 })
+
+test('team R-2: what has ended waits for nothing: a lead adds another round of review, whose remarks were read by what it depends on', async () => {
+  const rounds = [task('review', { produces: ['remarks'] }), task('draft', { consumes: ['remarks'] })]
+  const again = task('again', { dependencies: ['draft'], produces: ['remarks'] })
+  const { outcome } = await played(led(after('draft', { add: [again] }), rounds, { review: 1, draft: 1, again: 1 }))
+  expect(outcome).toMatchObject({ status: 'completed', results: { coverage: { succeeded: 3, planned: 3 } } })
+  // what has not ended does wait
+  const early = await played(led(after('review', { add: [again] }), rounds, { review: 1, draft: 1 }))
+  expect(factsOf(early.events, 'hook.failed')).toMatchObject([
+    { failure: { message: expect.stringContaining('tasks wait for each other') as string } },
+  ])
+})

@@ -406,14 +406,12 @@ describe('the fields of a plan', () => {
     expect(plan.subtasks.map(({ toolParameters }) => toolParameters)).toEqual([{ q: 1 }, undefined])
     expect(warnings).toEqual(['task "b" depends on others, so its toolParameters are left out'])
   })
-  test('team 1.2: a model that calls its plan difficult and writes no task gets one: the first 200 characters of the question', () => {
-    const question = `${'é'.repeat(150)}${'🙂'.repeat(100)}`
-    const { plan, warnings } = look({ subtasks: [], complexity: 0.3 }, { question })
-    expect(plan.subtasks).toEqual([{ id: 'task-1', description: `${'é'.repeat(150)}${'🙂'.repeat(50)}`, role: 'generalist' }])
-    expect(warnings).toHaveLength(1)
-    expect(look({ subtasks: [], complexity: 0.29 }, { question }).plan.subtasks).toEqual([])
-    expect(look({ subtasks: [], complexity: 0.9 }).plan.subtasks).toEqual([])
-    expect(look({ subtasks: [], complexity: 0.9 }, { question: ' ' }).plan.subtasks).toEqual([])
+  test('team X3: a model that calls its plan difficult and writes no task has written none, with a warning', () => {
+    const { plan, warnings } = look({ subtasks: [], complexity: 0.3 }, { author: 'model' })
+    expect(plan.subtasks).toEqual([])
+    expect(warnings).toEqual(['the plan has no tasks, and a complexity of 0.3: the whole question is its one task'])
+    expect(look({ subtasks: [], complexity: 0.29 }, { author: 'model' }).warnings).toEqual([])
+    expect(look({ subtasks: [], complexity: 0.9 }).warnings).toEqual([])
   })
   test('team R-2: lists hold each name once, without white space; what was given stays as it is', () => {
     const given = {

@@ -3,11 +3,11 @@
  *
  * Owns: the message, its escape. Does not own: the words (words.ts), what an answer means (post.ts). It holds no button and no address that decides: a message is read by previews, too.
  */
-import type { Json } from '../../core/index.ts'
+import { cut, type Json } from '../../core/index.ts'
 import type { Channel, Notice } from '../../oversight/index.ts'
 import { addressProblems, functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
 import { post, type Fetch } from './post.ts'
-import { addressOf, cut, quotation, told, type Link } from './words.ts'
+import { addressOf, quotation, told, type Link } from './words.ts'
 
 /** How a Slack channel is told. */
 export interface SlackOptions {

@@ -3,7 +3,7 @@
  *
  * Owns: the document, its headers. Does not own: the signature (signature.ts), what an answer means (post.ts), trying again (the engine).
  */
-import { described, systemClock } from '../../core/index.ts'
+import { described, systemClock, visible, visibleLines } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
 import { addressProblems, functionProblems, mustBeOptionsOf, timeProblems } from './options.ts'
 import { post, type Fetch } from './post.ts'
@@ -27,7 +27,7 @@ export interface WebhookOptions {
 const ours = ['content-type', 'content-length', 'idempotency-key', 'user-agent', signatureHeader]
 
 /**
- * A channel that posts `{ key, notice }` with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is the same for every try. Anything from 200 to 299 is a yes; 408,
+ * A channel that posts `{ key, notice }` (title and text as they are shown, with escapes; `input` is the exact value: show it with `visibleJson`) with the headers `reeve-signature` (see `verifyWebhook`) and `idempotency-key`, which is the same for every try. Anything from 200 to 299 is a yes; 408,
  * 425, 429, 5xx and a connection that fails are tried again, not before the time that `retry-after` names; everything else, redirects among it, is not. Whoever decides posts the
  * decision back by their own way to `runtime.decide`: there is no address in a notice that would. Throws `config.invalid` for options that are none.
  */
@@ -45,7 +45,8 @@ export function webhook(options: WebhookOptions): Channel {
     name,
     timeoutMs,
     notify(notice, io) {
-      const body = JSON.stringify({ key: io.key, notice } satisfies WebhookBody)
+      const shown = { ...notice, title: visible(notice.title), text: visibleLines(notice.text).join('\n') }
+      const body = JSON.stringify({ key: io.key, notice: shown } satisfies WebhookBody)
       const signature = { 'user-agent': 'reeve', [signatureHeader]: signed(secret, body, systemClock.now()) }
       return post({ address: url, body, headers: { ...headers, ...signature }, fetch }, io)
     },

@@ -1,11 +1,11 @@
 /**
  * Words: a notice as text that does nothing but stand there.
  *
- * Owns: which facts of a notice are shown and in which words, that nothing in them can move a cursor, turn the writing round or hide, how much of the arguments is shown. Pure. Does not own: what
- * the text is put into (terminal.ts, slack.ts, email.ts), each with an escape of its own.
+ * Owns: which facts of a notice are shown and in which words, how much of the arguments is shown. Pure. Does not own: which characters are visible (core), what the text is put into (terminal.ts,
+ * slack.ts, email.ts), each with an escape of its own.
  * Holds: what a model wrote is data. A link shows, and never decides (DESIGN §7).
  */
-import { failure, FailureError } from '../../core/index.ts'
+import { beginning, cut, failure, FailureError, visible, visibleJson, visibleLine, visibleLines } from '../../core/index.ts'
 import type { Notice } from '../../oversight/index.ts'
 
 /** Where whoever is told can look: the address of a page that shows the run. It must be one that only shows: mail scanners and previews open every link. */
@@ -28,15 +28,11 @@ export interface Told {
 const inputMost = 2_000
 const reasonMost = 1_000
 const lineMost = 200
+const briefMost = 600
+const contextMost = 1_000
 
-/** Control characters, those that turn writing round or are not seen, and halves of characters are shown as what they are: none. */
-const visible = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, '\uFFFD')
-
-/** The same on one line. */
-export const oneLine = (text: string, most = lineMost): string => cut(visible(text.replaceAll(/\s+/gu, ' ').trim()), most)
-
-/** The same with its lines. */
-const lines = (text: string): string => text.split(/\r?\n/u).map(visible).join('\n')
+/** A text on one line. */
+export const oneLine = (text: string, most = lineMost): string => cut(visibleLine(text), most)
 
 /** A text as a quotation: none of its lines can be taken for one of ours. */
 export const quotation = (text: string): string =>
@@ -45,27 +41,31 @@ export const quotation = (text: string): string =>
     .map((line) => `> ${line}`)
     .join('\n')
 
-/** The beginning of a long text, with a sign that there is more. */
-export const cut = (text: string, most: number): string => (text.length <= most ? text : `${whole(text.slice(0, most - 1))}…`)
-
-/** Without the first half of a character that was cut in two. */
-const whole = (text: string): string => text.replace(/[\uD800-\uDBFF]$/u, '')
-
 /** A notice in words. `where`: what stands behind each command. */
 export function told(notice: Notice, most = inputMost, where = ''): Told {
   const { type, id, run, path, title, text, risk, hits = [], approvers, until } = notice
+  const { kind, task, work, context, options, excludes, follows } = notice
+  const fact = (name: string, value: string | undefined, longest?: number): [string, string][] =>
+    value === undefined ? [] : [[name, oneLine(value, longest)]]
   const facts: [string, string][] = [
     ['Asked by', path.map((name) => oneLine(name)).join(' > ')],
-    ...(risk === undefined ? [] : [['Risk', oneLine(risk)] as [string, string]]),
+    ...fact('About', kind === undefined ? undefined : task === undefined ? kind : `${kind} ${task}`),
+    ...fact('Delegation', work?.delegation),
+    ...fact('Its brief', work?.brief, briefMost),
+    ...fact('Risk', risk),
     ...hits.map(({ code, priority, detail }): [string, string] => ['Escalated', oneLine(`${code} (${priority}): ${detail}`)]),
-    ...(approvers === undefined ? [] : [['May decide', oneLine(approvers.join(', '))] as [string, string]]),
+    ...fact('Acts on', context === undefined ? undefined : visibleJson(context), contextMost),
+    ...fact('May decide', approvers?.join(', ')),
+    ...fact('Has approved', excludes?.join(', ')),
+    ...fact('May be decided', options?.join(', ')),
+    ...fact('Follows', follows),
     ...(until === undefined ? [] : [['Until', moment(until)] as [string, string]]),
     ['Run', oneLine(run)],
     [type === 'approval' ? 'Approval' : 'Question', oneLine(id)],
   ]
   return {
     title: oneLine(title),
-    reason: cut(lines(text), reasonMost),
+    reason: cut(visibleLines(text.replaceAll('\r\n', '\n')).join('\n'), reasonMost),
     facts,
     input: inputText(notice, most),
     commands:
@@ -76,8 +76,8 @@ export function told(notice: Notice, most = inputMost, where = ''): Told {
 }
 
 function inputText({ input }: Notice, most: number): string {
-  const text = (JSON.stringify(input, null, 2) ?? 'nothing').split('\n').map(visible).join('\n')
-  return text.length <= most ? text : `${whole(text.slice(0, most))}… (${text.length} characters; the run has them all)`
+  const text = visibleJson(input, 2)
+  return text.length <= most ? text : `${beginning(text, most)}… (${text.length} characters; the run has them all)`
 }
 
 /** A moment that is none is shown, too: what is told is never left untold for it. */

@@ -3,7 +3,7 @@
  *
  * Owns: the shapes only. The seat (seat.ts) is the desk, the place (place.ts) the surroundings.
  */
-import type { ActivationId, Clock, Json } from '../../core/index.ts'
+import type { ActivationId, Clock, Json, Shape, Redaction } from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { Account, Activation, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
 import type { Control, EventStore, StoredAccount } from '../eventstore/index.ts'
@@ -26,8 +26,11 @@ export interface PlaceOptions {
   /** The build of this worker's code; undefined: builds are not told apart. */
   readonly build: string | undefined
   readonly undoWithinMs: number | undefined
-  readonly redact: (text: string) => string
-  readonly redactJson: (value: Json) => Json
+  readonly rules: Redaction | undefined
+  /** They take anything out. */
+  readonly redacts: boolean
+  readonly redact: (text: string, shape: Shape) => string
+  readonly redactJson: (value: Json, shape: Shape) => Json
   readonly warn: (code: string, message: string) => void
   /** For tests: true lets the process "die" at this point. */
   readonly crash: ((point: 'commit.before' | 'commit.after') => boolean) | undefined

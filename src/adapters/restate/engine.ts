@@ -5,15 +5,18 @@
  * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
  */
 import { messageOf, ReeveError, rootActivation, systemClock, type Json, type RunId } from '../../core/index.ts'
-import { encode, type Recorded } from '../../journal/index.ts'
+import { callerShape, decode, encode, eventShape, mailShape, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
   streamFromOutside,
   mustBeJson,
   mustBeSameFork,
+  mustHoldNoSecret,
+  birthOf,
   mustBeSameStart,
   openRun,
   planFork,
+  redactedFork,
   unknownRun,
   type Engine,
   type ForkRun,
@@ -164,27 +167,30 @@ export class RestateEngine implements Engine {
     const store = await this.#ready()
     const { run, agent, version, input, caller, limits } = request
     mustBeJson(input, `the input of run ${run}`)
+    mustHoldNoSecret(this.#settings.place.rules, request)
     const { redact, redactJson, clock } = this.#settings.place
-    const first = redact(encode({ type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }))
+    const event = birthOf(request)
+    const first = redact(encode(event), eventShape(event))
     const created = await store.create({
       run,
       agent,
       version,
-      caller: caller && (redactJson(caller as Json) as typeof caller),
+      caller: caller && (redactJson(caller as Json, callerShape) as typeof caller),
       limits,
       first,
       at: clock.now(),
     })
-    if (!created) mustBeSameStart(await store.first(run), request, (JSON.parse(first) as { input: Json }).input)
+    if (!created) mustBeSameStart(await store.first(run), run, decode(first))
     await this.#begin(run)
     return { created }
   }
 
   /** As with `start`, the fork is durable before Restate is told: if Restate cannot be told, it is kept and begins later. */
-  async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
+  async fork(given: ForkRun): Promise<{ readonly created: boolean }> {
     const store = await this.#ready()
     const { redact, clock } = this.#settings.place
     const now = clock.now()
+    const request = redactedFork(given, redact)
     const { run, to } = request
     const created = await store.fork(request, (origin) => newFork(planFork(request, origin, now), run, now, redact))
     if (!created) mustBeSameFork(await store.read(to, 0), request)
@@ -210,7 +216,7 @@ export class RestateEngine implements Engine {
   async post(post: Post): Promise<PostResult> {
     const store = await this.#ready()
     const { redact, clock } = this.#settings.place
-    const { result, wake } = await store.post({ ...addressOfPost(post), body: redact(JSON.stringify(post)), now: clock.now() })
+    const { result, wake } = await store.post({ ...addressOfPost(post), body: redact(JSON.stringify(post), mailShape), now: clock.now() })
     if (wake !== undefined) await this.#ring([wake])
     return result
   }

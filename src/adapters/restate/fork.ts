@@ -4,13 +4,13 @@
  * Owns: which activations there are, and what their leaders are still to be told. Does not own: what is in the plan (engine/fork.ts), the transaction
  * (eventstore/forks.ts). Pure. Whoever begins the root's workflow begins the run: those that take an activation over begin the workflows below it.
  */
-import { parentOf, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
-import { encode, pathOf, type ActivationStarted } from '../../journal/index.ts'
+import { parentOf, rootActivation, type ActivationId, type RunId, type Shape } from '../../core/index.ts'
+import { encode, pathOf, copiedShape, questionShape, mailShape, type ActivationStarted } from '../../journal/index.ts'
 import { Account, notRegistered, type ForkPlan, type Mail } from '../../engine/index.ts'
 import type { NewFork } from '../eventstore/index.ts'
 
 /** `origin`: whose values they were. `now`: milliseconds since 1970. */
-export function newFork(plan: ForkPlan, origin: RunId, now: number, redact: (text: string) => string): NewFork {
+export function newFork(plan: ForkPlan, origin: RunId, now: number, redact: (text: string, shape: Shape) => string): NewFork {
   const { run, agent, version, caller, stream } = plan
   const born = plan.unborn.flatMap(({ activation, first }) => (first === undefined ? [] : [{ activation, seq: 0, at: now, event: first }]))
   const entries = [...plan.entries, ...born]
@@ -22,7 +22,7 @@ export function newFork(plan: ForkPlan, origin: RunId, now: number, redact: (tex
     caller,
     at: now,
     activations: activationsIn(entries, now),
-    entries: entries.map(({ activation: act, seq, at, event }) => ({ act, seq, at, text: redact(encode(event)) })),
+    entries: entries.map(({ activation: act, seq, at, event }) => ({ act, seq, at, text: redact(encode(event), copiedShape(event)) })),
     forked: plan.entries.findLast(({ activation, event }) => activation === root && event.type === 'run.forked')!.seq,
     accounts: [
       ...plan.accounts,
@@ -30,8 +30,17 @@ export function newFork(plan: ForkPlan, origin: RunId, now: number, redact: (tex
         first === undefined || limits === undefined ? [] : [{ activation, state: new Account(activation, limits).state() }],
       ),
     ],
-    questions: plan.questions.map(({ activation: act, at, record }) => ({ ...record, act, at, body: redact(JSON.stringify(record.body)) })),
-    mail: [...plan.mail, ...ends(plan)].map(({ activation: to, key, body }) => ({ to, key, body: redact(JSON.stringify(body)) })),
+    questions: plan.questions.map(({ activation: act, at, record }) => ({
+      ...record,
+      act,
+      at,
+      body: redact(JSON.stringify(record.body), questionShape),
+    })),
+    mail: [...plan.mail, ...ends(plan)].map(({ activation: to, key, body }) => ({
+      to,
+      key,
+      body: redact(JSON.stringify(body), mailShape),
+    })),
     stream,
     values: [...plan.values].map(([key, value]) => ({
       key,

@@ -15,16 +15,27 @@ import {
   type MessageId,
   type Outcome,
   type Usage,
+  type Shape,
 } from '../../core/index.ts'
-import { encode, type AskOpened, type Caller, type Charge, type JournalEvent } from '../../journal/index.ts'
+import {
+  encode,
+  eventShape,
+  mailShape,
+  questionShape,
+  type AskOpened,
+  type Caller,
+  type Charge,
+  type Earlier,
+  type JournalEvent,
+} from '../../journal/index.ts'
 import {
   askedQuestion,
   codeFor,
   divergenceQuestion,
   doneIn,
   doubtQuestion,
+  earlierOf,
   Effects,
-  kept,
   notRegistered,
   reserveFor,
   streamOf,
@@ -36,6 +47,7 @@ import {
   type StartOptions,
   pausesIn,
   type Pause,
+  type StopCause,
 } from '../../engine/index.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { hasHuman } from './held.ts'
@@ -50,6 +62,9 @@ export class Keeper implements Keeping {
 
   get strict(): boolean {
     return this.#seat.place.options.strict
+  }
+  get redacts(): boolean {
+    return this.#seat.place.options.redacts
   }
   get undoWithinMs(): number | undefined {
     return this.#seat.place.options.undoWithinMs
@@ -66,8 +81,8 @@ export class Keeper implements Keeping {
 
   // ---- the log ---------------------------------------------------------------------------------------------------------------------
 
-  append(owner: Owner, event: JournalEvent, at: number, encoded?: string): string {
-    const text = this.#seat.place.options.redact(encoded ?? encode(event))
+  append(owner: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
+    const text = this.#seat.place.options.redact(encoded ?? encode(event), eventShape(event, result))
     if (owner.discarded) return text
     const { draft } = this.#seat
     draft.entries.push({ seq: owner.seq++, at, text })
@@ -129,7 +144,16 @@ export class Keeper implements Keeping {
       return owner.arrive({ type: 'worker.settled', address, outcome })
     }
     const { version } = found
-    const { build } = this.#seat.place.options
+    const { build, redact } = this.#seat.place.options
+    const first = {
+      type: 'activation.started',
+      agent,
+      version,
+      input,
+      ...(options.path === undefined ? {} : { path: options.path }),
+    } as const
+    const write = (earlier: Earlier | undefined): string =>
+      redact(encode(earlier === undefined ? first : { ...first, earlier }), eventShape(first))
     this.#seat.draft.births.push({
       id: op.id as ActivationId,
       ...(build === undefined ? {} : { build }),
@@ -137,15 +161,16 @@ export class Keeper implements Keeping {
       version,
       path: options.path ?? [...owner.birth.path, agent],
       limits: options.limits,
-      first: this.#seat.place.options.redact(
-        encode({ type: 'activation.started', agent, version, input, ...(options.path === undefined ? {} : { path: options.path }) }),
-      ),
+      first: write(op.earlier),
       at: this.now(),
     })
+    // the log of whoever it comes after is read when this is written
+    if (options.after !== undefined)
+      this.#seat.draft.attempts.set(op.id as ActivationId, (logs) => write(earlierOf(op, options, () => logs)))
     this.#seat.touched()
   }
-  stopWorker(op: Operation, reason: string, keeps: boolean): void {
-    this.post(op.id as ActivationId, '!cancel', { type: 'cancel', reason, ...kept(reason, keeps) })
+  stopWorker(op: Operation, reason: string, cause: StopCause): void {
+    this.post(op.id as ActivationId, '!cancel', { type: 'cancel', reason, ...cause })
   }
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     if (!from.discarded) this.post(to, id, { type: 'message', id, from: from.id, body }, true)
@@ -153,7 +178,7 @@ export class Keeper implements Keeping {
 
   /** Something for another activation's inbox. */
   post(to: ActivationId, key: string, mail: Mail, refusable = false): void {
-    this.#seat.draft.posts.push({ to, key, body: this.#seat.place.options.redact(JSON.stringify(mail)), refusable })
+    this.#seat.draft.posts.push({ to, key, body: this.#seat.place.options.redact(JSON.stringify(mail), mailShape), refusable })
     this.#seat.touched()
   }
 
@@ -176,7 +201,7 @@ export class Keeper implements Keeping {
 
   #ask(owner: Owner, question: QuestionRecord): void {
     if (owner.discarded) return
-    const body = this.#seat.place.options.redact(JSON.stringify(question.body))
+    const body = this.#seat.place.options.redact(JSON.stringify(question.body), questionShape)
     this.#seat.draft.opened.push({ ...question, at: this.now(), body })
     this.#seat.touched()
   }
@@ -193,7 +218,7 @@ export class Keeper implements Keeping {
   }
   openDoubt(op: Operation, isNew: boolean): void {
     const { owner, address, rounds: round } = op
-    const question = doubtQuestion(op, Effects.key(op))
+    const question = doubtQuestion(op, Effects.given(op))
     if (isNew) {
       this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, this.now())
       this.#ask(owner, question)

@@ -91,8 +91,7 @@ function settleDoubt(seat: Desk, key: string, mail: Of<'settle-doubt'>): void {
     return
   }
   seat.doubts.delete(key)
-  op.doubt = undefined
-  keeping.closeQuestion(op)
+  activation.doubtEnded(op)
   if (mail.happened)
     return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
   use(seat, key)

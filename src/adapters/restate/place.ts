@@ -184,7 +184,7 @@ export class Place implements EffectsHost, Surroundings {
         address: op.address,
         attempt,
         epoch: seat.epoch,
-        part: this.options.redactJson(part),
+        part: this.options.redactJson(part, 'payload'),
       })
   }
 }

@@ -295,6 +295,7 @@ export class Seat implements Desk {
 
   #foreignAwait(): void {
     this.#foreign = true
+    this.activation.leaveCode(this.place.clock)
     const { agent } = this.activation.birth
     const message = awaitsForeign(agent)
     if (this.keeping.strict) this.activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
@@ -318,10 +319,12 @@ export class Seat implements Desk {
     if (place.options.crash?.('commit.before') === true) return place.die()
     // Whoever reads along has everything of a step before it sees its end.
     if (draft.steps.length > 0) await this.persist((store) => store.settleParts(runOf(this.id)))
-    const committed = await this.persist((store) => store.commit(commit)).catch((thrown: unknown) => {
-      this.#void()
-      throw thrown
-    })
+    const committed = await this.persist(async (store) => store.commit({ ...commit, births: await draft.born(store, this.id) })).catch(
+      (thrown: unknown) => {
+        this.#void()
+        throw thrown
+      },
+    )
     if (place.options.crash?.('commit.after') === true) return place.die()
     if (committed.status === 'fenced') throw new Fenced()
     if (committed.status !== 'written') {

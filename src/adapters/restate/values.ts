@@ -1,14 +1,14 @@
 /**
  * Values on the event store: reads as they are now, writes by compare-and-set, and those of a run once under its key.
  */
-import type { Clock, Json, RunId } from '../../core/index.ts'
-import { encode } from '../../journal/index.ts'
+import type { Clock, Json, RunId, Shape } from '../../core/index.ts'
+import { encode, valueShape } from '../../journal/index.ts'
 import type { EventStore } from '../eventstore/index.ts'
 
 /** What values are written with. */
 export interface ValueDesk {
   readonly clock: Clock
-  readonly redact: (text: string) => string
+  readonly redact: (text: string, shape: Shape) => string
   /** Asks the store, and waits for one that is away. */
   persist<T>(work: (store: EventStore) => Promise<T>): Promise<T>
 }
@@ -29,7 +29,7 @@ export async function updateValue(
   const who = by === undefined ? undefined : { by }
   for (;;) {
     const { version, value } = await desk.persist((store) => store.value(stream, key))
-    const next = JSON.parse(desk.redact(JSON.stringify(change(value) ?? null))) as Json
+    const next = JSON.parse(desk.redact(JSON.stringify(change(value) ?? null), valueShape(stream, key))) as Json
     const event = encode({
       type: 'value.updated',
       key,

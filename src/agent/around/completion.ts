@@ -4,12 +4,11 @@
  * Owns: the options, what a scorer is given and may answer, their checks. Does not own: asking the scorers (scoring.ts), when an answer is measured (../loop.ts), a scorer that is a model
  * (judge.ts: an agent like any other). All of it is pure.
  */
-import { asText, described, hasNames, isObject, unknownNames, type Json, type NamesOf, type RunId } from '../../core/index.ts'
+import { asText, described, hasNames, isObject, jsonIn, unknownNames, type Json, type NamesOf, type RunId } from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import type { Caller, CompletionScored } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
 import { isAgent, isName, type Agent } from '../definition.ts'
-import { jsonIn } from '../output.ts'
 import type { Word } from './word.ts'
 
 /** An answer that is to be measured, as a scorer is given it. */
@@ -77,7 +76,7 @@ export interface Completion {
   /** Milliseconds for all of them together. Who has not finished then is stopped and has failed. Default 600,000. */
   readonly timeoutMs?: number
   /** After each measuring, once. What it returns is not used; if it throws, the journal has `hook.failed` and the work goes on. */
-  readonly onScored?: (scored: ScoredMoment) => Word<unknown>
+  readonly onScored?: (scored: ScoredMoment, io: StepIO) => Word<unknown>
 }
 
 /** How long scorers have if nobody says. Milliseconds. */

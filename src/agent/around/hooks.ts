@@ -22,6 +22,7 @@ import {
   type Outcome,
 } from '../../core/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
+import type { Changeable } from '../../journal/index.ts'
 import { estimateTokens, promptHash, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../../model/index.ts'
 import { agentContext } from '../verbs.ts'
 import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
@@ -73,6 +74,8 @@ export function failureOf(thrown: unknown): Failure {
 export class Hooks {
   /** Whether calls of tools go through somebody. */
   readonly wrapsTools: boolean
+  /** What may come out otherwise than it is recorded. */
+  readonly changeable: readonly Changeable[]
   readonly #list: readonly MiddlewareHooks[]
   readonly #activation: Activation
   readonly #brief: Json
@@ -83,6 +86,8 @@ export class Hooks {
     this.#activation = activation
     this.#brief = brief
     this.wrapsTools = list.some((each) => each.wrapTool !== undefined)
+    const ways = { answer: 'afterModel', results: 'wrapTool', end: 'after' } as const satisfies Record<Changeable, Hook>
+    this.changeable = (Object.keys(ways) as Changeable[]).filter((what) => list.some((each) => each[ways[what]] !== undefined))
   }
 
   /** What the activation begins with. Tools can only be taken away. */

@@ -5,7 +5,7 @@
  * Holds: DESIGN §6: turns are those of this activation, from 1; feedback reaches the model in this run, as a user's note, never as its own last words.
  */
 import { asText, type Json, type NamesOf, type Outcome, type RunId } from '../../core/index.ts'
-import type { Context } from '../../engine/index.ts'
+import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { Message, ModelAnswer } from '../../model/index.ts'
 import type { Scored } from './completion.ts'
@@ -25,7 +25,7 @@ export interface Iteration {
   readonly results: readonly { readonly callId: string; readonly name: string; readonly content: Json; readonly isError?: boolean }[]
   /** Without a word of the hook, the work ends with this turn. */
   readonly isFinal: boolean
-  /** `answer`: the model called nothing. `calls`: it did, and would be asked again. `finished`: a call has ended the work: a forward, an exit, a transfer, the action of a tool. */
+  /** `answer`: the model called nothing. `calls`: it did, and would be asked again. `finished`: a call ends the work: a forward, an exit, a transfer, the action of a tool. */
   readonly finish: 'answer' | 'calls' | 'finished'
   /** What the scorers of `isComplete` said of the answer, if they were asked. */
   readonly scored?: Scored
@@ -46,8 +46,8 @@ export interface IterationWord {
   readonly feedback?: string
 }
 
-/** The hook after each turn. */
-export type OnIterationComplete = (iteration: Iteration) => Word<IterationWord>
+/** The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` says when its answer is not waited for any more. */
+export type OnIterationComplete = (iteration: Iteration, io: StepIO) => Word<IterationWord>
 
 const names: NamesOf<IterationWord> = { continue: true, feedback: true }
 
@@ -56,6 +56,8 @@ export interface Turned {
   readonly answer: ModelAnswer
   /** How the work ends, if nobody says otherwise; undefined if there is another turn. */
   readonly end: Outcome | undefined
+  /** The model has answered, by words or by a call that answers; whether it is the end or not. */
+  readonly isAnswer: boolean
   readonly scored: Scored | undefined
 }
 
@@ -86,7 +88,7 @@ export async function askIteration(
   const { word } = await askWord<IterationWord>(
     ctx,
     'onIterationComplete',
-    () => hook(iterationOf(desk, ctx, turned, turn, maxTurns)),
+    (io) => hook(iterationOf(desk, ctx, turned, turn, maxTurns), io),
     problemOf,
   )
   return word
@@ -94,13 +96,14 @@ export async function askIteration(
 
 /**
  * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be another turn. Pure.
- * What has ended by a call, or has failed, has ended whatever the hook says.
+ * What a call has ended that is no answer, or has failed, has ended whatever the hook says.
  */
 export function follows(word: IterationWord | undefined, turned: Turned, left: boolean, desk: Desk): Follows {
-  const { end, answer } = turned
-  const isOver = end !== undefined && (answer.calls.length > 0 || end.status !== 'completed')
-  if (word === undefined || isOver) return natural(turned)
+  const { end, isAnswer } = turned
+  if (word === undefined || (end !== undefined && !isAnswer)) return natural(turned)
   const note = given(word.feedback)
+  // nobody is asked again for the sake of a note
+  if (word.continue === false && end !== undefined) return { end }
   if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
   if (word.continue === false) return { end: end ?? bailed(desk, turned) }
   return word.continue === true && end !== undefined && left ? { note: goOn } : natural(turned)

@@ -75,19 +75,20 @@ export interface MiddlewareHooks {
   beforeModel?(asked: Asked, at: Moment): Word<Partial<Asked>>
   /**
    * After each answer of the model: `text` takes the place of its text, in the conversation and as the answer. `again` rejects it: its calls are refused with these words, or
-   * they are said as a user, and the model is asked once more; that is another turn.
+   * they are said as a user, and the model is asked once more; that is another turn. Nobody is shown the answer before, not while it is written either, and then as it holds: what masks
+   * a text belongs here.
    */
   afterModel?(answer: ModelAnswer, at: Moment): Word<{ readonly text: string } | { readonly again: string }>
   /**
    * Around each call that is known and permitted, of a tool or an agent as a tool; Reeve's own verbs are not wrapped. Its approval is asked for inside. The tool's `action` follows from
-   * what is returned here.
+   * what is returned here. What agents said (`run.messages()`) has this result, once all calls of the turn have ended.
    */
   wrapTool?(call: ToolCall, run: RunTool, at: Moment): ToolResult | Promise<ToolResult>
   /**
    * When the agent has ended in whatever way but by a cancel, also by a hook that threw. Another outcome is that of the agent, and what `outputKey` keeps. If it completed with
    * another output, checked against `output`, that is the answer: whoever comes after the agent is shown it in the place of the last words (files go with them) or of the result
    * that ended the agent, and an agent that answers hands no control on: its transfer is refused. An exit stays one, with that output. An output equal to the one given changes
-   * nothing. The journal keeps what the model and the tools said, and what was said on the way to the answer is passed on as it is: `afterModel` and `wrapTool` see to that.
+   * nothing. The journal keeps what the model and the tools said; `run.messages()` has the answer that was left, live parts what is written; what was said on the way to the answer is passed on as it is: `afterModel` and `wrapTool` see to that.
    */
   after?(outcome: Outcome, at: Moment): Word<Outcome>
 }

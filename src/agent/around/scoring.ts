@@ -23,6 +23,9 @@ import type { Desk } from '../desk.ts'
 import { startWorker } from '../verbs.ts'
 import { askWord, computation, spoken } from './word.ts'
 
+/** Their deadline is that of all of them. */
+const scorer = { ...computation, timeoutMs: Infinity }
+
 /** The scorers of one activation at work. */
 export class Scoring {
   readonly #completion: Completion
@@ -61,7 +64,7 @@ export class Scoring {
       await askWord(
         ctx,
         'onScored',
-        async () => void (await onScored({ ...scored, turn: nth, agent, run: ctx.place.run, durationMs })),
+        async (io) => void (await onScored({ ...scored, turn: nth, agent, run: ctx.place.run, durationMs }, io)),
         () => undefined,
       )
     }
@@ -109,10 +112,13 @@ export class Scoring {
       if (scorer !== undefined && 'outcome' in arrival) results.set(scorer.name, resultOf(scorer, arrival.outcome))
     }
     if (!timedOut) ctx.stop(deadline, 'every scorer that counts has answered')
-    for (const id of open.keys()) ctx.stop(id as OpId, timedOut ? 'it did not finish in time' : 'another scorer has decided')
-    const late = new Set([...open.values(), ...(timedOut ? waiting : [])].map(({ name }) => name))
+    const late = timedOut ? { timedOutMs: timeoutMs } : {}
+    for (const id of open.keys()) ctx.stop(id as OpId, timedOut ? 'it did not finish in time' : 'another scorer has decided', late)
+    const unfinished = new Set([...open.values(), ...(timedOut ? waiting : [])].map(({ name }) => name))
     return {
-      results: this.#measures.flatMap(({ name }) => results.get(name) ?? (late.has(name) ? [errored(name, 'it did not finish')] : [])),
+      results: this.#measures.flatMap(
+        ({ name }) => results.get(name) ?? (unfinished.has(name) ? [errored(name, 'it did not finish')] : []),
+      ),
       timedOut,
     }
   }
@@ -120,7 +126,7 @@ export class Scoring {
   /** Begins a scorer: what its end will arrive under, or why it cannot begin. */
   #begun(ctx: Context, measure: Measure, input: () => ScorerInput): OpId | ActivationId | ScorerResult {
     const { name, score, agent } = measure
-    if (score !== undefined) return ctx.begin(`score:${name}`, async (io) => spoken(await score(input(), io)), computation)
+    if (score !== undefined) return ctx.begin(`score:${name}`, async (io) => spoken(await score(input(), io)), scorer)
     const { brief, text, output, turn } = input()
     const work = agent.inputSchema === undefined ? { instructions: judgedText(input()) } : { input: { brief, text, output, turn } }
     const started = startWorker(ctx, this.#desk.edge, agent, work, undefined, undefined, 'score')
@@ -164,6 +170,11 @@ function resultOf({ name }: Measure, outcome: Outcome): ScorerResult {
 const lineOf = ({ scorer, score, passed, reason, error }: ScorerResult): string =>
   `${scorer}: ${error !== undefined ? `could not be measured (${error})` : passed ? 'passed' : `${score} of 1`}${reason === undefined ? '' : `, ${reason}`}`
 
+const linesOf = ({ results }: Scored): string => results.map((result) => `- ${lineOf(result)}`).join('\n')
+
 /** What the model is told whose answer did not pass. */
-export const refusedText = ({ results }: Scored): string =>
-  `Your answer is not accepted yet.\n${results.map((result) => `- ${lineOf(result)}`).join('\n')}\nGo on with your work, and answer again when it is done.`
+export const refusedText = (scored: Scored): string =>
+  `Your answer is not accepted yet.\n${linesOf(scored)}\nGo on with your work, and answer again when it is done.`
+
+/** What workers are shown of that who are asked again. */
+export const refusedAnswerText = (scored: Scored): string => `The answer so far was not accepted.\n${linesOf(scored)}`

@@ -16,8 +16,15 @@ export type WordSaid<W> =
   | { readonly word: W | undefined; readonly failure?: never; readonly why?: never }
   | { readonly word?: never; readonly failure: Failure; readonly why: string }
 
-/** How users' code is run that only looks: recorded once, and tried once. */
-export const computation = { effect: 'read', retry: { attempts: 1 } } as const satisfies StepOptions
+/**
+ * How users' code is run that only looks: recorded once, tried once, with a signal (`io`) and a deadline (`deadlines.functionMs`). What it says is a word of ours, in which users' JSON stands.
+ */
+export const computation = {
+  effect: 'read',
+  retry: { attempts: 1 },
+  isFunction: true,
+  holds: { type: 'kept', input: 'payload', output: 'payload', metadata: 'payload', result: 'payload' },
+} as const satisfies StepOptions
 
 /** Whose hook it is, for the journal. */
 export type About = Pick<HookFailed, 'worker' | 'callId' | 'delegation'>
@@ -34,6 +41,9 @@ export async function askWord<W>(
   const problem = outcome.status === 'completed' ? problemOf(outcome.output, read) : undefined
   if (outcome.status === 'completed' && problem === undefined)
     return { word: outcome.output === null ? undefined : (outcome.output as unknown as W) }
+  // nobody waits for its answer any more: that is no failure of the hook
+  if (outcome.status === 'cancelled')
+    return { failure: failure('hook.failed', `${hook} was stopped: ${outcome.reason}`, 'policy'), why: outcome.reason }
   const why = problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status)
   return { failure: hookFailed(ctx, hook, why, about), why }
 }

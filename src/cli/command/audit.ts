@@ -5,8 +5,8 @@
  */
 import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { digest, isObject, messageOf } from '../../core/index.ts'
-import { argumentsLine, visible } from '../asking.ts'
+import { digest, isObject, messageOf, visible } from '../../core/index.ts'
+import { argumentsLine } from '../asking.ts'
 import { quoted, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
@@ -128,7 +128,7 @@ function reported(report: AuditReport, terminal: Terminal): Exit {
   const { ok, problems, run, entries, complete, signedBy } = report
   for (const { code, message } of problems) terminal.line(`${terminal.style('red', '✗')} ${visible(message)} (${code})`)
   if (ok) {
-    const by = signedBy === undefined ? 'its signature was not checked' : `signed by ${signedBy}`
+    const by = signedBy === undefined ? 'its signature was not checked' : `signed by ${visible(signedBy)}`
     terminal.line(
       `${terminal.style('green', '✓')} ${entries} entries of ${visible(run ?? '?')}, ${complete ? 'to its end' : 'a part: the run had not ended'}; ${by}`,
     )
@@ -139,7 +139,7 @@ function reported(report: AuditReport, terminal: Terminal): Exit {
 function auditLines({ head, signature, entries }: AuditDocument, terminal: Terminal): string[] {
   const signed = signature === undefined ? 'not signed' : 'signed'
   return [
-    `${terminal.style('bold', head.run)}  ${head.agent}  ${entries.length} entries, ${signed}`,
+    `${terminal.style('bold', visible(head.run))}  ${visible(head.agent)}  ${entries.length} entries, ${signed}`,
     ...entries.map((entry) => entryLine(entry, terminal)),
     terminal.style('dim', `head ${head.hash}`),
   ]

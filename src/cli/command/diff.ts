@@ -1,11 +1,10 @@
 /** `reeve diff`: where two runs part. Owns: what is told of a difference, in which order. */
-import { describeOutcome } from '../../core/index.ts'
+import { describeOutcome, visible, visibleLine } from '../../core/index.ts'
 import { diffOf, type JournalEvent, type Recorded, type RunDifference } from '../../runtime/index.ts'
-import { argumentsLine, shortly, visible } from '../asking.ts'
+import { argumentsLine, shortly } from '../asking.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
-import { oneLine } from '../tree.ts'
 
 /** How the comparison is shown. */
 export interface DiffOptions {
@@ -60,7 +59,7 @@ async function eventsOf(run: {
 
 function placeOf({ path, agent, address, one, other }: RunDifference): string {
   const what = (one ?? other)?.event.type ?? ''
-  const name = visible(oneLine(address ?? what))
+  const name = visibleLine(address ?? what)
   return `${visible(agent)}${path === '' ? '' : ` (${visible(path)})`}: ${name}${address === undefined ? '' : ` (${what})`}`
 }
 
@@ -71,7 +70,7 @@ function told(event: JournalEvent): string {
     case 'worker.settled':
     case 'ask.settled':
     case 'activation.settled':
-      return event.outcome.status === 'completed' ? shortly(event.outcome.output) : visible(oneLine(describeOutcome(event.outcome)))
+      return event.outcome.status === 'completed' ? shortly(event.outcome.output) : visibleLine(describeOutcome(event.outcome))
     case 'approval.requested':
       return `asks for approval of ${visible(event.tool)} with ${argumentsLine(event.input)}`
     case 'interrupt.raised':

@@ -4,15 +4,14 @@
  * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or those of the config; with an engine
  * its workers do, and this process says the word and watches. Does not own: going on, which is the same loop as running.
  */
-import { ReeveError } from '../../core/index.ts'
-import { visible } from '../asking.ts'
+import { ReeveError, visible } from '../../core/index.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
 import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
-import { configName, drivenBy, findPlace, loadConfig, openRuntime, type Place } from '../store.ts'
+import { configName, findPlace, loadConfig, openRuntime, type ConfigOptions, type Place } from '../store.ts'
 import { watchRun } from '../watch.ts'
-import type { Run, Runtime, RunView, RuntimeOptions } from '../../runtime/index.ts'
+import type { Run, Runtime, RunView } from '../../runtime/index.ts'
 
 /** The options of `reeve resume`. */
 export interface ResumeOptions {
@@ -32,7 +31,7 @@ async function drive(context: CommandContext, place: Place, id: string, { yes = 
   const driven = await drivenFor(view, context).catch((thrown: unknown) => {
     throw view.takeover === undefined ? thrown : inHumanHands(view, options)
   })
-  await using runtime = await openRuntime(place, { ...driven, onMissingVersion: isDemoAgent(view.agent) ? 'park' : 'move' })
+  await using runtime = await openRuntime(place, { ...driven, ...(isDemoAgent(view.agent) ? { onMissingVersion: 'park' } : undefined) })
   const run = runtime.handle(id)
   if (view.takeover !== undefined && !(await handedBack(run, view.position, AbortSignal.any([interrupted, AbortSignal.timeout(glanceMs)]))))
     throw inHumanHands(await run.view(), options)
@@ -116,7 +115,7 @@ const glanceMs = 1_500
 /** How long whoever drives the run may take to read a word. */
 const patienceMs = 5_000
 
-async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promise<Pick<RuntimeOptions, 'agents' | 'channels'>> {
+async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promise<ConfigOptions> {
   if (isDemoAgent(view.agent)) {
     const settings = settingsOf(view)
     if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
@@ -129,5 +128,5 @@ async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promi
       'Name the config that has it with --config <file>.',
     )
   }
-  return drivenBy(config)
+  return config.place.options ?? {}
 }

@@ -1,4 +1,5 @@
 /** `reeve runs`: the runs of a store, newest first. Owns: the table. */
+import { visible, visibleLine } from '../../core/index.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
@@ -30,11 +31,12 @@ export function runs(
     }
     if (found.length === 0) terminal.line('There are no runs in this store.')
     const widest = Math.max(0, ...found.map((each) => each.run.length))
-    for (const { run, status, agent, createdAt, endedAt } of found) {
+    for (const { run, status, agent, createdAt, endedAt, reason } of found) {
       const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
       terminal.line(
-        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${agent}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
+        `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
       )
+      if (reason !== undefined) terminal.line(`${' '.repeat(widest)}  ${visibleLine(reason)}`)
     }
     return exits.done
   })

@@ -1,12 +1,12 @@
 /** `reeve show`: one run as it is now. Owns: what of a view is told, in which order. */
-import { describeOutcome, isObject, totalUsage, type Json, type Usage } from '../../core/index.ts'
-import { answerCommand, answeredText, argumentsLine, shortly, visible, whoLines } from '../asking.ts'
+import { describeOutcome, type Failure, isObject, type Json, totalUsage, type Usage, visible, visibleLine } from '../../core/index.ts'
+import { answerCommand, answeredText, argumentsLine, setAsideLines, shortly, whoLines } from '../asking.ts'
 import { whereOf, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { look } from '../store.ts'
 import type { Terminal } from '../terminal.ts'
-import { oneLine, treeLines } from '../tree.ts'
+import { treeLines } from '../tree.ts'
 import { planGraph, type ApprovalView, type InterruptView, type Run, type RunView } from '../../runtime/index.ts'
 
 /** How a run is shown: in words, as one JSON document, or the plans of its teams as pictures. */
@@ -39,28 +39,37 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
     const unsaid = new Set((await runtime.questions({ run: id })).map((each) => each.id))
     for (const approval of view.approvals) terminal.line(approvalText(approval, where, unsaid.has(approval.id)))
     for (const interrupt of view.interrupts) terminal.line(interruptText(interrupt, where, unsaid.has(interrupt.id)))
-    for (const { run, reason } of await runtime.runs({ status: ['stuck'] }))
-      if (run === view.run && reason !== undefined) terminal.line(`stuck: ${reason}`)
-    for (const { kind, address, doneIn } of view.doubts)
-      terminal.line(`${kind}: ${address}${doneIn === undefined ? '' : ` (the run ${doneIn} has done it, or has begun it)`}`)
+    for (const { run, reason, failure } of await runtime.runs({ status: ['stuck'] }))
+      if (run === view.run && reason !== undefined) for (const line of stuckLines(reason, failure, run, where)) terminal.line(line)
+    for (const { kind, address, doneIn, madeBy } of view.doubts) {
+      const by = madeBy === undefined ? doneIn && `the run ${doneIn}` : `an earlier attempt, ${visible(madeBy)},`
+      terminal.line(`${kind}: ${visible(address)}${by === undefined ? '' : ` (${by} has done it, or has begun it)`}`)
+    }
     if (view.takeover !== undefined) terminal.line(takeoverText(view.takeover, view.run, where))
-    else if (view.pause !== undefined) terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${view.pause.reason}`}`)
+    else if (view.pause !== undefined)
+      terminal.line(`paused${view.pause.reason === undefined ? '' : `: ${visibleLine(view.pause.reason)}`}`)
     if (view.usage.length > 0) terminal.line(usageLine(view.usage))
     const { results } = view.outcome ?? {}
     if (results?.partial === true)
       terminal.line(`partial: ${results.coverage.succeeded} of ${results.coverage.planned} tasks succeeded; --graph shows which`)
     if (view.outcome?.status === 'completed') terminal.line(`output: ${shortly(view.outcome.output)}`)
-    else if (view.outcome !== undefined) terminal.line(describeOutcome(view.outcome))
+    else if (view.outcome !== undefined) terminal.line(visibleLine(describeOutcome(view.outcome)))
     if (view.outcome?.status === 'bailed') terminal.line(`text: ${shortly(view.outcome.text)}`)
     return exits.done
   })
 }
 
 const originText = ({ run, at, reason }: NonNullable<RunView['origin']>): string =>
-  `forked from ${run} at ${at}${reason === undefined ? '' : `: ${visible(oneLine(reason))}`}`
+  `forked from ${run} at ${at}${reason === undefined ? '' : `: ${visibleLine(reason)}`}`
+
+/** Why a run is stuck; for one that was set aside, what the operator can do. */
+const stuckLines = (reason: string, failure: Failure | undefined, run: string, where: string): string[] => [
+  `stuck: ${visibleLine(reason)}`,
+  ...(failure === undefined ? [] : setAsideLines(failure, run, where)),
+]
 
 function takeoverText({ by, reason, since }: NonNullable<RunView['takeover']>, run: string, where: string): string {
-  const why = reason === undefined ? '' : `: ${visible(oneLine(reason))}`
+  const why = reason === undefined ? '' : `: ${visibleLine(reason)}`
   return `${by === undefined ? 'a human' : visible(by)} has it since ${new Date(since).toISOString()}${why}\n  reeve handback ${run}${where}`
 }
 
@@ -69,7 +78,7 @@ function showGraph(view: RunView, graph: NonNullable<ShowOptions['graph']>, term
   if (view.teams.length === 0) terminal.note(`there is no plan in the run "${view.run}"${view.outcome === undefined ? ' so far' : ''}`)
   for (const [i, team] of view.teams.entries()) {
     if (i > 0) terminal.line()
-    if (graph === 'mermaid') terminal.raw(planGraph(team))
+    if (graph === 'mermaid') terminal.line(planGraph(team).trimEnd())
     else for (const line of graphLines(team, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
   }
 }
@@ -83,7 +92,7 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
     const alone = label !== undefined && open.filter((each) => each.label === label).length === 1
     const id = (alone ? label : undefined) ?? activation ?? callId
     const stop = id === undefined ? '' : `    (reeve stop ${run} ${id}${where})`
-    return `${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`
+    return visible(`${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`)
   })
 }
 
@@ -91,21 +100,21 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
 function taskLines({ run, teams, outcome }: RunView, where: string): string[] {
   return teams.flatMap(({ plan }) =>
     plan.tasks.flatMap(({ task, status, member, waitsFor, by }) => {
-      if (by !== undefined) return [`done by hand by ${visible(oneLine(by))}: ${visible(task)} (${member})`]
+      if (by !== undefined) return [`done by hand by ${visibleLine(by)}: ${visible(task)} (${visible(member)})`]
       if (outcome !== undefined || (status !== 'pending' && status !== 'waiting')) return []
       const after = waitsFor.length === 0 ? '' : `, waits for ${waitsFor.map(visible).join(', ')}`
-      return [`pending: ${visible(task)} (${member})${after}    (reeve complete ${run} ${visible(task)} <json or text>${where})`]
+      return [`pending: ${visible(task)} (${visible(member)})${after}    (reeve complete ${run} ${visible(task)} <json or text>${where})`]
     }),
   )
 }
 
 function approvalText(approval: ApprovalView, where: string, isUnsaid: boolean): string {
   const { id, tool, risk, reason, open, resolution, approver } = approval
-  const call = `${tool} with ${argumentsLine(approval.input)}`
-  if (!open) return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${approver}`}`
+  const call = `${visible(tool)} with ${argumentsLine(approval.input)}`
+  if (!open) return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
   if (!isUnsaid) return `${id} ${call}: decided already, not acted on yet`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
-  return `asks: ${call}\n  ${risk} risk: ${reason}${who.join('')}\n  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`
+  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`
 }
 
 function interruptText({ id, question, open, outcome }: InterruptView, where: string, isUnsaid: boolean): string {

@@ -1,14 +1,13 @@
 /** `reeve takeover`, `handback`, `complete` and `finish`: a human goes on by hand. Own: the words, and how the document is told. Whoever drives the run obeys. */
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { messageOf } from '../../core/index.ts'
+import { cut, messageOf, visible, visibleLine } from '../../core/index.ts'
 import type { HandBack, TakeoverContext, TakeoverStep } from '../../index.ts'
-import { argumentsLine, shortly, visible } from '../asking.ts'
+import { argumentsLine, shortly } from '../asking.ts'
 import { thisUser, whereOf, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { furtherCommand, workerCommand, type Further } from '../going-on.ts'
 import { look } from '../store.ts'
-import { oneLine } from '../tree.ts'
 import { readValue } from './answer.ts'
 import { decidedWithin } from './recruit.ts'
 
@@ -114,7 +113,7 @@ export function complete(
     terminal.line(
       done === undefined
         ? await undecided({ context, runtime, place, run })
-        : `${step} is finished by hand. Whoever waits for it goes on with that.`,
+        : `${visible(step)} is finished by hand. Whoever waits for it goes on with that.`,
     )
     return done === undefined ? exits.waiting : exits.done
   })
@@ -153,18 +152,18 @@ function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlyS
   const list = (title: string, steps: readonly TakeoverStep[]): string[] =>
     steps.length === 0 ? [] : [`${title}:`, ...steps.map((step) => `  ${stepText(step, results[step.id])}`)]
   return [
-    `${run}  human_control  ${agent}${owner === undefined ? '' : `  (${visible(owner)}${reason === undefined ? '' : `: ${visible(oneLine(reason))}`})`}`,
+    `${run}  human_control  ${agent}${owner === undefined ? '' : `  (${visible(owner)}${reason === undefined ? '' : `: ${visibleLine(reason)}`})`}`,
     `step ${currentStep} of ${totalSteps}`,
     ...list('completed', context.completed),
     ...list('in flight', context.inFlight),
     ...list('pending', context.pending),
     ...list('failed', context.failed),
     ...list('skipped', context.skipped),
-    ...(failureReason === undefined ? [] : [`failed last: ${visible(oneLine(failureReason))}`]),
+    ...(failureReason === undefined ? [] : [`failed last: ${visibleLine(failureReason)}`]),
     ...pendingApprovals.map(({ id, tool, input }) =>
       unsaid.has(id)
-        ? `asks: ${tool} with ${argumentsLine(input)}\n  reeve approve ${id}${where}`
-        : `decided already, not acted on yet: ${tool} with ${argumentsLine(input)}`,
+        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${id}${where}`
+        : `decided already, not acted on yet: ${visible(tool)} with ${argumentsLine(input)}`,
     ),
     ...(unreadMail === 0 ? [] : [`${unreadMail} unread message${unreadMail === 1 ? '' : 's'}`]),
     `next: ${suggestion(context)}`,
@@ -174,15 +173,15 @@ function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlyS
 }
 
 function stepText({ id, worker, description, partial, by, waitsFor, failure, reason }: TakeoverStep, output: unknown): string {
-  const about = description === '' || description === id ? '' : ` ${visible(oneLine(description)).slice(0, 60)}`
+  const about = description === '' || description === id ? '' : ` ${cut(visibleLine(description), 60)}`
   const more = [
     by === undefined ? undefined : `by hand, ${visible(by)}`,
     waitsFor === undefined ? undefined : `waits for ${waitsFor.join(', ')}`,
     output === undefined ? undefined : shortly(output),
     partial === undefined ? undefined : `so far: ${shortly(partial)}`,
     failure?.message ?? reason,
-  ].flatMap((each) => (each === undefined ? [] : [visible(oneLine(each))]))
-  return `${id} (${worker})${about}${more.length === 0 ? '' : `: ${more.join('; ')}`}`
+  ].flatMap((each) => (each === undefined ? [] : [visibleLine(each)]))
+  return visible(`${id} (${worker})${about}${more.length === 0 ? '' : `: ${more.join('; ')}`}`)
 }
 
 function suggestion({ suggestedNextAction: next }: TakeoverContext): string {
@@ -190,7 +189,7 @@ function suggestion({ suggestedNextAction: next }: TakeoverContext): string {
     case 'task':
       return `do "${visible(next.task)}"`
     case 'approval':
-      return `decide on ${next.approval} (${next.tool})`
+      return `decide on ${next.approval} (${visible(next.tool)})`
     case 'wait':
       return `wait for ${next.for.map((each) => `"${visible(each)}"`).join(', ')}`
     case 'synthesise':

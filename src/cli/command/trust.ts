@@ -1,5 +1,5 @@
 /** `reeve trust`: how much is trusted under which name, why no more, incidents, an operator's word. Own: the words. Nothing is run; what is said counts in running runs from the next gate on. */
-import { visible } from '../asking.ts'
+import { visible } from '../../core/index.ts'
 import { thisUser, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
@@ -87,14 +87,14 @@ function tell(view: TrustView, terminal: Terminal, json: boolean): Exit {
 
 /** Exact counts: a rate that was rounded hides what is missing. */
 const summary = ({ name, level, mode, completed, succeeded }: TrustView, { style }: Terminal): string =>
-  `${style('bold', name)}  ${level} (${mode})  ${succeeded} of ${completed} runs succeeded`
+  `${style('bold', visible(name))}  ${level} (${mode})  ${succeeded} of ${completed} runs succeeded`
 
 const nextLine = ({ next }: TrustView): string =>
   next.ok
     ? `rises to ${next.target} when the next run has ended`
     : next.target === undefined
-      ? next.reason.message
-      : `not yet ${next.target}: ${next.reason.message}`
+      ? visible(next.reason.message)
+      : `not yet ${next.target}: ${visible(next.reason.message)}`
 
 const newest = 10
 

@@ -3,40 +3,7 @@
  *
  * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom (rules.ts, team.ts).
  */
-import {
-  areaTitles,
-  surveyChecks,
-  surveyDependencies,
-  surveyDocker,
-  surveyInventory,
-  surveyLinks,
-  surveyMigrations,
-  surveyMonorepo,
-  surveySecrets,
-  surveyTodos,
-  type SurveyArea,
-  type SurveyFindings,
-  type SurveyOptions,
-} from '../survey/index.ts'
-
-/** What looks at a folder and returns what it found. */
-type Survey = (folder: string, options: SurveyOptions) => Promise<SurveyFindings>
-
-/** The surveys by area. Tests put others in their place. */
-export type Surveys = Readonly<Record<SurveyArea, Survey>>
-
-/** The real ones. */
-export const surveys: Surveys = {
-  inventory: surveyInventory,
-  dependencies: surveyDependencies,
-  links: surveyLinks,
-  todos: surveyTodos,
-  secrets: surveySecrets,
-  checks: surveyChecks,
-  monorepo: surveyMonorepo,
-  docker: surveyDocker,
-  migrations: surveyMigrations,
-}
+import { areaTitles, type SurveyArea } from '../survey/index.ts'
 
 /** Who works from the beginning, and who is only recruited when the inventory calls for them. */
 export const firstTeam = ['inventory', 'dependencies', 'links', 'todos', 'secrets', 'checks'] as const satisfies readonly SurveyArea[]

@@ -10,7 +10,7 @@ import { newId, ReeveError, runId } from '../../core/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
 import { quoted, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
-import { storeBelow } from '../store.ts'
+import { mustBeOwn, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import { demoFolder, reportPath, settingsInput, settingsOf, type DemoSettings } from './settings.ts'
 import { demoAgents, leaderName } from './team.ts'
@@ -53,9 +53,10 @@ export async function demo(
 /** The demo's store: in the folder, and out of its version control. */
 function ownStore(folder: string): string {
   const store = storeBelow(folder)
+  mustBeOwn(store)
   const ignore = join(dirname(store), '.gitignore')
   mkdirSync(dirname(store), { recursive: true })
-  if (!existsSync(ignore)) writeFileSync(ignore, '*\n')
+  if (!existsSync(ignore)) writeFileSync(ignore, '*\n', { flag: 'wx' })
   return store
 }
 

@@ -4,12 +4,12 @@
  * Owns: who is on the team, their tools, the one sensitive action. Does not own: what rules decide (rules.ts), what surveys find (survey/).
  * Every survey is one recorded `read` step. Writing the same report to the same place twice is the same as once, so a kill during the write is safe.
  */
-import { mkdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { agent, supervisor, tool, type Agent, type ModelRef } from '../../index.ts'
-import type { SurveyArea } from '../survey/index.ts'
-import { storeBelow } from '../store.ts'
-import { descriptions, firstTeam, specialists, surveys as realSurveys, toolName, type Surveys } from './areas.ts'
+import { isolatedSurveys, type SurveyArea, type Surveys } from '../survey/index.ts'
+import { mustBeOwn, storeBelow } from '../store.ts'
+import { descriptions, firstTeam, specialists, toolName } from './areas.ts'
 import { leaderRule, workerRule } from './rules.ts'
 import { reportPath, type DemoSettings } from './settings.ts'
 
@@ -24,7 +24,7 @@ const week = 7 * 24 * 3_600_000
 const listedForModel = 25
 
 /** The team for one folder. Throws `model.invalid-id` for a model id that is none. */
-export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, surveys: Surveys = realSurveys): readonly Agent[] {
+export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, surveys: Surveys = isolatedSurveys): readonly Agent[] {
   const { folder, model } = settings
   const worker = (area: SurveyArea): Agent => surveyWorker(area, settings, surveys)
   return [
@@ -94,8 +94,10 @@ function writeReport(folder: string) {
     execute: async (input, { key }) => {
       const { report } = input as { readonly report: string }
       const draft = join(dirname(storeBelow(folder)), `REPORT.${key.replaceAll(/[^\w-]/g, '_').slice(-60)}.md`)
+      mustBeOwn(storeBelow(folder))
       await mkdir(dirname(draft), { recursive: true })
-      await writeFile(draft, report, { flush: true })
+      await rm(draft, { force: true })
+      await writeFile(draft, report, { flag: 'wx', flush: true })
       await rename(draft, path)
       return { written: path, bytes: Buffer.byteLength(report) }
     },

@@ -5,8 +5,9 @@
  * D1: a licence that is not stated is `unknown`; it is never guessed. D2: only npm's lock files and installed packages state licences, so for
  * every other ecosystem they count as not examined, which is said in `notes`.
  */
-import { readFile, readdir } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
+import { bytesBelow } from './bounded.ts'
 import { isCopyleft, licenceClass, statedLicence, type LicenceClass } from './licences.ts'
 import { lockedFor, lockFormatOf, readLock, type Lock, type LockFormat } from './locks.ts'
 import { ecosystemOf, jsonObject, readManifest, type Declared, type Ecosystem, type Manifest } from './manifests.ts'
@@ -67,6 +68,7 @@ export interface DependenciesFindings {
 }
 
 const largestLock = 64 * 1024 * 1024
+const largestInstalled = 1024 * 1024
 
 /** Examines the manifests, lock files and installed packages of a folder. Nothing is fetched. */
 export async function surveyDependencies(root: string, options: SurveyOptions = {}): Promise<DependenciesFindings> {
@@ -206,14 +208,16 @@ async function npmPackages(
 }
 
 async function installedAt(root: string, place: string): Promise<NpmPackage | null> {
-  const json = jsonObject(await readFile(join(root, place, 'package.json'), 'utf8').catch(() => ''))
+  const bytes = await bytesBelow(root, join(place, 'package.json'), largestInstalled)
+  const json = bytes === null || bytes === 'too-large' ? null : jsonObject(bytes.toString('utf8'))
   if (json === null || typeof json.name !== 'string' || typeof json.version !== 'string') return null
   return { name: json.name, version: json.version, licence: statedLicence(json) }
 }
 
 /** The packages in a `node_modules` folder, scoped ones and pnpm's store included. A link to a package of the folder itself is left out. */
 async function installedIn(root: string, at: string): Promise<string[]> {
-  const here = await readdir(join(root, at), { withFileTypes: true }).catch(() => [])
+  const inside = (await realpath(join(root, at)).catch(() => '')) === join(root, at)
+  const here = inside ? await readdir(join(root, at), { withFileTypes: true }).catch(() => []) : []
   const found: string[] = []
   for (const entry of here.sort((a, b) => byText(a.name, b.name))) {
     const path = `${at}/${entry.name}`

@@ -89,10 +89,10 @@ export async function surveyDocker(root: string, options: SurveyOptions = {}): P
 function instructionsOf(text: string): Instruction[] {
   const found: Instruction[] = []
   const mark = /^\s*#\s*escape\s*=\s*`/im.test(text.slice(0, 500)) ? '`' : '\\'
-  let open: { text: string; line: number } | null = null
+  let open: { parts: string[]; line: number; mayHold: boolean } | null = null
   let hereDocument: string | null = null
   const close = (): void => {
-    const match = /^\s*([A-Za-z]+)\s+([\s\S]*)$/.exec(open?.text ?? '')
+    const match = /^\s*([A-Za-z]+)\s+([\s\S]*)$/.exec(open?.parts.join('') ?? '')
     if (open !== null && match?.[1] !== undefined && match[2] !== undefined)
       found.push({ name: match[1].toUpperCase(), args: match[2].trim(), line: open.line })
     open = null
@@ -100,15 +100,16 @@ function instructionsOf(text: string): Instruction[] {
   linesOf(text).forEach((line, index) => {
     if (hereDocument !== null) {
       if (line.trim() === hereDocument) return ((hereDocument = null), close())
-      if (open !== null) open.text += `\n${line}`
+      open?.parts.push(`\n${line}`)
       return
     }
     if (/^\s*#/.test(line) || (open !== null && line.trim() === '')) return
     const continues = line.trimEnd().endsWith(mark)
     const part = continues ? line.trimEnd().slice(0, -1) : line
-    if (open === null) open = { text: part, line: index + 1 }
-    else open.text += ` ${part}`
-    hereDocument = /^\s*(?:RUN|COPY|ADD)\b.*<<-?["']?(\w+)/i.exec(open.text)?.[1] ?? null
+    if (open === null) open = { parts: [part], line: index + 1, mayHold: /^\s*(?:RUN|COPY|ADD)\b/i.test(part) }
+    else open.parts.push(` ${part}`)
+    // looked for in this part only: looking through all of them each time would take the square of their number
+    hereDocument = open.mayHold ? ([...part.matchAll(/<<-?["']?(\w+)/g)].at(-1)?.[1] ?? null) : null
     if (!continues && hereDocument === null) close()
   })
   close()

@@ -5,7 +5,7 @@
  * L1: nothing outside the folder is looked at; links that leave it are counted as `outside`, neither good nor broken. L2: web links are not
  * followed. L3: an anchor that differs from a heading's only by case is taken for good, since browsers and sites differ on it.
  */
-import { readdir, stat } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { languageOf } from './languages.ts'
 import { readMarkdown, type MarkdownLink, type MarkdownPage } from './markdown.ts'
@@ -53,10 +53,12 @@ export async function surveyLinks(root: string, options: SurveyOptions = {}): Pr
   const broken: BrokenLink[] = []
   const siteLinks: BrokenLink[] = []
   let checked = 0
+  const look = looker(folder.root)
   for (const [file, page] of pages) {
+    folder.turnTo(file)
     for (const link of page.links) {
       options.signal?.throwIfAborted()
-      const verdict = await check(folder, pages, file, link)
+      const verdict = await check(folder, look, pages, file, link)
       if (verdict === 'web' || verdict === 'outside' || verdict === 'template') notChecked[verdict]++
       else checked++
       if (typeof verdict !== 'object') continue
@@ -84,7 +86,13 @@ function isSiteLink(file: string, target: string, { reason }: BrokenLink): boole
 
 type Verdict = 'good' | 'web' | 'outside' | 'template' | Pick<BrokenLink, 'reason' | 'hint'>
 
-async function check(folder: Folder, pages: ReadonlyMap<string, MarkdownPage>, file: string, link: MarkdownLink): Promise<Verdict> {
+async function check(
+  folder: Folder,
+  look: Look,
+  pages: ReadonlyMap<string, MarkdownPage>,
+  file: string,
+  link: MarkdownLink,
+): Promise<Verdict> {
   const { target } = link
   if (/^[a-z][a-z0-9+.-]*:/i.test(target) || target.startsWith('//')) return 'web'
   if (/\{\{|\}\}|\$\{|<%|\{%|%\}/.test(target)) return 'template'
@@ -92,32 +100,50 @@ async function check(folder: Folder, pages: ReadonlyMap<string, MarkdownPage>, f
   const anchor = hash === -1 ? '' : target.slice(hash + 1)
   const written = hash === -1 ? target : target.slice(0, hash)
   if (written === '') return anchorVerdict(pages.get(file), anchor)
-  const found = await existing(folder, file, written)
+  const found = await existing(folder, look, file, written)
   if (found === 'outside') return 'outside'
   if (found === null) return { reason: 'file-missing', hint: hintFor(folder, resolved(file, decoded(written))) }
   return anchorVerdict(pages.get(found.path), anchor)
 }
 
 /** The path a written target resolves to, if it exists: as written or without its query, percent signs decoded or not. */
-async function existing(folder: Folder, file: string, written: string): Promise<{ path: string } | 'outside' | null> {
+async function existing(folder: Folder, look: Look, file: string, written: string): Promise<{ path: string } | 'outside' | null> {
   const forms = new Set([written, decoded(written), written.replace(/\?.*$/, ''), decoded(written.replace(/\?.*$/, ''))])
   for (const form of forms) {
     if (form === '' || form.includes('\0')) continue
     const path = resolved(file, form)
     if (path === '..' || path.startsWith('../')) return 'outside'
     const isFolder = form.endsWith('/')
-    if ((folder.has(path) && !isFolder) || (await exists(folder.root, path, isFolder))) return { path }
+    const is = folder.has(path) && !isFolder ? 'there' : await look(path, isFolder)
+    if (is === 'outside') return 'outside'
+    if (is === 'there') return { path }
   }
   return null
 }
 
-/** Like `stat`, but exact about upper and lower case on every file system. */
-async function exists(root: string, path: string, asFolder: boolean): Promise<boolean> {
-  const found = await stat(join(root, path)).catch(() => null)
-  if (found === null || (asFolder && !found.isDirectory())) return false
-  if (path === '.') return true
-  const beside = await readdir(join(root, folderOf(path))).catch(() => null)
-  return beside === null || beside.includes(path.slice(path.lastIndexOf('/') + 1))
+/** Whether a path of the folder is there; a link that leads out of the folder is not followed. */
+type Look = (path: string, asFolder: boolean) => Promise<'there' | 'outside' | 'missing'>
+
+/** Reads each folder once, so that it is exact about upper and lower case on every file system, and many links cost no more than one. */
+function looker(root: string): Look {
+  const folders = new Map<string, Promise<ReadonlySet<string> | 'outside'>>()
+  const namesIn = async (at: string): Promise<ReadonlySet<string> | 'outside'> => {
+    const real = await realpath(join(root, at)).catch(() => null)
+    if (real !== null && real !== root && !real.startsWith(join(root, '/'))) return 'outside'
+    return new Set(real === null ? [] : await readdir(real).catch(() => []))
+  }
+  return async (path, asFolder) => {
+    if (path === '.') return 'there'
+    const at = folderOf(path)
+    const names = folders.get(at) ?? namesIn(at)
+    folders.set(at, names)
+    const known = await names
+    if (known === 'outside') return 'outside'
+    if (!known.has(path.slice(path.lastIndexOf('/') + 1))) return 'missing'
+    if (!asFolder) return 'there'
+    const status = await lstat(join(root, path)).catch(() => null)
+    return status?.isDirectory() === true || status?.isSymbolicLink() === true ? 'there' : 'missing'
+  }
 }
 
 function resolved(file: string, written: string): string {

@@ -97,7 +97,7 @@ function linksIn(paragraph: string, line: number): MarkdownLink[] {
   if (defined?.[2] !== undefined) return [{ kind: 'definition', target: unescaped(defined[2].replace(/^<(.*)>$/, '$1')), line }]
   const text = withoutCode(paragraph)
   const links: MarkdownLink[] = []
-  const lineOf = (offset: number): number => line + text.slice(0, offset).split('\n').length - 1
+  const lineOf = lineCounter(text, line)
   for (let at = text.indexOf(']('); at !== -1; at = text.indexOf('](', at + 1)) {
     const open = labelStart(text, at)
     const target = open === -1 ? null : destination(text, at + 2)
@@ -106,6 +106,21 @@ function linksIn(paragraph: string, line: number): MarkdownLink[] {
   for (const tag of text.matchAll(/<(?:a|img|source|video|link)\s[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi))
     links.push({ kind: 'html', target: decodedEntities((tag[1] ?? tag[2] ?? '').trim()), line: lineOf(tag.index) })
   return links.sort((a, b) => a.line - b.line)
+}
+
+/** The line of an offset. Counts every line end once, whatever is asked. */
+function lineCounter(text: string, first: number): (offset: number) => number {
+  const ends = [...text.matchAll(/\n/g)].map(({ index }) => index)
+  return (offset) => {
+    let low = 0
+    let high = ends.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((ends[middle] ?? 0) < offset) low = middle + 1
+      else high = middle
+    }
+    return first + low
+  }
 }
 
 /** Inline code blanked: a run of backticks closes at the next run of the same length. */
@@ -125,14 +140,19 @@ function withoutCode(text: string): string {
   return shown + text.slice(at)
 }
 
-/** Where the `[` that belongs to the `]` at `close` stands; -1 when there is none or it is escaped. */
+/** The most characters of the text and of the destination of a link. */
+const longest = { label: 1_000, destination: 2_000 } as const
+
+/** Where the `[` that belongs to the `]` at `close` stands; -1 when there is none near enough or it is escaped. */
 function labelStart(text: string, close: number): number {
   if (isEscaped(text, close)) return -1
   let depth = 0
-  for (let at = close - 1; at >= 0; at--) {
-    if (isEscaped(text, at)) continue
-    if (text[at] === ']') depth++
-    else if (text[at] === '[' && depth-- === 0) return at
+  const [opening, closing] = [0x5b, 0x5d]
+  for (let at = close - 1; at >= Math.max(0, close - longest.label); at--) {
+    const char = text.charCodeAt(at)
+    if ((char !== closing && char !== opening) || isEscaped(text, at)) continue
+    if (char === closing) depth++
+    else if (depth-- === 0) return at
   }
   return -1
 }
@@ -145,24 +165,27 @@ function isEscaped(text: string, at: number): boolean {
 
 /** Reads the destination after `](`, its title included; `null` when the brackets do not close, for then it is no link. */
 function destination(text: string, from: number): string | null {
-  const rest = text.slice(from, from + 4000)
+  const rest = text.slice(from, from + longest.destination)
   const angle = /^\s*<((?:[^<>\n\\]|\\.)*)>/.exec(rest)
   let target = angle?.[1] ?? ''
   let at = angle?.[0].length ?? /^\s*/.exec(rest)?.[0].length ?? 0
   if (angle === null) {
     const start = at
+    const [backslash, opening, closing] = [0x5c, 0x28, 0x29]
     for (let depth = 0; at < rest.length; at++) {
-      const char = rest[at] ?? ''
-      if (char === '\\') at++
-      else if (/\s/.test(char) || (char === ')' && depth === 0)) break
-      else if (char === '(') depth++
-      else if (char === ')') depth--
+      const char = rest.charCodeAt(at)
+      if (char === backslash) at++
+      else if (isSpace(char) || (char === closing && depth === 0)) break
+      else if (char === opening) depth++
+      else if (char === closing) depth--
     }
     target = rest.slice(start, at)
   }
   const closed = /^(?:\s+(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|\((?:[^)\\]|\\.)*\)))?\s*\)/.test(rest.slice(at))
   return closed ? unescaped(target) : null
 }
+
+const isSpace = (char: number): boolean => char <= 0x20 || char === 0xa0
 
 function unescaped(target: string): string {
   return decodedEntities(target.replaceAll(/\\([!-/:-@[-`{-~])/g, '$1'))

@@ -156,6 +156,7 @@ function reach(areas: readonly AreaReport[]): string[] {
   const truncated = listed(({ coverage }) => (coverage.truncated === null ? [] : [coverage.truncated]))
   const tooLarge = listed(({ coverage }) => coverage.tooLarge)
   const unreadable = listed(({ coverage }) => coverage.unreadable)
+  const tooSlow = listed(({ coverage }) => coverage.tooSlow ?? [])
   const some = (paths: readonly string[]): string =>
     `${paths
       .slice(0, 5)
@@ -168,6 +169,7 @@ function reach(areas: readonly AreaReport[]): string[] {
     '',
     ...truncated.map((text) => `- Limit reached: ${text}.`),
     ...(tooLarge.length === 0 ? [] : [`- Too large to be read by at least one worker: ${some(tooLarge)}.`]),
+    ...(tooSlow.length === 0 ? [] : [`- Given up by at least one worker, because examining it took too long: ${some(tooSlow)}.`]),
     ...(unreadable.length === 0 ? [] : [`- Not entered or not readable: ${some(unreadable)}.`]),
   ]
 }

@@ -4,7 +4,7 @@
  *
  * S1: no value it finds leaves this module unmasked. S2: a file it could not read is named in the coverage.
  */
-import { gitTracked } from './git.ts'
+import { openRepository } from './git.ts'
 import { isDockerfile, isLockFile, languageOf } from './languages.ts'
 import { secretsIn, type SecretConfidence, type SecretKind } from './secret-rules.ts'
 import { byText, linesOf, listed, nameOf, openFolder, type Coverage, type Folder, type Listed, type SurveyOptions } from './walk.ts'
@@ -40,7 +40,8 @@ export interface SecretsFindings {
 /** Searches every text file for secrets. Finds only what has a known shape; a clean result is no proof. */
 export async function surveySecrets(root: string, options: SurveyOptions = {}): Promise<SecretsFindings> {
   const folder = await openFolder(root, options)
-  const tracked = await gitTracked(folder.root, options)
+  await using git = await openRepository(folder.root, options)
+  const tracked = (await git?.tracked()) ?? null
   const secrets: SecretFinding[] = []
   const envFiles: EnvFile[] = []
   for (const { path } of folder.files) {

@@ -5,7 +5,7 @@
  * T1: an age that is not known is `null`, never 0. T2: a secret in a quoted line is masked.
  */
 import { commentsOf } from './comments.ts'
-import { isShallow, lineTimes } from './git.ts'
+import { openRepository } from './git.ts'
 import { languageOf, type Language } from './languages.ts'
 import { withoutSecrets } from './secret-rules.ts'
 import { linesOf, listed, openFolder, type Coverage, type Listed, type SurveyOptions } from './walk.ts'
@@ -47,7 +47,7 @@ const day = 86_400_000
 /** Looks for marked comments and asks git for the age of each. Without `now` every age is `null`. */
 export async function surveyTodos(root: string, options: SurveyOptions = {}): Promise<TodosFindings> {
   const folder = await openFolder(root, options)
-  const shallow = await isShallow(folder.root, options)
+  await using git = await openRepository(folder.root, options)
   const found: TodoFinding[] = []
   let notSearched = 0
   for (const { path } of folder.files) {
@@ -60,13 +60,16 @@ export async function surveyTodos(root: string, options: SurveyOptions = {}): Pr
     }
     const here = inText(path, text, language)
     if (here.length === 0) continue
-    const times = await lineTimes(folder.root, path, { ...options, shallow })
-    found.push(...here.map((todo) => dated(todo, times.get(todo.line), options.now)))
+    const times = await git?.lineTimes(path, text)
+    found.push(...here.map((todo) => dated(todo, times?.get(todo.line), options.now)))
   }
   const markers: Record<TodoMarker, number> = { TODO: 0, FIXME: 0, HACK: 0, XXX: 0 }
   for (const todo of found) markers[todo.marker]++
   const unknownAge = found.filter((todo) => todo.ageDays === null).length
-  return { area: 'todos', coverage: folder.coverage(), todos: listed(found, folder.limits), markers, unknownAge, notSearched }
+  const coverage = folder.coverage()
+  const truncated = [coverage.truncated, git?.gaveUp ?? null].filter((said) => said !== null)
+  if (truncated.length > 0) coverage.truncated = truncated.join('; ')
+  return { area: 'todos', coverage, todos: listed(found, folder.limits), markers, unknownAge, notSearched }
 }
 
 function scriptByShebang(text: string): Language | null {

@@ -5,9 +5,10 @@
  * W1: nothing outside the folder is read; symbolic links are counted, not followed. W2: the same folder gives the same list, sorted by path.
  * W3: whatever a limit left out is named in the coverage.
  */
-import { lstat, readFile, readdir, realpath } from 'node:fs/promises'
+import { lstat, readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gitFiles, type Abortable } from './git.ts'
+import { bytesBelow } from './bounded.ts'
+import { openRepository, type Abortable } from './git.ts'
 
 /** How much a survey may look at. */
 export interface WalkLimits {
@@ -15,14 +16,21 @@ export interface WalkLimits {
   readonly maxFiles: number
   /** The most bytes of one file that is read as text; a bigger file is named, not read. Default 1 MiB. */
   readonly maxBytes: number
+  /** The most bytes one survey reads; the files after that are not read, and the coverage says how many. Default 512 MiB. */
+  readonly maxTotalBytes: number
   /** The most findings listed in one list; the total is always exact. Default 500. */
   readonly maxListed: number
 }
 
-/** What every survey accepts. `now` is milliseconds since 1970 and is used for ages only. */
+/** What every survey accepts. */
 export interface SurveyOptions extends Abortable {
+  /** Milliseconds since 1970, for ages only. */
   readonly now?: number | undefined
   readonly limits?: Partial<WalkLimits> | undefined
+  /** Files that are not read, because they took too long before. Named in the coverage. */
+  readonly without?: readonly string[] | undefined
+  /** Told which file the survey has turned to. */
+  readonly onFile?: ((path: string) => void) | undefined
 }
 
 /** What was and was not looked at. Part of every survey's findings. */
@@ -39,8 +47,10 @@ export interface Coverage {
   symlinks: number
   /** Files not read because they are bigger than the limit. */
   tooLarge: string[]
-  /** Files and folders that could not be opened, and nested repositories, which are not entered. */
+  /** Files and folders that could not be opened or are not files (pipes, devices), and nested repositories, which are not entered. */
   unreadable: string[]
+  /** Files given up because examining them took too long. Absent where there are none, and in findings older than this field. */
+  tooSlow?: string[]
   /** What a limit cut off, in a sentence; `null` when nothing was. */
   truncated: string | null
 }
@@ -59,6 +69,8 @@ export interface Folder {
   has(path: string): boolean
   /** The text of a file, or `null` when it is not in the walk, binary, too large or unreadable. */
   text(path: string, maxBytes?: number): Promise<string | null>
+  /** Says which file is being examined, for work on files that were read before. */
+  turnTo(path: string): void
   /** Whether the file holds a NUL byte; `null` when it could not be read. */
   isBinary(path: string): boolean | null
   coverage(): Coverage
@@ -70,7 +82,7 @@ export interface Listed<T> {
   items: T[]
 }
 
-const defaults: WalkLimits = { maxFiles: 20_000, maxBytes: 1024 * 1024, maxListed: 500 }
+const defaults: WalkLimits = { maxFiles: 20_000, maxBytes: 1024 * 1024, maxTotalBytes: 512 * 1024 * 1024, maxListed: 500 }
 
 /** Folders no survey enters. */
 const skippedFolders: ReadonlySet<string> = new Set(['.git', 'node_modules', '.reeve'])
@@ -89,6 +101,7 @@ export function byText(a: string, b: string): number {
 
 interface Found {
   files: WalkedFile[]
+  folders: number
   symlinks: number
   unreadable: string[]
   cut: boolean
@@ -99,8 +112,9 @@ export async function openFolder(root: string, options: SurveyOptions = {}): Pro
   const limits = { ...defaults, ...options.limits }
   const real = await realpath(root).catch(() => null)
   if (real === null || !(await lstat(real)).isDirectory()) throw new Error(`not a folder: ${root}`)
-  const paths = await gitFiles(real, options)
-  const found: Found = { files: [], symlinks: 0, unreadable: [], cut: false }
+  await using git = await openRepository(real, options)
+  const paths = (await git?.files()) ?? null
+  const found: Found = { files: [], folders: 0, symlinks: 0, unreadable: [], cut: false }
   if (paths === null) await walkFolder(real, '', found, limits, options)
   else await walkPaths(real, paths, found, limits, options)
   found.files.sort((a, b) => byText(a.path, b.path))
@@ -120,7 +134,8 @@ async function walkFolder(root: string, at: string, found: Found, limits: WalkLi
     const path = at === '' ? entry.name : `${at}/${entry.name}`
     if (found.cut) return
     if (skipped(path)) continue
-    if (entry.isDirectory()) await walkFolder(root, path, found, limits, options)
+    if (entry.isDirectory() && ++found.folders > limits.maxFiles) found.cut = true
+    else if (entry.isDirectory()) await walkFolder(root, path, found, limits, options)
     else await addFile(root, path, found, limits)
   }
 }
@@ -142,29 +157,37 @@ async function addFile(root: string, path: string, found: Found, limits: WalkLim
   if (status === null) return
   if (status.isSymbolicLink()) found.symlinks++
   else if (status.isDirectory()) found.unreadable.push(path.endsWith('/') ? path : `${path}/`)
-  else if (!status.isFile()) return
+  else if (!status.isFile()) found.unreadable.push(path)
   else if (found.files.length >= limits.maxFiles) found.cut = true
   else found.files.push({ path, size: status.size })
 }
 
 function folder(root: string, source: Coverage['source'], found: Found, limits: WalkLimits, options: SurveyOptions): Folder {
   const sizes = new Map(found.files.map((file) => [file.path, file.size]))
+  const without = new Set(options.without)
   const seen = { text: new Set<string>(), binary: new Set<string>(), tooLarge: new Set<string>(), unreadable: new Set(found.unreadable) }
+  const beyond = new Set<string>()
+  let bytesRead = 0
   return {
     root,
     files: found.files,
     limits,
     has: (path) => sizes.has(path),
+    turnTo: (path) => options.onFile?.(path),
     isBinary: (path) => (seen.binary.has(path) ? true : seen.text.has(path) ? false : null),
     async text(path, maxBytes = limits.maxBytes) {
       options.signal?.throwIfAborted()
       const size = sizes.get(path)
-      if (size === undefined) return null
+      if (size === undefined || without.has(path)) return null
       if (size > maxBytes) return (seen.tooLarge.add(path), null)
-      const bytes = await readFile(join(root, path)).catch(() => null)
+      if (bytesRead + size > limits.maxTotalBytes) return (beyond.add(path), null)
+      const bytes = await bytesBelow(root, path, maxBytes)
+      if (bytes === 'too-large') return (seen.tooLarge.add(path), null)
       if (bytes === null) return (seen.unreadable.add(path), null)
+      bytesRead += bytes.length
       if (bytes.includes(0)) return (seen.binary.add(path), null)
       seen.text.add(path)
+      options.onFile?.(path)
       const text = bytes.toString('utf8')
       return text.startsWith('\ufeff') ? text.slice(1) : text
     },
@@ -176,9 +199,18 @@ function folder(root: string, source: Coverage['source'], found: Found, limits: 
       symlinks: found.symlinks,
       tooLarge: [...seen.tooLarge].sort(byText),
       unreadable: [...seen.unreadable].sort(byText),
-      truncated: found.cut ? `only the first ${limits.maxFiles} files were examined; the rest of the folder was not` : null,
+      ...(without.size === 0 ? undefined : { tooSlow: [...without].sort(byText) }),
+      truncated: truncatedBy(found.cut, beyond.size, limits),
     }),
   }
+}
+
+function truncatedBy(cut: boolean, beyond: number, { maxFiles, maxTotalBytes }: WalkLimits): string | null {
+  const said = [
+    ...(cut ? [`only the first ${maxFiles} files were examined; the rest of the folder was not`] : []),
+    ...(beyond === 0 ? [] : [`a worker reads ${maxTotalBytes} bytes; ${beyond} files after that were not read`]),
+  ]
+  return said.length === 0 ? null : said.join('; ')
 }
 
 /** The lines of a text without their line ends; a final line end does not open another line. */

@@ -67,17 +67,53 @@ export function isMember(workspace: Workspace, at: string): boolean {
   return member
 }
 
+/** Whether a path fits a pattern, both in parts. Row by row: the work is the product of the two lengths, whatever the pattern. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
-  const [head, ...rest] = pattern
-  if (head === undefined) return path.length === 0
-  if (head === '**') return matches(rest, path) || (path.length > 0 && matches(pattern, path.slice(1)))
-  const [name, ...deeper] = path
-  if (name === undefined) return false
-  const alternatives = head
-    .replaceAll(/[.+^$()|[\]\\]/g, String.raw`\$&`)
-    .replaceAll(/\{([^}]*)\}/g, (_, inner: string) => `(${inner.replaceAll(',', '|')})`)
-  const glob = new RegExp(`^${alternatives.replaceAll('*', '[^/]*').replaceAll('?', '[^/]')}$`)
-  return glob.test(name) && matches(rest, deeper)
+  let fits = Array.from({ length: path.length + 1 }, (_, n) => n === 0)
+  for (const part of pattern) {
+    const next = fits.map(() => false)
+    for (let n = 0; n <= path.length; n++) {
+      if (part === '**') next[n] = fits[n] === true || (n > 0 && next[n - 1] === true)
+      else if (n > 0) next[n] = fits[n - 1] === true && alternatives(part).some((glob) => fitsName(glob, path[n - 1] ?? ''))
+    }
+    fits = next
+  }
+  return fits[path.length] === true
+}
+
+const mostAlternatives = 64
+
+/** `{a,b}` written out. */
+function alternatives(glob: string): readonly string[] {
+  let forms: readonly string[] = ['']
+  let at = 0
+  for (const { 0: group, 1: inner = '', index } of glob.matchAll(/\{([^{}]*)\}/g)) {
+    const before = glob.slice(at, index)
+    forms = forms.flatMap((form) => inner.split(',').map((each) => form + before + each)).slice(0, mostAlternatives)
+    at = index + group.length
+  }
+  return forms.map((form) => form + glob.slice(at))
+}
+
+/** `*` and `?` in one name. Goes back to the last `*` only, which is enough. */
+function fitsName(glob: string, name: string): boolean {
+  let g = 0
+  let star = -1
+  let from = 0
+  for (let n = 0; n < name.length;) {
+    if (glob[g] === '*') {
+      star = g++
+      from = n
+    } else if (g < glob.length && (glob[g] === '?' || glob[g] === name[n])) {
+      g++
+      n++
+    } else if (star !== -1) {
+      g = star + 1
+      n = ++from
+    } else return false
+  }
+  while (glob[g] === '*') g++
+  return g === glob.length
 }
 
 function strings(value: unknown): string[] {

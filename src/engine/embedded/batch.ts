@@ -72,6 +72,13 @@ interface Asked {
 /** `lost`: the run that wrote is somebody else's now. `repeated`: it has written before, and what it wrote stands there in the stream's log. */
 export type ValueResult = { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
 
+/** Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again and again. */
+export interface WordsHeard {
+  /** The last row that the run was given. */
+  readonly upTo: number
+  readonly cancel: boolean
+}
+
 /** Everything of one commit. */
 export interface Batch {
   readonly owner: string
@@ -89,7 +96,7 @@ export interface Batch {
   readonly accounts: { act: ActivationId; run: RunId; body: string }[]
   readonly parked: RunId[]
   readonly control: { run: RunId; state: string | null }[]
-  readonly stuck: { run: RunId; reason: string | null }[]
+  readonly stuck: { run: RunId; reason: string | null; words?: WordsHeard }[]
   readonly values: ValueWrite[]
 }
 
@@ -102,6 +109,8 @@ export interface BatchResult {
   readonly existed: readonly RunId[]
   readonly posts: readonly PostResult[]
   readonly values: readonly ValueResult[]
+  /** Of the newest entry that was written; 0 if none was. */
+  readonly position: number
 }
 
 export const emptyBatch = (owner: string): Batch => ({
@@ -189,7 +198,7 @@ export class BatchWriter {
       const existed = this.#insertRuns(batch)
       const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
       const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
-      this.#writeLog(batch, keep)
+      const position = this.#writeLog(batch, keep)
       // Before the posts: what this commit withdraws is not answered by it.
       this.#writeQuestions(batch, keep)
       const speaks = (from: RunId): boolean => keep(from) && batch.epochs.has(from)
@@ -201,7 +210,7 @@ export class BatchWriter {
       const begun = stopwatch()
       this.#sql.commit.run()
       this.commitMs = stopwatch() - begun
-      return { moved, fenced, existed, posts, values }
+      return { moved, fenced, existed, posts, values, position }
     } catch (thrown) {
       this.#nums.clear()
       this.#checked.clear()
@@ -238,18 +247,19 @@ export class BatchWriter {
     return existed
   }
 
-  #writeLog(batch: Batch, keep: (run: RunId) => boolean): void {
+  #writeLog(batch: Batch, keep: (run: RunId) => boolean): number {
     const s = this.#sql
     for (const act of batch.acts) if (keep(runOf(act))) this.#nums.set(act, Number(s.newActivation.run(act).lastInsertRowid))
     let last: ActivationId | undefined
     let num = 0
+    let position: number | bigint = 0
     for (const entry of batch.log) {
       if (!keep(entry.run)) continue
       if (entry.act !== last) {
         last = entry.act
         num = this.#num(entry.act)
       }
-      s.log.run(num, entry.seq, entry.at, entry.body, entry.blobs === undefined ? null : 1)
+      position = s.log.run(num, entry.seq, entry.at, entry.body, entry.blobs === undefined ? null : 1).lastInsertRowid
       if (entry.blobs !== undefined) {
         for (const [hash, body] of entry.blobs) {
           s.blob.run(hash, body)
@@ -258,6 +268,7 @@ export class BatchWriter {
       }
     }
     if (this.#nums.size > 50_000) this.#nums.clear()
+    return Number(position)
   }
 
   #num(act: ActivationId): number {
@@ -332,7 +343,11 @@ export class BatchWriter {
     for (const t of batch.taken) if (keep(runOf(t.act))) s.take.run(t.act, t.key)
     for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, a.body)
     for (const c of batch.control) if (keep(c.run)) s.control.run(c.state, c.run)
-    for (const x of batch.stuck) if (keep(x.run)) s.stuck.run(x.reason, x.run)
+    for (const x of batch.stuck) {
+      if (!keep(x.run)) continue
+      s.stuck.run(x.reason, x.run)
+      if (x.words !== undefined) s.forgetWords.run(rootActivation(x.run), x.words.upTo, x.words.cancel ? '!cancel' : null)
+    }
     for (const run of batch.parked) {
       this.#checked.delete(run)
       if (keep(run)) s.park.run(run)
@@ -389,7 +404,8 @@ const statements = {
   account: 'INSERT INTO account VALUES(?, ?) ON CONFLICT(act) DO UPDATE SET body = excluded.body',
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',
-  park: 'UPDATE run SET parked = 1, owner = NULL WHERE id = ?',
+  forgetWords: "DELETE FROM inbox WHERE act = ? AND taken = 0 AND position <= ? AND (key GLOB '!resume*' OR key = ?)",
+  park: 'UPDATE run SET parked = 1, owner = NULL, losses = 0 WHERE id = ?',
   end: 'UPDATE run SET status = ?, ended = ?, end_position = (SELECT max(position) FROM log), owner = NULL, control = NULL WHERE id = ?',
   valueVersion: 'SELECT version FROM value WHERE stream = ? AND key = ?',
   value: 'INSERT INTO value VALUES(?, ?, ?, ?) ON CONFLICT(stream, key) DO UPDATE SET version = excluded.version, body = excluded.body',

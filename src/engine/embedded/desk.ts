@@ -3,12 +3,12 @@
  *
  * Owns: the shape only. The driver is the desk.
  */
-import type { ActivationId, Clock, ReeveError, RunId } from '../../core/index.ts'
+import type { ActivationId, Clock, ReeveError, RunId, Shape } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
 import type { Account } from '../account.ts'
 import type { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
-import type { Effects } from '../effects.ts'
+import type { Deadlines, Effects } from '../effects.ts'
 import type { Governor } from '../governor.ts'
 import type { Host } from '../host.ts'
 import type { Operation, Owner } from '../operation.ts'
@@ -28,8 +28,13 @@ export interface DeskOptions {
   readonly strict: boolean
   readonly parkAfterMs: number
   readonly undoWithinMs: number | undefined
-  /** Takes secrets out of the stored form of anything. */
-  readonly redact: (text: string) => string
+  /** After this many losses in a row a run is set aside. */
+  readonly lossLimit: number
+  readonly deadlines: Deadlines | undefined
+  /** Takes secrets out of the stored form of anything; its shape says what of it is payload. */
+  readonly redact: (text: string, shape: Shape) => string
+  /** There is something to take out. */
+  readonly redacts: boolean
   readonly warn: (code: string, message: string) => void
   readonly crash: ((point: CrashPoint) => boolean) | undefined
   /** Undefined: the one of everybody in this process. */
@@ -38,7 +43,7 @@ export interface DeskOptions {
 
 /** What the others need of the keeper. */
 export interface Keeping extends Host {
-  append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string
+  append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
   accountsOf(run: Run, id: ActivationId): Account[]
   unstick(run: Run): void
 }

@@ -6,7 +6,8 @@
  * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), SQL (batch.ts, reader.ts).
  * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
  */
-import { runOf, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
+import { failureFrom, runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
+import { mailShape } from '../../journal/index.ts'
 import type { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../effects.ts'
@@ -22,7 +23,8 @@ import { receive } from './mail.ts'
 import { Residents, residentCap } from './residents.ts'
 import type { Run } from './run.ts'
 import { takeTurn } from './turn.ts'
-import { storeError } from './schema.ts'
+import { isRefusal, refusedBy, storeError } from './schema.ts'
+import { joined, split, type Part, type SplitResult } from './split.ts'
 import type { Writer } from './writer.ts'
 
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
@@ -32,6 +34,12 @@ const retryCommitMs = [50, 100, 200, 500, 1_000, 2_000, 5_000]
 
 /** Resolves when the microtask queue has run dry: a tick queued from a microtask runs after all of them and before any I/O or timer. */
 const drained = (): Promise<void> => new Promise((resolve) => queueMicrotask(() => process.nextTick(resolve)))
+
+/** Ends a promise with what became of its part of a batch, or with why the store refused it. */
+function settle<T>(done: T | undefined, resolve: (done: T) => void, reject: (error: Error) => void, refused: ReeveError | undefined): void {
+  if (done === undefined) reject(refused!)
+  else resolve(done)
+}
 
 export class Driver implements Desk {
   readonly options: DeskOptions
@@ -86,7 +94,7 @@ export class Driver implements Desk {
     this.keeper = new Keeper(this)
     this.residents = new Residents(this)
     this.alarm = new Alarm(this)
-    this.effects = new Effects(this.keeper.outlet, options.governor)
+    this.effects = new Effects(this.keeper.outlet, options.governor, options.deadlines)
     this.#seen = reader.lastInboxPosition()
   }
 
@@ -162,10 +170,9 @@ export class Driver implements Desk {
     const durable = this.#durable.splice(0)
     const gone = this.#gone.splice(0)
     const recordedSteps = this.recordedSteps.splice(0)
-    let result: BatchResult
+    let result: SplitResult
     try {
-      const answer = this.writer.commit(batch)
-      result = answer instanceof Promise ? await answer : answer
+      result = await this.#write(batch)
     } catch (thrown) {
       this.#commitFailed(storeError(thrown, this.options.file), batch, [...posts, ...values, ...durable])
       return false
@@ -175,18 +182,52 @@ export class Driver implements Desk {
     for (const key of recordedSteps) this.effects.forget(key)
     if (this.#crash('commit.after')) return false
     for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
-    posts.forEach(({ resolve }, i) => resolve(result.posts[i]!))
-    values.forEach(({ resolve }, i) => resolve(result.values[i]!))
-    for (const { run, resolve } of durable) resolve(result.existed.includes(run))
+    const refused = this.#refuse(batch, result.refused)
+    posts.forEach(({ resolve, reject }, i) => settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from)))
+    values.forEach(({ resolve, reject }, i) => settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run)))
+    for (const { run, resolve, reject } of durable)
+      settle(refused(run) === undefined ? result.existed.includes(run) : undefined, resolve, reject, refused(run))
     for (const activation of gone) this.runs.get(runOf(activation.id))?.activations.delete(activation.id)
     this.#afterCommit(batch, touched, result)
     return true
   }
 
+  /** Writes the batch: whole, or, where the store refuses what is in it, every part that it takes (K5: each of them is one transaction). Throws if the store itself has failed. */
+  async #write(batch: Batch): Promise<SplitResult> {
+    try {
+      const done = this.writer.commit(batch)
+      return { ...(done instanceof Promise ? await done : done), refused: [] }
+    } catch (thrown) {
+      if (!isRefusal(thrown)) throw thrown
+    }
+    const parts: { part: Part; done: BatchResult | { thrown: unknown } }[] = []
+    for (const part of split(batch)) {
+      try {
+        parts.push({ part, done: await this.writer.commit(part.batch) })
+      } catch (thrown) {
+        if (!isRefusal(thrown)) throw thrown
+        parts.push({ part, done: { thrown } })
+      }
+    }
+    return joined(batch, parts)
+  }
+
+  /** What the store refuses would be refused again: its run is set aside; one that has not begun is nowhere, and who began it is told. Returns what was refused, by run. */
+  #refuse(batch: Batch, refused: SplitResult['refused']): (run: RunId | undefined) => ReeveError | undefined {
+    const errors = new Map(refused.map(({ run, thrown }) => [run, refusedBy(thrown, this.options.file, run)] as const))
+    for (const [run, error] of errors) {
+      if (run === undefined) continue
+      const epoch = batch.epochs.get(run)
+      if (epoch === undefined || batch.runs.some(({ id }) => id === run)) this.residents.drop(run)
+      else this.residents.setAside(run, epoch, failureFrom(error, error.code))
+    }
+    return (run) => errors.get(run)
+  }
+
   /** It is somebody else's now. */
-  #lose(run: RunId): void {
+  #lose(run: RunId, why?: string): void {
     this.residents.drop(run)
-    this.effects.forgetAll(run)
+    this.effects.forgetAll(run, why)
     this.onChange(new Set([run]))
   }
 
@@ -244,7 +285,7 @@ export class Driver implements Desk {
     if (this.#touched.size > 0) this.schedule()
   }
 
-  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: BatchResult): void {
+  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved'>): void {
     for (const run of batch.parked) {
       this.residents.drop(run)
       // What came in while the writer thread was at work was given to a memory that is gone now.
@@ -297,6 +338,7 @@ export class Driver implements Desk {
   #crash(point: CrashPoint): boolean {
     if (this.options.crash?.(point) !== true) return false
     this.dead = true
+    this.lease.fallSilent()
     return true
   }
 
@@ -330,11 +372,20 @@ export class Driver implements Desk {
     }
   }
 
+  /**
+   * What time it is for deadlines: a process whose clock is behind brings none of them back. A store that was ever driven by another clock than the system's
+   * has only the clocks of its processes.
+   */
+  storeTime(): number {
+    const now = this.clock.now()
+    return this.clock === systemClock || this.reader.hasOwnClock() ? now : Math.max(now, systemClock.now())
+  }
+
   // ---- requests that ride in the next commit ---------------------------------------------------------------------------------------
 
   post(row: Omit<NewRow, 'at'>): Promise<PostResult> {
     return new Promise((resolve, reject) => {
-      this.batch.rows.push({ ...row, at: this.clock.now(), body: this.options.redact(row.body) })
+      this.batch.rows.push({ ...row, at: this.storeTime(), body: this.options.redact(row.body, mailShape) })
       this.#posts.push({ resolve, reject })
       this.schedule()
     })
@@ -393,8 +444,16 @@ export class Driver implements Desk {
     await this.#commit()
   }
 
+  /** Nothing can be recorded any more: nothing is let out, and who waits for a commit is told why. */
+  fail(error: ReeveError): void {
+    this.stop()
+    for (const { reject } of [...this.#posts.splice(0), ...this.#values.splice(0), ...this.#durable.splice(0)]) reject(error)
+    for (const run of this.runs.keys()) this.#lose(run, error.message)
+  }
+
   stop(): void {
     this.dead = true
+    this.lease.fallSilent()
     this.alarm.stop()
   }
 }

@@ -14,15 +14,18 @@ import {
   type Json,
   type Redaction,
   type RunId,
+  type Shape,
 } from '../../core/index.ts'
-import { encode, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import { callerShape, decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
 import { mustBeJson } from '../scope.ts'
 import { streamFromOutside } from '../stream.ts'
 import {
   addressOfPost,
+  birthOf,
   mustBeSameStart,
+  mustHoldNoSecret,
   openRun,
   unknownRun,
   type Engine,
@@ -37,15 +40,19 @@ import {
   type StartRun,
   type StreamValues,
 } from '../port.ts'
+import type { Deadlines } from '../effects.ts'
 import { pack } from './blobs.ts'
 import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
+import { Identity } from './identity.ts'
 import { Lease } from './lease.ts'
 import { News } from './news.ts'
+import { RedactedStore } from './redacted.ts'
 import { Reader } from './reader.ts'
 import { removeRun } from './remove.ts'
 import { Run } from './run.ts'
+import { shrink } from './upkeep.ts'
 import { openStore, storeError, type OpenOptions } from './schema.ts'
 import { updateValue } from './values.ts'
 import { Writer, type WriterMode } from './writer.ts'
@@ -59,17 +66,25 @@ export interface EmbeddedOptions {
   readonly strict?: boolean
   /** `full` (default): what is committed survives power loss. `relaxed`: it survives a killed process only. */
   readonly durability?: 'full' | 'relaxed'
-  /** After this long without a heartbeat a process counts as dead on other hosts. Milliseconds, default 3,000. */
+  /**
+   * After this long without a heartbeat a process counts as dead on other hosts (other containers, too). A thread of its own writes the heartbeat, so code that blocks the event loop does not stop it,
+   * for ten minutes. On one host a process that has died is found at once, and one that lives is not taken for dead; only where a signal has stopped it this time counts. With another `clock`
+   * than the system's there is no thread. Milliseconds, default 3,000.
+   */
   readonly leaseMs?: number
+  /** A run whose process dies so often in a row, each time within ten seconds of taking it up, is set aside (`stuck`, `run.crash-loop`). At least 2, default 5. */
+  readonly lossLimit?: number
   /** A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for people leaves at once. */
   readonly parkAfterMs?: number
   /** How long one compensation (`onCancel`) may work before it is given up and the next one runs. Milliseconds, default 60,000. */
   readonly undoWithinMs?: number
+  /** How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults: 30 minutes, an hour, 5 minutes. */
+  readonly deadlines?: Deadlines
   /** How often other processes' changes are looked for. Milliseconds, default 20. */
   readonly pollMs?: number
   /** How long to wait for another process's lock on the file. Milliseconds, default 5,000. */
   readonly busyMs?: number
-  /** Ended runs are removed after this long. Milliseconds. Default: never. */
+  /** Ended runs are removed after this long. Milliseconds. Default: never. A store that is created with it gives the space back to the file system; another one does after `compactStore`. */
   readonly retentionMs?: number
   /** Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by reference, not through the journal. */
   readonly redact?: Redaction
@@ -83,9 +98,9 @@ export interface EmbeddedOptions {
 }
 
 /** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
-function textRedactor(rules: Redaction | undefined): (text: string) => string {
+function textRedactor(rules: Redaction | undefined): (text: string, shape: Shape) => string {
   const redact = redactor(rules)
-  return redact === undefined ? (text) => text : (text) => JSON.stringify(redact(JSON.parse(text) as Json))
+  return redact === undefined ? (text) => text : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape))
 }
 
 /** Opens the embedded engine. Throws `store.*`: a foreign, newer, corrupt, locked or unwritable file is left as it is. */
@@ -101,8 +116,10 @@ export class EmbeddedEngine implements Engine {
   readonly driver: Driver
   readonly #options: EmbeddedOptions
   readonly #clock: Clock
+  readonly #redacted: RedactedStore
   readonly #reader: Reader
   readonly #writer: Writer
+  readonly #identity: Identity
   readonly #lease: Lease
   readonly #news: News
   #watch: ReturnType<typeof setInterval> | undefined
@@ -111,24 +128,45 @@ export class EmbeddedEngine implements Engine {
   #lastSweep = 0
   readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
+  #lastLook = 0
+  /** Why nothing can be done on this store any more. */
+  #lost: ReeveError | undefined
 
   constructor(options: EmbeddedOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    const open: OpenOptions = { file: options.file, durability: options.durability ?? 'full', busyMs: options.busyMs ?? 5_000 }
+    const open: OpenOptions = {
+      file: options.file,
+      durability: options.durability ?? 'full',
+      busyMs: options.busyMs ?? 5_000,
+      shrinks: options.retentionMs !== undefined,
+    }
     const db = openStore(open)
+    this.#redacted = new RedactedStore(db, options.file, options.redact)
     this.#reader = new Reader(db)
-    this.#writer = new Writer(db, open, options.writer ?? 'auto')
-    this.#lease = new Lease(db, this.#clock, options.leaseMs ?? 3_000)
+    this.#identity = new Identity(db, options.file)
+    this.#writer = new Writer(db, this.#identity, open, options.writer ?? 'auto')
+    const warn =
+      options.onWarning ?? ((code: string, message: string): void => process.emitWarning(message, { type: 'ReeveWarning', code }))
+    const lossLimit = options.lossLimit ?? 5
+    this.#lease = new Lease(db, this.#clock, {
+      file: options.file,
+      leaseMs: options.leaseMs ?? 3_000,
+      lossLimit,
+      warn,
+    })
     this.driver = new Driver(
       {
         file: options.file,
         clock: this.#clock,
         strict: options.strict ?? false,
         redact: textRedactor(options.redact),
+        redacts: redactor(options.redact) !== undefined,
         parkAfterMs: options.parkAfterMs ?? 1_000,
         undoWithinMs: options.undoWithinMs,
-        warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
+        lossLimit,
+        deadlines: options.deadlines,
+        warn,
         crash: options.crash,
         governor: options.governor,
       },
@@ -145,6 +183,7 @@ export class EmbeddedEngine implements Engine {
     this.driver.onEnd = (run, end) => this.#news.ended(run, end)
     this.driver.onPart = (run, part) => this.#news.part(run, part)
     this.driver.onStoreFailure = (error, runs) => {
+      if (error.code === 'store.replaced') return this.#lose(error)
       this.driver.options.warn(error.code, error.message)
       this.#news.failed(error, runs)
     }
@@ -156,14 +195,14 @@ export class EmbeddedEngine implements Engine {
 
   drive(registry: Registry): void {
     this.#open()
-    try {
+    this.#redacted.mustHaveRules()
+    this.#inStore(() => {
+      if (this.#clock !== systemClock) this.#reader.db.exec("INSERT OR IGNORE INTO meta VALUES('own-clock', '1')")
       this.#lease.beat()
-      this.#lease.buryDead()
-    } catch (thrown) {
-      throw storeError(thrown, this.#options.file)
-    }
+      this.#bury()
+    })
     this.driver.registry = registry
-    for (const run of this.#reader.stuck()) this.driver.residents.tryWake(run)
+    for (const run of [...this.#reader.stuck(), ...this.#reader.leftCancelled()]) this.driver.residents.tryWake(run)
     this.#sweep()
     this.driver.schedule()
   }
@@ -178,16 +217,20 @@ export class EmbeddedEngine implements Engine {
 
   async start(request: StartRun): Promise<{ readonly created: boolean }> {
     this.#open()
+    this.#redacted.mustHaveRules()
     const { run: id } = request
     if (this.#starting.has(id) || this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
     mustBeJson(request.input, `the input of run ${id}`)
+    mustHoldNoSecret(this.#options.redact, request)
     const caller = request.caller ?? {}
     const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
+    // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
+    if (driving) this.#inStore(() => this.#lease.guard())
     const row = {
       id,
       agent: request.agent,
       version: request.version,
-      caller: request.caller === undefined ? null : this.driver.options.redact(JSON.stringify(caller)),
+      caller: request.caller === undefined ? null : this.driver.options.redact(JSON.stringify(caller), callerShape),
       at: this.#clock.now(),
     }
     this.driver.batch.runs.push({ ...row, owner: driving ? this.#lease.id : null })
@@ -203,8 +246,6 @@ export class EmbeddedEngine implements Engine {
         caller: request.caller,
       })
     } else this.#writeBirth(request)
-    // Whoever has had nothing to do is near the end of its lease.
-    if (driving && this.#lease.tired) this.#lease.beat()
     this.driver.schedule()
     const durable = this.driver.durable(id)
     this.#starting.set(id, durable)
@@ -221,10 +262,10 @@ export class EmbeddedEngine implements Engine {
   /** A run for somebody else to drive. */
   #writeBirth(request: StartRun): void {
     const act = rootActivation(request.run)
-    const { agent, version, input, caller, limits } = request
-    const event: JournalEvent = { type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }
+    const { limits } = request
     const batch = this.driver.batch
-    const text = this.driver.options.redact(encode(event))
+    const event = birthOf(request)
+    const text = this.driver.options.redact(encode(event), eventShape(event))
     const packed = pack(text)
     batch.acts.push(act)
     batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: packed?.body ?? text, blobs: packed?.blobs })
@@ -236,24 +277,31 @@ export class EmbeddedEngine implements Engine {
   async #again(request: StartRun): Promise<{ readonly created: boolean }> {
     if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
     const event = this.#reader.firstEvent(rootActivation(request.run))
-    mustBeSameStart(event, request, JSON.parse(this.driver.options.redact(JSON.stringify(request.input))) as Json)
+    const given = birthOf(request)
+    mustBeSameStart(event, request.run, decode(this.driver.options.redact(encode(given), eventShape(given))))
     return { created: false }
   }
 
-  fork(request: ForkRun): Promise<{ readonly created: boolean }> {
+  async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
     this.#open()
-    return forkRun(this.driver, this.#reader, request)
+    this.#redacted.mustHaveRules()
+    return await forkRun(this.driver, this.#reader, request)
   }
 
   // ---- the outside's word ----------------------------------------------------------------------------------------------------------
 
   async post(post: Post): Promise<PostResult> {
     this.#open()
+    this.#redacted.mustHaveRules()
     const { to, target, key, kinds } = addressOfPost(post)
     // What a run has diverged at is asked at addresses that nobody outside knows.
     const asked =
       post.type === 'settle-divergence' ? this.#reader.questions().find((q) => q.activation === to && q.kind === 'diverged') : undefined
     return this.driver.post({ act: to, target, key: asked?.address ?? key, kinds, body: JSON.stringify(post) })
+  }
+
+  now(): number {
+    return this.driver.storeTime()
   }
 
   // ---- reading ---------------------------------------------------------------------------------------------------------------------
@@ -281,6 +329,14 @@ export class EmbeddedEngine implements Engine {
     return this.#read(() => this.#reader.feed(run, from))
   }
 
+  #inStore<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (thrown) {
+      throw storeError(thrown, this.#options.file)
+    }
+  }
+
   #read<T>(query: () => T): Promise<T> {
     try {
       this.#open()
@@ -291,7 +347,7 @@ export class EmbeddedEngine implements Engine {
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
-    return this.#closed ? Promise.resolve() : this.#news.watch(run, from, signal)
+    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#news.watch(run, from, signal)
   }
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
     return this.#news.listen(run, hear)
@@ -302,8 +358,13 @@ export class EmbeddedEngine implements Engine {
   #look(): void {
     if (this.#closed || this.driver.dead) return
     try {
-      if (this.#writer.moved()) this.driver.storeChanged()
       const now = this.#clock.now()
+      if (now - this.#lastLook >= 100 || now < this.#lastLook) {
+        this.#lastLook = now
+        const changed = this.#identity.changed
+        if (changed !== undefined) return this.#lose(changed)
+      }
+      if (this.#writer.moved()) this.driver.storeChanged()
       if (this.driver.registry === undefined) return
       if (now - this.#lastCare >= 100 || now < this.#lastCare) {
         this.#lastCare = now
@@ -319,22 +380,42 @@ export class EmbeddedEngine implements Engine {
     }
   }
 
+  /** The file under this process is another one, or none: it stops, and says so to everybody who waits for it or asks it for anything. */
+  #lose(error: ReeveError): void {
+    if (this.#lost !== undefined) return
+    this.#lost = error
+    clearInterval(this.#watch)
+    this.driver.fail(error)
+    this.#news.close(error)
+    this.driver.options.warn(error.code, error.message)
+  }
+
   #care(): void {
     this.driver.parkQuiet()
     this.driver.alarm.look(this.#clock.now())
     if (this.#options.file === ':memory:') return
+    this.#lease.moved()
+    this.driver.residents.noteSteady()
     if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
     const now = this.#clock.now()
-    if (this.#lease.buryDead() === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000) return
+    if (this.#bury() === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000) return
     this.#lastSweep = now
     this.#sweep()
+  }
+
+  /** Takes the runs of dead processes away from them. Returns of how many. */
+  #bury(): number {
+    const { owners, aside } = this.#lease.buryDead()
+    for (const { run, error } of aside) this.driver.onStoreFailure(error, [run])
+    return owners
   }
 
   #forgetOld(before: number): void {
     const old = this.#reader.endedBefore(before, forgetAtOnce)
     for (const run of old) this.#remove(run)
+    const isLarge = shrink(this.#reader.db)
     // There may be more: the next ones follow soon, and other work has its turn in between.
-    if (old.length === forgetAtOnce) this.#lastRetention -= forgetEveryMs - 100
+    if (old.length === forgetAtOnce || isLarge) this.#lastRetention -= forgetEveryMs - 100
   }
 
   #remove(run: RunId): void {
@@ -351,6 +432,7 @@ export class EmbeddedEngine implements Engine {
       get: (key) => this.#read(() => this.#reader.value(stream, key).value),
       update: async (key, change) => {
         this.#open()
+        this.#redacted.mustHaveRules()
         return updateValue(this.driver, stream, key, change, undefined)
       },
     }
@@ -362,6 +444,7 @@ export class EmbeddedEngine implements Engine {
       if (row === undefined) throw unknownRun(run)
       if (row.ended === null) throw openRun(run)
       this.#remove(run)
+      shrink(this.#reader.db)
     })
   }
 
@@ -369,6 +452,7 @@ export class EmbeddedEngine implements Engine {
 
   #open(): void {
     if (this.#closed) throw new ReeveError('engine.closed', 'the engine is closed', { hint: 'Create a new runtime.' })
+    if (this.#lost !== undefined) throw this.#lost
   }
 
   async close(): Promise<void> {
@@ -379,6 +463,7 @@ export class EmbeddedEngine implements Engine {
     if (!died) await this.driver.finish()
     this.driver.stop()
     await this.#writer.close()
+    await this.#lease.stop()
     const closed = new ReeveError(
       'engine.closed',
       'the engine was closed before this run had ended; the run is kept and goes on when it is opened again',

@@ -4,8 +4,8 @@
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
  */
 import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
-import { encode, type Caller } from '../../journal/index.ts'
-import { mustBeSameFork, planFork, valuesAt, type ForkOrigin, type ForkPlan } from '../fork.ts'
+import { encode, copiedShape, questionShape, valueShape, type Caller } from '../../journal/index.ts'
+import { mustBeSameFork, planFork, redactedFork, valuesAt, type ForkOrigin, type ForkPlan } from '../fork.ts'
 import type { Mail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
 import { streamOf } from '../stream.ts'
@@ -17,12 +17,12 @@ import type { Reader } from './reader.ts'
 export async function forkRun(driver: Driver, reader: Reader, request: ForkRun): Promise<{ readonly created: boolean }> {
   const { to } = request
   const again = (): { created: boolean } => {
-    mustBeSameFork(reader.feed(to, 0), request)
+    mustBeSameFork(reader.feed(to, 0), redactedFork(request, driver.options.redact))
     return { created: false }
   }
   const origin = originOf(reader, request)
   if (driver.runs.has(to) || reader.run(to) !== undefined) return again()
-  write(driver, planFork(request, origin, driver.clock.now()))
+  write(driver, planFork(redactedFork(request, driver.options.redact), origin, driver.clock.now()))
   const durable = driver.durable(to)
   driver.schedule()
   if (await durable) return again()
@@ -57,13 +57,13 @@ function write(driver: Driver, plan: ForkPlan): void {
   for (const { activation } of plan.entries) acts.add(activation)
   batch.acts.push(...acts)
   for (const { activation, seq, at: then, event } of plan.entries) {
-    const text = options.redact(encode(event))
+    const text = options.redact(encode(event), copiedShape(event))
     const packed = pack(text)
     batch.log.push({ act: activation, run, seq, at: then, body: packed?.body ?? text, blobs: packed?.blobs })
   }
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, body: JSON.stringify(state) })
   for (const { activation, at: asked, record } of plan.questions)
-    batch.questions.push({ ...record, act: activation, at: asked, body: options.redact(JSON.stringify(record.body)) })
+    batch.questions.push({ ...record, act: activation, at: asked, body: options.redact(JSON.stringify(record.body), questionShape) })
   const unheard = (): undefined => undefined
   for (const { activation, key, body } of plan.mail)
     driver.post({ act: activation, target: 'activation', key, kinds: undefined, from: run, body: JSON.stringify(body) }).catch(unheard)
@@ -71,7 +71,7 @@ function write(driver: Driver, plan: ForkPlan): void {
 }
 
 function writeValue(driver: Driver, run: RunId, stream: string, key: string, value: string, at: number): void {
-  const body = driver.options.redact(value)
+  const body = driver.options.redact(value, valueShape(stream, key))
   const event = encode({ type: 'value.updated', key, value: JSON.parse(body) as never, version: 1, by: run })
   const by = { run, once: `fork:${key}` }
   driver.writeValue({ stream, key, expected: 0, body, by, event, at }).catch(() => undefined)

@@ -17,17 +17,29 @@ import {
   type MessageId,
   type Outcome,
   type Usage,
+  type Shape,
 } from '../../core/index.ts'
-import { encode, type AskOpened, type Caller, type Charge, type DoneElsewhere, type JournalEvent } from '../../journal/index.ts'
+import {
+  decode,
+  encode,
+  eventShape,
+  type AskOpened,
+  type Caller,
+  type Charge,
+  type DoneElsewhere,
+  type Earlier,
+  type JournalEvent,
+} from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import { awaitsForeign, codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
-import { kept } from '../mail.ts'
+import { earlierOf, type Logged } from '../earlier.ts'
+import type { StopCause } from '../mail.ts'
 import { notRegistered, type Operation, type Owner } from '../operation.ts'
 import { pausesIn, type Pause } from '../pauses.ts'
 import { streamOf } from '../stream.ts'
-import { pack } from './blobs.ts'
+import { pack, unpack } from './blobs.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
@@ -51,6 +63,9 @@ export class Keeper implements Keeping {
   get strict(): boolean {
     return this.#desk.options.strict
   }
+  get redacts(): boolean {
+    return this.#desk.options.redacts
+  }
   get undoWithinMs(): number | undefined {
     return this.#desk.options.undoWithinMs
   }
@@ -69,9 +84,9 @@ export class Keeper implements Keeping {
 
   // ---- the log ---------------------------------------------------------------------------------------------------------------------
 
-  append(activation: Owner, event: JournalEvent, at: number, encoded?: string): string {
+  append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
     const desk = this.#desk
-    const text = desk.options.redact(encoded ?? encode(event))
+    const text = desk.options.redact(encoded ?? encode(event), eventShape(event, result))
     const run = this.#run(activation.id)
     if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
     const packed = pack(text)
@@ -90,6 +105,7 @@ export class Keeper implements Keeping {
   // ---- orchestration ---------------------------------------------------------------------------------------------------------------
 
   orchestration(activation: Owner): Orchestration | undefined {
+    if (this.#run(activation.id)?.broughtBack === 'cancel') return undefined
     const { agent } = activation.birth
     const found = codeFor(this.#desk.registry, agent, activation.version)
     if ('code' in found) {
@@ -125,6 +141,7 @@ export class Keeper implements Keeping {
   }
 
   foreignAwait(activation: Activation): void {
+    activation.leaveCode(this.#desk.clock)
     const message = awaitsForeign(activation.birth.agent)
     if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
     else if (!this.#warned.has(activation.birth.agent)) {
@@ -186,6 +203,7 @@ export class Keeper implements Keeping {
       path: options.path,
       limits: options.limits,
       caller: undefined,
+      earlier: earlierOf(op, options, (worker) => this.#logsBelow(worker)),
     })
   }
 
@@ -200,6 +218,7 @@ export class Keeper implements Keeping {
       path?: readonly string[] | undefined
       limits: StartOptions['limits']
       caller: Caller | undefined
+      earlier?: Earlier | undefined
     },
   ): Activation {
     const at = this.now()
@@ -212,9 +231,10 @@ export class Keeper implements Keeping {
       input: born.input,
       ...(born.caller === undefined ? {} : { caller: born.caller }),
       ...(born.path === undefined ? {} : { path: born.path }),
+      ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
-    const text = this.#desk.options.redact(encode(event))
-    const { input } = JSON.parse(text) as { input: Json }
+    const text = this.#desk.options.redact(encode(event), eventShape(event))
+    const { input, earlier } = JSON.parse(text) as { input: Json; earlier?: Earlier }
     const activation = new Activation(this, {
       id,
       agent,
@@ -223,12 +243,21 @@ export class Keeper implements Keeping {
       path: born.path ?? [...born.parentPath, agent],
       accounts: this.accountsOf(run, id),
       at,
+      earlier,
     })
     run.activations.set(id, activation)
     this.#desk.batch.acts.push(id)
     this.append(activation, event, at, text)
     this.ready(activation)
     return activation
+  }
+
+  /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
+  *#logsBelow(worker: ActivationId): Generator<Logged> {
+    yield* this.#desk.reader.below(worker)
+    for (const { act, body, blobs } of this.#desk.batch.log)
+      if (act === worker || act.startsWith(`${worker}>`))
+        yield { activation: act, event: decode(blobs === undefined ? body : unpack(body, (hash) => blobs.get(hash)!)) }
   }
 
   #settledOrLoaded(run: Run, op: Operation): Activation | 'settled' | undefined {
@@ -248,12 +277,12 @@ export class Keeper implements Keeping {
     op.owner.arrive({ type: 'worker.settled', address: op.address, outcome, ...(usage.length === 0 ? {} : { usage }) })
   }
 
-  stopWorker(op: Operation, reason: string, keeps: boolean): void {
+  stopWorker(op: Operation, reason: string, cause: StopCause): void {
     const run = this.#run(op.owner.id)
     const worker = run?.activations.get(op.id as ActivationId)
     if (run === undefined || worker === undefined || worker.cancelKnown) return
     if (worker.stuck !== undefined) this.unstick(run)
-    worker.arrive({ type: 'cancel.received', reason, ...kept(reason, keeps) })
+    worker.arrive({ type: 'cancel.received', reason, ...cause })
   }
 
   holdsEnd(owner: Owner): boolean {

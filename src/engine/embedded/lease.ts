@@ -1,12 +1,15 @@
 /**
  * Leases: which process drives which run (K2). A process keeps one heartbeat for all its runs; a run names its owner.
  *
- * Owns: the process's identity, its heartbeat, finding owners that are dead, claiming runs. Does not own: fencing of writes (batch.ts).
+ * Owns: the process's identity, finding owners that are dead, counting how often a run was lost with its owner, claiming runs.
+ * Does not own: the heartbeat's thread (heartbeat.ts), fencing of writes (batch.ts), when a run that was lost is taken up again (steadiness.ts).
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { newId, type Clock, type RunId } from '../../core/index.ts'
+import { failureFrom, newId, ReeveError, rootActivation, stopwatch, systemClock, type Clock, type RunId } from '../../core/index.ts'
+import { Heartbeat, hungMs } from './heartbeat.ts'
+import { steadyMs } from './steadiness.ts'
 
 function read(path: string): string | undefined {
   try {
@@ -31,13 +34,15 @@ function bootId(): string {
 }
 
 /**
- * When a process started (clock ticks since boot, proc(5) field 22); undefined if there is no such process or no way to know.
- * One that has died and that its parent has not asked about yet (a zombie) is none.
+ * A process of this host as proc(5) tells: when it started (field 22, clock ticks since boot) and whether it stands still (stopped by a signal or a debugger).
+ * Undefined if there is none or no way to know; one that has died and that its parent has not asked about yet (a zombie) is none.
  */
-function startOf(pid: number): string | undefined {
+function processOf(pid: number): { readonly started: string; readonly isStopped: boolean } | undefined {
   const stat = read(`/proc/${pid}/stat`)
   const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields?.[0] === 'Z' || fields?.[0] === 'X' ? undefined : fields?.[19]
+  const [state, started] = [fields?.[0], fields?.[19]]
+  if (started === undefined || state === 'Z' || state === 'X') return undefined
+  return { started, isStopped: state === 'T' || state === 't' }
 }
 
 interface ProcessRow {
@@ -48,78 +53,172 @@ interface ProcessRow {
   readonly until: number
 }
 
+/** A lease is lengthened to so many times its length at most, for runs that are lost again and again. */
+const stretchLimit = 4
+/** Who has been silent for too long is given this long to say something after this process could write: a lock may have kept both from it. Milliseconds. */
+const graceMs = 500
+
+/** How a process keeps its lease. */
+export interface LeaseOptions {
+  readonly file: string
+  readonly leaseMs: number
+  /** After this many losses in a row a run is set aside. */
+  readonly lossLimit: number
+  readonly warn: (code: string, message: string) => void
+}
+
+/** What became of the runs of owners that are dead. */
+export interface Buried {
+  readonly owners: number
+  /** Runs that were lost once too often. */
+  readonly aside: readonly { readonly run: RunId; readonly error: ReeveError }[]
+}
+
 export class Lease {
   readonly id = newId('prc')
   readonly #clock: Clock
-  readonly #leaseMs: number
+  readonly #options: LeaseOptions
   readonly #host = bootId()
-  readonly #started = startOf(process.pid) ?? String(process.pid)
+  readonly #started = processOf(process.pid)?.started ?? String(process.pid)
   readonly #sql: Record<keyof typeof statements, StatementSync>
   readonly #db: DatabaseSync
-  #until = 0
-  /** It stood still for longer than its lease and has not looked since what is left to it. A heartbeat alone does not change that. */
-  #suspect = false
+  readonly #heartbeat = new Heartbeat()
+  /** Owners whose lease is over, how it read, and since when this process has waited for a word of theirs. */
+  readonly #silent = new Map<string, { readonly until: number; readonly since: number }>()
+  #isThreadFailed = false
 
-  constructor(db: DatabaseSync, clock: Clock, leaseMs: number) {
+  constructor(db: DatabaseSync, clock: Clock, options: LeaseOptions) {
     this.#db = db
     this.#clock = clock
-    this.#leaseMs = leaseMs
+    this.#options = options
     this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
       keyof typeof statements,
       StatementSync
     >
+    this.stretch(0)
   }
 
   /** Whether this process may believe that its runs are its own. False after it stood still for longer than the lease: then it must look first. */
   get fresh(): boolean {
-    return !this.#suspect && this.#clock.now() < this.#until
+    return this.#heartbeat.get('stoodStill') === 0 && this.#clock.now() < this.#heartbeat.get('until')
+  }
+
+  /** Among its runs is one that was lost so often: the lease becomes longer, so that whatever takes its time there can come to an end. */
+  stretch(losses: number): void {
+    this.#heartbeat.set('leaseMs', this.#options.leaseMs * Math.min(2 ** losses, stretchLimit))
+  }
+
+  /** The event loop moves. */
+  moved(): void {
+    this.#heartbeat.set('moved', this.#clock.now())
   }
 
   /** Tells the others that this process lives. The lease counts from before the row is written: that may take its time. */
   beat(): void {
     const now = this.#clock.now()
-    if (this.#until !== 0 && now >= this.#until) this.#suspect = true
-    this.#sql.beat.run(this.id, this.#host, process.pid, this.#started, now + this.#leaseMs)
-    this.#until = now + this.#leaseMs
+    const was = this.#heartbeat.get('until')
+    const until = now + this.#heartbeat.get('leaseMs')
+    if (was !== 0 && now >= was) this.#heartbeat.set('stoodStill', 1)
+    this.#sql.beat.run(this.id, this.#host, process.pid, this.#started, until)
+    this.#heartbeat.set('until', until)
+  }
+
+  /** From here on there are runs to lose: the lease is not near its end, and a thread keeps it while users' code has the event loop. */
+  guard(): void {
+    if (this.tired) this.beat()
+    this.moved()
+    // Another clock is moved by whoever holds it; a store in memory has nobody else.
+    if (this.#clock !== systemClock || this.#options.file === ':memory:' || this.#isThreadFailed) return
+    this.#heartbeat.start(this.#options.file, this.id, (message) => {
+      this.#isThreadFailed = true
+      this.#options.warn(
+        'lease.no-thread',
+        `heartbeats share the event loop with tools: the thread for them did not start (${message}). In a bundle, leave the package "reeve" external.`,
+      )
+    })
   }
 
   /** After standing still: takes the lease again, and only then looks which of these runs are still this process's own. */
   lookAgain(runs: Iterable<[RunId, number]>): Set<RunId> {
     this.beat()
-    const owned = this.#owned(runs)
-    this.#suspect = false
-    return owned
+    this.#heartbeat.set('stoodStill', 0)
+    return this.#owned(runs)
   }
 
   /** Due for another heartbeat. */
   get tired(): boolean {
-    return this.#clock.now() > this.#until - (this.#leaseMs * 2) / 3
+    const [until, leaseMs] = [this.#heartbeat.get('until'), this.#heartbeat.get('leaseMs')]
+    return this.#clock.now() > until - (leaseMs * 2) / 3
   }
 
-  /** Takes runs away from owners that are dead: provably on this host, by a missed heartbeat on any other. Returns how many owners. */
-  buryDead(): number {
+  /** Takes runs away from owners that are dead, and sets those aside that were lost too often. */
+  buryDead(): Buried {
     const now = this.#clock.now()
-    let buried = 0
+    const aside: Buried['aside'][number][] = []
+    let owners = 0
     for (const row of this.#sql.others.all(this.id) as unknown as ProcessRow[]) {
-      const provablyDead = row.host === this.#host && !row.host.endsWith('unknown-boot') && startOf(row.pid) !== row.started
-      if (!provablyDead && now <= row.until) continue
+      if (!this.#isDead(row, now)) continue
+      this.#silent.delete(row.id)
       this.#transaction(() => {
-        this.#sql.release.run(row.id)
+        // It may have said something while this process waited for the lock.
+        if ((this.#sql.until.get(row.id) as { until: number } | undefined)?.until !== row.until) return
+        this.#sql.lose.run(row.id)
         this.#sql.forget.run(row.id)
+        aside.push(...this.#setAside())
+        owners++
       })
-      buried++
     }
     // Asked first: an UPDATE of nothing would take the file's write lock ten times a second.
-    return this.#sql.stray.get() === undefined ? buried : buried + Number(this.#sql.releaseStray.run().changes)
+    if (this.#sql.stray.get() !== undefined) owners += Number(this.#sql.releaseStray.run().changes)
+    return { owners, aside }
+  }
+
+  /**
+   * Whether a process is dead. Another one of this host: if there is none of its pid and start; while it lives, and no signal has stopped it, only after a very
+   * long silence. Any other: if its lease is over and it says nothing although this process can write.
+   */
+  #isDead(row: ProcessRow, now: number): boolean {
+    if (row.host === this.#host && row.pid !== process.pid && !row.host.endsWith('unknown-boot')) {
+      const found = processOf(row.pid)
+      if (found?.started !== row.started) return true
+      if (!found.isStopped) return now > row.until + hungMs
+    }
+    if (now <= row.until) return false
+    if (this.#clock !== systemClock) return true
+    const silent = this.#silent.get(row.id)
+    if (silent?.until === row.until) return stopwatch() - silent.since >= Math.min(graceMs, this.#options.leaseMs)
+    this.beat()
+    this.#silent.set(row.id, { until: row.until, since: stopwatch() })
+    return false
+  }
+
+  /** Of the runs that nobody drives now, those that were lost too often. What an operator said to them was heard by a process that died on it. */
+  #setAside(): Buried['aside'] {
+    const { lossLimit } = this.#options
+    const lost = this.#sql.lostTooOften.all(lossLimit) as { id: RunId; losses: number }[]
+    return lost.map(({ id: run, losses }) => {
+      const message = `its process died or stopped answering ${losses} times in a row, within ${steadyMs / 1_000} seconds of taking it up`
+      const hint =
+        'Look at what it does when it goes on (memory, native code, endless loops), then: reeve resume tries it once more, reeve cancel ends it.'
+      const error = new ReeveError('run.crash-loop', `the run "${run}": ${message}`, { hint })
+      this.#sql.setAside.run(JSON.stringify(failureFrom(error, error.code)), run)
+      this.#sql.forgetWords.run(rootActivation(run), losses > lossLimit ? '!cancel' : null)
+      return { run, error }
+    })
   }
 
   /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
   claim(run: RunId): number | undefined {
     // Not only when the lease is over: whoever has had nothing to do is near its end, and with a run it must not be taken for dead.
-    if (this.tired) this.beat()
+    this.guard()
     // All rows, not the first: SQLite commits after the last one, and only who asks for it hears that this failed (a full disk).
     const [row] = this.#sql.claim.all(this.id, run, this.id) as { epoch: number }[]
     return row?.epoch
+  }
+
+  /** A run that was lost before is like any other again. */
+  steady(run: RunId): void {
+    this.#sql.steady.run(run, this.id)
   }
 
   #owned(runs: Iterable<[RunId, number]>): Set<RunId> {
@@ -131,9 +230,19 @@ export class Lease {
     return owned
   }
 
+  /** The thread says nothing any more: what this process holds is lost to it. */
+  fallSilent(): void {
+    this.#heartbeat.set('moved', 0)
+  }
+
+  /** Ends the thread. */
+  async stop(): Promise<void> {
+    await this.#heartbeat.stop()
+  }
+
   /** Lets everything go. */
   end(): void {
-    if (this.#until === 0) return
+    if (this.#heartbeat.get('until') === 0) return
     this.#transaction(() => {
       this.#sql.release.run(this.id)
       this.#sql.forget.run(this.id)
@@ -155,7 +264,13 @@ export class Lease {
 const statements = {
   beat: 'INSERT INTO process VALUES(?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET until = excluded.until',
   others: 'SELECT * FROM process WHERE id <> ?',
-  release: 'UPDATE run SET owner = NULL WHERE owner = ? AND ended IS NULL',
+  until: 'SELECT until FROM process WHERE id = ?',
+  release: 'UPDATE run SET owner = NULL, losses = 0 WHERE owner = ? AND ended IS NULL',
+  lose: 'UPDATE run SET owner = NULL, losses = losses + 1 WHERE owner = ? AND ended IS NULL',
+  lostTooOften: 'SELECT id, losses FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL',
+  steady: 'UPDATE run SET losses = 0 WHERE id = ? AND owner = ?',
+  setAside: 'UPDATE run SET stuck = ?, parked = 1 WHERE id = ?',
+  forgetWords: "DELETE FROM inbox WHERE act = ? AND taken = 0 AND (key GLOB '!resume*' OR key = ?)",
   stray: 'SELECT 1 FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process) LIMIT 1',
   releaseStray:
     'UPDATE run SET owner = NULL WHERE ended IS NULL AND parked = 0 AND owner IS NOT NULL AND owner NOT IN (SELECT id FROM process)',

@@ -57,6 +57,8 @@ function use(desk: Desk, run: Run, activation: Activation, key: string): void {
 
 /** Nothing changes, and whoever looks can see why (team C65). True: so it is. */
 function ignores(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' | 'resume' }>): boolean {
+  // a run that was set aside goes on by it
+  if (mail.type === 'resume' && run.broughtBack === 'resume' && run.pause === undefined) return false
   const why = whyIgnored(mail, run.pause === undefined ? 'nobody' : run.pause.at === 'human' ? 'human' : 'pause')
   if (why !== undefined && !root.over) desk.keeper.append(root, ignored(mail, why), desk.clock.now())
   return why !== undefined
@@ -149,8 +151,7 @@ function settleDoubt(desk: Desk, run: Run, activation: Activation, key: string, 
     return
   }
   run.doubts.delete(`${activation.id}:${key}`)
-  op.doubt = undefined
-  desk.keeper.closeQuestion(op)
+  activation.doubtEnded(op)
   if (mail.happened)
     return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
   use(desk, run, activation, key)

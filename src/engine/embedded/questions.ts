@@ -2,7 +2,7 @@
  * Questions in the store: what waits for an answer from outside, or for the clock. Kept in the transactions of the entries that open and end them.
  */
 import { runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
-import type { AskOpened } from '../../journal/index.ts'
+import { questionShape, type AskOpened } from '../../journal/index.ts'
 import { Effects } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
 import { doneIn } from '../origin.ts'
@@ -13,7 +13,12 @@ function putQuestion(desk: Desk, owner: Owner, question: QuestionRecord): void {
   const run = desk.runs.get(runOf(owner.id))
   if (run === undefined || owner.discarded) return
   if (question.kind !== 'timer') run.questions++
-  desk.batch.questions.push({ ...question, act: owner.id, at: desk.clock.now(), body: desk.options.redact(JSON.stringify(question.body)) })
+  desk.batch.questions.push({
+    ...question,
+    act: owner.id,
+    at: desk.clock.now(),
+    body: desk.options.redact(JSON.stringify(question.body), questionShape),
+  })
 }
 
 export function putAsk(desk: Desk, op: Operation, event: AskOpened): void {
@@ -23,7 +28,7 @@ export function putAsk(desk: Desk, op: Operation, event: AskOpened): void {
 /** Asks whether a `once` effect has happened. An answer that came before the code got here is taken at once. */
 export function putDoubt(desk: Desk, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
-  const question = doubtQuestion(op, Effects.key(op))
+  const question = doubtQuestion(op, Effects.given(op))
   if (isNew) {
     desk.keeper.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, desk.clock.now())
     putQuestion(desk, owner, question)

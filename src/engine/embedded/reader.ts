@@ -4,7 +4,7 @@
  * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import { ReeveError, rootActivation, runOf, type ActivationId, type Failure, type Json, type RunId } from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
 import { notRegistered } from '../code.ts'
@@ -33,6 +33,8 @@ export interface RunRow {
   readonly caller: string | null
   readonly created: number
   readonly ended: number | null
+  /** How often it was lost with its process, in a row. */
+  readonly losses: number
 }
 interface QuestionRow {
   readonly id: string
@@ -54,6 +56,10 @@ export interface InboxRow {
 
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
+/** Why a run is set aside. The column holds plain words where a run is stuck for want of code or of a decision: then other processes try it again. */
+export const asideFor = ({ stuck }: Pick<RunRow, 'stuck'>): Failure | undefined =>
+  stuck?.startsWith('{') === true ? (JSON.parse(stuck) as Failure) : undefined
+
 /** So many entries of a log are read at once. */
 const page = 5_000
 
@@ -90,6 +96,12 @@ export class Reader {
   lastEvent(id: ActivationId): JournalEvent | undefined {
     const row = this.#sql.lastEvent.get(id) as LogRow | undefined
     return row === undefined ? undefined : this.#event(row)
+  }
+
+  /** The logs of an activation and of those below it, in the order of the feed. */
+  below(activation: ActivationId): { readonly activation: ActivationId; readonly event: JournalEvent }[] {
+    const rows = this.#sql.feed.all(activation, `${activation}>`, `${activation}?`, 0) as unknown as LogRow[]
+    return rows.map((row) => ({ activation: row.id as ActivationId, event: this.#event(row) }))
   }
 
   /** Everything of a run after a position, in the order of the feed. */
@@ -151,7 +163,9 @@ export class Reader {
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
     const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: this.#status(row), caller, createdAt: row.created }
     if (row.ended !== null) return { ...base, endedAt: row.ended }
-    return row.stuck === null ? base : { ...base, reason: row.stuck }
+    if (row.stuck === null) return base
+    const failure = asideFor(row)
+    return failure === undefined ? { ...base, reason: row.stuck } : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
   }
 
   #status(row: RunRow): RunStatus {
@@ -249,9 +263,14 @@ export class Reader {
     }
   }
 
-  /** The oldest of these runs. Asked for by kind: those that nobody here can drive stand in nobody's way. */
-  orphans(kind: { agent: string; version: string }, limit: number): RunId[] {
-    return (this.#sql.orphans.all(kind.agent, kind.version, limit) as { id: RunId }[]).map(({ id }) => id)
+  /** Runs that nobody drives and that are suspected of killing whoever takes them up, the least suspected first. */
+  suspects(from: number, limit: number): RunId[] {
+    return (this.#sql.suspects.all(from, limit) as { id: RunId }[]).map(({ id }) => id)
+  }
+
+  /** The oldest of these runs that were lost less often than `below`. Asked for by kind: those that nobody here can drive stand in nobody's way. */
+  orphans(kind: { agent: string; version: string }, below: number, limit: number): RunId[] {
+    return (this.#sql.orphans.all(kind.agent, kind.version, below, limit) as { id: RunId }[]).map(({ id }) => id)
   }
 
   /** Where the newest end of a run stands in the feed. */
@@ -274,9 +293,25 @@ export class Reader {
     return (this.#sql.stuck.all() as { id: RunId }[]).map(({ id }) => id)
   }
 
+  /** Runs that have read an operator's cancel and are parked: undoing may wait for somebody, and a store that an older version wrote may hold some that never ended. */
+  leftCancelled(): RunId[] {
+    return (this.#sql.leftCancelled.all() as { id: RunId }[]).map(({ id }) => id)
+  }
+
   /** Runs that waited for code that was missing where they were last looked at. */
   withoutCode(): RunId[] {
     return (this.#sql.withoutCode.all(`%${notRegistered}`) as { id: RunId }[]).map(({ id }) => id)
+  }
+
+  /** What an operator said to a run that is set aside, and no process has read. A cancel counts more: it needs no code. */
+  wordFor(run: RunId): 'cancel' | 'resume' | undefined {
+    const row = this.#sql.word.get(rootActivation(run)) as { key: string } | undefined
+    return row === undefined ? undefined : row.key === '!cancel' ? 'cancel' : 'resume'
+  }
+
+  /** Whether this store was ever driven by another clock than the system's. */
+  hasOwnClock(): boolean {
+    return this.#sql.ownClock.get() !== undefined
   }
 
   /** Somebody has said so, and nobody has read it. */
@@ -336,12 +371,19 @@ const statements = {
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
   nextOrphanKind:
     'SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND (agent, version) > (?, ?) ORDER BY agent, version LIMIT 1',
-  orphans: 'SELECT id FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND agent = ? AND version = ? ORDER BY created LIMIT ?',
+  orphans:
+    'SELECT id FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND agent = ? AND version = ? AND losses < ? ORDER BY created LIMIT ?',
+  suspects:
+    'SELECT id FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL ORDER BY losses LIMIT ?',
   lastEnd: 'SELECT max(end_position) AS n FROM run WHERE end_position IS NOT NULL',
   endedAfter: 'SELECT id FROM run WHERE end_position > ?',
   endedBefore: 'SELECT id FROM run WHERE ended < ? ORDER BY ended LIMIT ?',
   stuck: 'SELECT id FROM run WHERE ended IS NULL AND stuck IS NOT NULL',
   withoutCode: 'SELECT id FROM run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE ?',
+  leftCancelled: `SELECT id FROM run WHERE ended IS NULL AND parked = 1
+    AND EXISTS (SELECT 1 FROM inbox WHERE act = 'act_' || run.id AND key = '!cancel' AND taken = 1)`,
+  word: "SELECT key FROM inbox WHERE act = ? AND taken = 0 AND (key = '!cancel' OR key GLOB '!resume*') ORDER BY key LIMIT 1",
   cancel: "SELECT 1 FROM inbox WHERE act = ? AND key = '!cancel' AND taken = 0",
+  ownClock: "SELECT 1 FROM meta WHERE key = 'own-clock'",
   blob: 'SELECT body FROM blob WHERE hash = ?',
 } as const

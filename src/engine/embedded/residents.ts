@@ -4,7 +4,7 @@
  * Owns: claiming, loading, dropping, adopting runs that nobody drives. Does not own: the tick (driver.ts).
  * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
  */
-import { ReeveError, rootActivation, runOf, type ActivationId, type RunId } from '../../core/index.ts'
+import { ReeveError, rootActivation, runOf, type ActivationId, type Failure, type RunId } from '../../core/index.ts'
 import { pathOf, type Caller } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
@@ -13,9 +13,10 @@ import { doneBy } from '../origin.ts'
 import { nobody } from './batch.ts'
 import type { Desk } from './desk.ts'
 import { receive, restorePause } from './mail.ts'
-import type { RunRow } from './reader.ts'
+import { asideFor, type RunRow } from './reader.ts'
 import { Run } from './run.ts'
 import { storeError } from './schema.ts'
+import { Steadiness } from './steadiness.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
 export const residentCap = 1_000
@@ -32,9 +33,11 @@ export class Residents {
   readonly #desk: Desk
   /** Runs that this process has found to lack code, and in which registry. */
   readonly #lacking = new Map<RunId, Registry>()
+  readonly #steadiness: Steadiness
 
   constructor(desk: Desk) {
     this.#desk = desk
+    this.#steadiness = new Steadiness(desk.options.lossLimit)
   }
 
   drop(id: RunId): void {
@@ -45,6 +48,7 @@ export class Residents {
     this.#desk.runs.delete(id)
     this.#desk.batch.epochs.delete(id)
     this.#desk.ends.delete(id)
+    if (this.#steadiness.left(id)) this.#desk.lease.stretch(this.#steadiness.worst)
     this.#strike(id)
   }
 
@@ -64,6 +68,7 @@ export class Residents {
     keep(b.accounts, (a) => a.run)
     keep(b.parked, (run) => run)
     keep(b.control, (c) => c.run)
+    for (const [i, write] of b.values.entries()) if (write.by?.run === id) b.values[i] = { ...write, by: { ...write.by, run: nobody } }
     // Somebody holds a promise for each row by its place: it stays, and nobody's word is not written.
     for (const [i, row] of b.rows.entries()) if (row.from === id) b.rows[i] = { ...row, from: nobody }
   }
@@ -89,12 +94,17 @@ export class Residents {
     if (here !== undefined || this.#desk.dead || this.#desk.closing) return here
     const row = this.#desk.reader.run(id)
     if (row === undefined || row.ended !== null || this.#desk.registry?.find(row.agent) === undefined) return undefined
-    if (this.#leavesToOthers(row, insist)) return undefined
+    const word = asideFor(row) === undefined ? undefined : this.#desk.reader.wordFor(id)
+    if (asideFor(row) !== undefined ? word === undefined : this.#leavesToOthers(row, insist)) return undefined
+    if (word === undefined && !this.#steadiness.admits(row.losses)) return undefined
     const epoch = this.#desk.lease.claim(id)
     if (epoch === undefined) return undefined
+    this.#steadiness.takenUp(id, row.losses)
+    if (row.losses > 0) this.#desk.lease.stretch(this.#steadiness.worst)
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
     for (const [activation, state] of this.#desk.reader.accounts(id)) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
+    run.broughtBack = word
     run.questions = this.#desk.reader.questions({ run: id }).length
     this.#desk.runs.set(id, run)
     try {
@@ -144,6 +154,20 @@ export class Residents {
     this.#desk.schedule()
   }
 
+  /** No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is void. */
+  setAside(id: RunId, epoch: number, failure: Failure): void {
+    const { batch, runs, reader } = this.#desk
+    const run = runs.get(id)
+    const words = { upTo: run?.lastRow ?? reader.lastInboxPosition(), cancel: run?.broughtBack === 'cancel' }
+    this.drop(id)
+    batch.stuck.push({ run: id, reason: JSON.stringify(failure), words })
+    batch.parked.push(id)
+    batch.epochs.set(id, epoch)
+    const { code, message, hint } = failure
+    this.#desk.onStoreFailure(new ReeveError(code, message, hint === undefined ? {} : { hint }), [id])
+    this.#desk.schedule()
+  }
+
   /** Reads an activation into memory. Undefined if there is none. */
   load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
     let activation: Activation | undefined
@@ -153,7 +177,7 @@ export class Residents {
           throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, {
             hint: 'Restore the store from a backup; other runs are not touched.',
           })
-        const { agent, version, input } = event
+        const { agent, version, input, earlier } = event
         activation = new Activation(this.#desk.keeper, {
           id,
           agent,
@@ -163,6 +187,7 @@ export class Residents {
           accounts: this.#desk.keeper.accountsOf(run, id),
           at,
           copied: event.copied,
+          earlier,
         })
         activation.seq = 1
       } else {
@@ -184,16 +209,24 @@ export class Residents {
     for (const id of this.#desk.reader.withoutCode()) if (this.#lacking.get(id) !== this.#desk.registry) this.tryWake(id)
   }
 
+  /** Notes which runs have shown that they do not kill their process. */
+  noteSteady(): void {
+    const steady = this.#steadiness.takeSteady()
+    for (const run of steady) this.#desk.lease.steady(run)
+    if (steady.length > 0) this.#desk.lease.stretch(this.#steadiness.worst)
+  }
+
   /** Goes on with runs that nobody drives. */
   adoptOrphans(): void {
     const { registry, reader, runs } = this.#desk
     if (registry === undefined || this.#desk.dead || runs.size > residentCap) return
     for (const kind of reader.orphanKinds()) {
       if (registry.find(kind.agent) === undefined) continue
-      for (const id of reader.orphans(kind, residentCap)) {
+      for (const id of reader.orphans(kind, this.#steadiness.suspectFrom, residentCap)) {
         if (runs.size > residentCap) return
         this.tryWake(id)
       }
     }
+    for (const id of reader.suspects(this.#steadiness.suspectFrom, residentCap)) this.tryWake(id)
   }
 }

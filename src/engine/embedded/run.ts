@@ -38,6 +38,8 @@ export class Run {
   stuck: string | undefined
   /** It is stuck because code is missing here. */
   lacksCode = false
+  /** It was set aside, and an operator lets it try again, or ends it: that runs none of its code. */
+  broughtBack: 'cancel' | 'resume' | undefined
   ended = false
   /** Of a forked run: what its origin has done, by activation and address. */
   doneElsewhere: ReadonlyMap<string, DoneElsewhere> | undefined

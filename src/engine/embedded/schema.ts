@@ -8,18 +8,19 @@
  */
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
+import { messageOf, newId, ReeveError, type ErrorCode } from '../../core/index.ts'
 
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
 /** Raised with every change of the tables. */
-const schemaVersion = 1
+const schemaVersion = 3
 
 const tables = `
 CREATE TABLE run(
   id TEXT PRIMARY KEY, agent TEXT NOT NULL, version TEXT NOT NULL, status TEXT NOT NULL DEFAULT 'running',
   control TEXT, stuck TEXT, parked INTEGER NOT NULL DEFAULT 0, owner TEXT, epoch INTEGER NOT NULL DEFAULT 1,
-  caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER) WITHOUT ROWID;
+  caller TEXT, created INTEGER NOT NULL, ended INTEGER, end_position INTEGER, losses INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID;
+CREATE INDEX run_lost ON run(losses) WHERE losses > 1;
 CREATE INDEX run_open ON run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
 CREATE INDEX run_stuck ON run(stuck) WHERE stuck IS NOT NULL;
 CREATE INDEX run_created ON run(created);
@@ -41,7 +42,17 @@ CREATE TABLE blob(hash TEXT PRIMARY KEY, body TEXT NOT NULL);
 CREATE TABLE blob_use(run TEXT NOT NULL, hash TEXT NOT NULL, PRIMARY KEY(run, hash)) WITHOUT ROWID;
 CREATE INDEX blob_use_hash ON blob_use(hash);
 CREATE TABLE process(id TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `
+
+/** What makes a store of the version before into one of this version. */
+const upgrades: Readonly<Record<number, string>> = {
+  2: 'CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID',
+  3: 'ALTER TABLE run ADD COLUMN losses INTEGER NOT NULL DEFAULT 0; CREATE INDEX run_lost ON run(losses) WHERE losses > 1',
+}
+
+/** What of a write-ahead log that a large commit has made long is kept after a checkpoint, in bytes. */
+const walKeptBytes = 64 * 1024 * 1024
 
 /** How a store is opened. */
 export interface OpenOptions {
@@ -51,6 +62,8 @@ export interface OpenOptions {
   readonly durability: 'full' | 'relaxed'
   /** How long to wait for another process's lock, in milliseconds. */
   readonly busyMs: number
+  /** A new store is to give space back to the file system; that makes its commits a little larger. Default false: what is free is used again. */
+  readonly shrinks?: boolean
 }
 
 /** Opens or creates a store. Throws `store.*` errors; a file that is not ours is left as it is. */
@@ -60,9 +73,10 @@ export function openStore(options: OpenOptions): DatabaseSync {
     mustBeWritable(options.file)
     db = new DatabaseSync(options.file)
     db.exec(`PRAGMA busy_timeout=${options.busyMs}`)
-    prepareSchema(db, options.file)
+    prepareSchema(db, options)
     db.exec(
-      `PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=1000`,
+      `PRAGMA journal_mode=WAL; PRAGMA synchronous=${options.durability === 'full' ? 'FULL' : 'NORMAL'}; PRAGMA wal_autocheckpoint=1000;
+      PRAGMA journal_size_limit=${walKeptBytes}`,
     )
     return db
   } catch (thrown) {
@@ -85,8 +99,11 @@ function mustBeWritable(file: string): void {
 const look = `SELECT (SELECT application_id FROM pragma_application_id) AS id, (SELECT user_version FROM pragma_user_version) AS version,
   (SELECT count(*) FROM sqlite_schema) AS tableCount`
 
-function prepareSchema(db: DatabaseSync, file: string): void {
-  const check = (): 'ready' | 'empty' => {
+/** Whether a connection is to a store of Reeve, of whatever version. */
+export const isStore = (db: DatabaseSync): boolean => (db.prepare(look).get() as { id: number }).id === applicationId
+
+function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions): void {
+  const check = (): 'ready' | 'empty' | { readonly from: number } => {
     // One statement: between two looks somebody else may make a store of it.
     const { id, version, tableCount } = db.prepare(look).get() as { id: number; version: number; tableCount: number }
     if (id === applicationId && version === schemaVersion) return 'ready'
@@ -95,16 +112,22 @@ function prepareSchema(db: DatabaseSync, file: string): void {
         hint: 'Upgrade Reeve in this process. Nothing was changed.',
       })
     }
+    if (id === applicationId && version > 0) return { from: version }
     if (id === 0 && tableCount === 0) return 'empty'
     throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, {
       hint: 'Name another file as the store. Nothing was changed.',
     })
   }
   if (check() === 'ready') return
+  // Before the first table: later it takes a VACUUM (upkeep.ts).
+  if (shrinks) db.exec('PRAGMA auto_vacuum=INCREMENTAL')
   db.exec('PRAGMA journal_mode=WAL')
   db.exec('BEGIN IMMEDIATE')
   try {
-    if (check() === 'empty') db.exec(`${tables}; PRAGMA application_id=${applicationId}; PRAGMA user_version=${schemaVersion}`)
+    const found = check()
+    if (found === 'empty') db.exec(`${tables}; PRAGMA application_id=${applicationId}`)
+    else if (found !== 'ready') for (let version = found.from + 1; version <= schemaVersion; version++) db.exec(upgrades[version]!)
+    db.exec(`INSERT OR IGNORE INTO meta VALUES('id', '${newId('sto')}'); PRAGMA user_version=${schemaVersion}`)
     db.exec('COMMIT')
   } catch (thrown) {
     db.exec('ROLLBACK')
@@ -144,4 +167,24 @@ export function storeError(thrown: unknown, file: string): ReeveError {
   const meaning = code === undefined ? undefined : meanings[code & 0xff]
   if (meaning === undefined) return new ReeveError('store.unavailable', `${file}: ${messageOf(thrown)}`, { retryable: true, cause: thrown })
   return new ReeveError(meaning.code, `${file}: ${messageOf(thrown)}`, { retryable: meaning.retryable, hint: meaning.hint, cause: thrown })
+}
+
+/** SQLite's codes for content that it does not take, whoever writes it and whenever: too big, against a constraint, of a wrong type, out of range. */
+const refusals: ReadonlySet<number> = new Set([18, 19, 20, 25])
+/** The same, said by JavaScript before SQLite is asked. */
+const refusedNames: ReadonlySet<string> = new Set(['RangeError', 'DataCloneError'])
+
+/** True where the store is well and what was to be written is not: to write it again would fail again. */
+export function isRefusal(thrown: unknown): boolean {
+  const { errcode, name } = (thrown ?? {}) as { errcode?: number; name?: string }
+  return errcode === undefined ? name !== undefined && refusedNames.has(name) : refusals.has(errcode & 0xff)
+}
+
+/** What is said of content that the store refuses. */
+export function refusedBy(thrown: unknown, file: string, run: string | undefined): ReeveError {
+  const whose = run === undefined ? 'what was sent from outside' : `what the run "${run}" was about to record`
+  return new ReeveError('store.refused', `${file} does not take ${whose}: ${messageOf(thrown)}`, {
+    hint: 'Nothing of it was recorded, and no other run is concerned. Trying again helps only if the agent, or what it was given, has changed.',
+    cause: thrown,
+  })
 }

@@ -2,11 +2,13 @@
  * Values: small shared state on streams that may outlive runs (K1). Reads come from the store, writes are compare-and-set.
  */
 import { ReeveError, type Json, type RunId } from '../../core/index.ts'
-import { encode } from '../../journal/index.ts'
+import { encode, valueShape } from '../../journal/index.ts'
+import { mustBeWellFormed } from '../port.ts'
 import type { Desk } from './desk.ts'
 
-export function readValue(desk: Pick<Desk, 'reader'>, stream: string, key: string): Promise<Json> {
-  return Promise.resolve(desk.reader.value(stream, key).value)
+export async function readValue(desk: Pick<Desk, 'reader'>, stream: string, key: string): Promise<Json> {
+  mustBeWellFormed(key, 'the key of a value')
+  return desk.reader.value(stream, key).value
 }
 
 /** A run writes once under its key: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
@@ -17,9 +19,10 @@ export async function updateValue(
   change: (value: Json) => Json,
   by: { readonly run: RunId; readonly once: string } | undefined,
 ): Promise<Json> {
+  mustBeWellFormed(key, 'the key of a value')
   for (;;) {
     const { version, value } = desk.reader.value(stream, key)
-    const body = desk.options.redact(JSON.stringify(change(value) ?? null))
+    const body = desk.options.redact(JSON.stringify(change(value) ?? null), valueShape(stream, key))
     const changed = JSON.parse(body) as Json
     const event = encode({
       type: 'value.updated',

@@ -14,7 +14,8 @@ parentPort!.on('message', ({ id, batch }: { id: number; batch: Batch }) => {
   try {
     reply = { id, result: writer.apply(batch) }
   } catch (thrown) {
-    reply = { id, error: { message: messageOf(thrown), errcode: (thrown as { errcode?: number }).errcode } }
+    const { name, errcode } = thrown as { name?: string; errcode?: number }
+    reply = { id, error: { message: messageOf(thrown), name, errcode } }
   }
   parentPort!.postMessage(reply)
 })

@@ -7,6 +7,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { BatchWriter, type Batch, type BatchResult } from './batch.ts'
+import type { Identity } from './identity.ts'
 import type { OpenOptions } from './schema.ts'
 
 /** `auto` measures; the others are for tests and for those who know their disk. */
@@ -19,11 +20,12 @@ const sampleSize = 31
 /** What the thread answers. */
 export type ThreadReply =
   | { readonly id: number; readonly result: BatchResult }
-  | { readonly id: number; readonly error: { message: string; errcode: number | undefined } }
+  | { readonly id: number; readonly error: { message: string; name: string | undefined; errcode: number | undefined } }
 
 export class Writer {
   readonly #inline: BatchWriter
   readonly #options: OpenOptions
+  readonly #identity: Identity
   #mode: WriterMode
   #samples: number[] = []
   #thread: Worker | undefined
@@ -31,7 +33,8 @@ export class Writer {
   #pending = new Map<number, { resolve: (result: BatchResult) => void; reject: (error: Error) => void }>()
   #moved = false
 
-  constructor(db: DatabaseSync, options: OpenOptions, mode: WriterMode) {
+  constructor(db: DatabaseSync, identity: Identity, options: OpenOptions, mode: WriterMode) {
+    this.#identity = identity
     this.#inline = new BatchWriter(db, options.file !== ':memory:')
     this.#options = options
     this.#mode = options.file === ':memory:' ? 'inline' : mode
@@ -55,13 +58,31 @@ export class Writer {
     this.#inline.forget()
   }
 
-  /** Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. */
+  /**
+   * Commits a batch: at once, or in the thread. Throws or rejects with what SQLite says; then nothing was written. What was written to a file that is not
+   * the store any more counts as not written: nobody will read it.
+   */
   commit(batch: Batch): BatchResult | Promise<BatchResult> {
-    if (this.#thread !== undefined) return this.#send(batch)
-    if (this.#mode === 'inline') return this.#inline.apply(batch)
-    const result = this.#inline.apply(batch)
-    this.#sample(this.#inline.commitMs)
+    if (this.#thread !== undefined) return this.#send(batch).then(this.#kept, this.#failed)
+    let result: BatchResult
+    try {
+      result = this.#inline.apply(batch)
+    } catch (thrown) {
+      return this.#failed(thrown)
+    }
+    if (this.#mode === 'auto') this.#sample(this.#inline.commitMs)
+    return this.#kept(result)
+  }
+
+  readonly #kept = (result: BatchResult): BatchResult => {
+    const changed = this.#identity.fileChanged
+    if (changed !== undefined) throw changed
+    this.#identity.reached(result.position)
     return result
+  }
+
+  readonly #failed = (thrown: unknown): never => {
+    throw this.#identity.fileChanged ?? thrown
   }
 
   #sample(ms: number): void {
@@ -81,7 +102,7 @@ export class Writer {
       this.#pending.delete(reply.id)
       if (this.#pending.size === 0) this.#thread?.unref()
       if ('result' in reply) waiting?.resolve(reply.result)
-      else waiting?.reject(Object.assign(new Error(reply.error.message), { errcode: reply.error.errcode }))
+      else waiting?.reject(Object.assign(new Error(reply.error.message), reply.error))
     })
     this.#thread.on('error', (error) => {
       for (const waiting of this.#pending.values()) waiting.reject(error instanceof Error ? error : new Error(String(error)))

@@ -19,7 +19,7 @@ import {
 } from '../../core/index.ts'
 import { fitting, isAgent, outputOf, type Agent } from '../../agent/index.ts'
 import { workerTold, type Edge, type Schema } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
+import type { Context, StepIO } from '../../engine/index.ts'
 import { Conversation, edgeOf, work, type EdgeOptions } from '../../flow/index.ts'
 import { askHook } from '../delegation/hooks.ts'
 import { askOf, nobodyCalled, tableOf, type Chair, type Floor, type Speaker, type SpeakerWord, type Table } from './speaking.ts'
@@ -29,9 +29,9 @@ export interface RoundRules {
   readonly name: string
   readonly speaker: Speaker
   readonly maxRounds?: number
-  readonly until?: (table: Table) => boolean | Promise<boolean>
+  readonly until?: (table: Table, io: StepIO) => boolean | Promise<boolean>
   readonly onFailure?: 'tell' | 'end'
-  readonly summary?: Agent | ((table: Table) => Json | Promise<Json>)
+  readonly summary?: Agent | ((table: Table, io: StepIO) => Json | Promise<Json>)
   readonly edge?: EdgeOptions
   readonly output?: Schema
 }
@@ -176,7 +176,7 @@ export class Rounds implements Floor {
     const { word, failure: wrong } = await askHook<boolean>(
       ctx,
       { hook: 'until' },
-      () => until(table),
+      (io) => until(table, io),
       (said) => (typeof said === 'boolean' ? undefined : 'it returned neither true nor false'),
     )
     if (wrong !== undefined) return { outcome: failed(wrong), why: 'failure' }
@@ -200,7 +200,7 @@ export class Rounds implements Floor {
     const { word = this.#answer ?? null, failure: wrong } = await askHook<Json>(
       ctx,
       { hook: 'summary' },
-      () => summary(table),
+      (io) => summary(table, io),
       () => undefined,
     )
     return wrong === undefined ? completed(word) : failed(wrong)
@@ -251,7 +251,7 @@ export class Rounds implements Floor {
 
   /** What was said, as whoever leads is shown it. */
   get #entries(): readonly HistoryEntry[] {
-    return this.#shown.for(this.name, { policy: 'conversation', transfers: 'hidden' })
+    return this.#shown.whole(this.name)
   }
 
   #table(round: number): Table {

@@ -16,10 +16,11 @@ import {
   versionOf,
   type Agent,
   type Assess,
+  type UsdCap,
 } from '../../agent/index.ts'
 import { leavesTrail, type Edge, type Infer, type Limits, type Oversight, type SchemaLike } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
-import { MemberList, memberEdgeNames, memberProblems, membersOf, type EdgeOptions } from '../../flow/index.ts'
+import type { Context, StepIO } from '../../engine/index.ts'
+import { memberCaps, MemberList, memberEdgeNames, memberProblems, membersOf, type EdgeOptions } from '../../flow/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { Rounds, type RoundRules } from './rounds.ts'
 import { byChance, byModel, byRule, inTurn, type Speaker, type SpeakerRule, type Table } from './speaking.ts'
@@ -44,11 +45,11 @@ export interface RoundtableOptions<Name extends string, Agents extends readonly 
   /** How many rounds at most. Then it ends well, with the last words: they are a bound, not a limit that was hit (a `Speaker` may see it otherwise). Default 10, with a ledger 30. */
   readonly maxRounds?: number
   /** Asked after each round that went well, as a recorded step: true ends it. */
-  readonly until?: (table: Table) => boolean | Promise<boolean>
+  readonly until?: (table: Table, io: StepIO) => boolean | Promise<boolean>
   /** What becomes of a member that does not complete: the others are told and it goes on (default; not if nobody completes in as many rounds as there are members), or the table ends in the same way. */
   readonly onFailure?: 'tell' | 'end'
   /** Makes the answer of the conversation: an agent, which is shown it; or a function, a recorded step; nothing: the last answer stands. Asked however it ends well, but for an exit. Default: the last answer is the answer. */
-  readonly summary?: Agent | ((table: Table) => Json | Promise<Json>)
+  readonly summary?: Agent | ((table: Table, io: StepIO) => Json | Promise<Json>)
   /** What crosses to its members and back. Default: the whole conversation both ways. */
   readonly edge?: EdgeOptions<Agents[number]['name']>
   /** What its answer must look like. One that does not makes it fail. Default: whatever the answer is. */
@@ -147,6 +148,10 @@ class Roundtable extends DefinedAgent {
     const { summary, speaker } = this.#options
     const more = isSpeaker(speaker) ? (speaker.agents ?? []) : []
     return [...this.members(), ...(isAgent(summary) ? [summary] : []), ...more]
+  }
+
+  usdCaps(): readonly UsdCap[] {
+    return memberCaps(this.members(), this.#options.edge, 'edge')
   }
 
   problems(): readonly string[] {

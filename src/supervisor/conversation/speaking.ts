@@ -19,7 +19,7 @@ import {
 } from '../../core/index.ts'
 import { askAside, mindOf, type Agent, type Brain } from '../../agent/index.ts'
 import { compileSchema, type Edge, type Schema } from '../../edge/index.ts'
-import type { Context } from '../../engine/index.ts'
+import type { Context, StepIO } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { askHook } from '../delegation/hooks.ts'
 
@@ -43,7 +43,7 @@ export interface Table {
 export type Choice = string | { readonly speaker: string; readonly instruction?: string } | undefined | void
 
 /** Chooses by code. It may wait and be asynchronous: it is a recorded step, asked once per round. */
-export type SpeakerRule = (table: Table) => Choice | Promise<Choice>
+export type SpeakerRule = (table: Table, io: StepIO) => Choice | Promise<Choice>
 
 /** What a `Speaker` has decided. */
 export type SpeakerWord =
@@ -130,7 +130,7 @@ export const byRule = (rule: SpeakerRule): Speaker => ({
       const { word, failure: wrong } = await askHook<Exclude<Choice, undefined | void>>(
         ctx,
         { hook: 'speaker' },
-        () => rule(table),
+        (io) => rule(table, io),
         choiceProblem,
       )
       if (wrong !== undefined) return { type: 'ends', outcome: failed(wrong) }

@@ -9,6 +9,8 @@
 import {
   failure,
   messageOf,
+  present,
+  timedOut,
   trailOf,
   withoutTrail,
   type ActivationId,
@@ -43,6 +45,8 @@ export interface Delegated extends Queued {
   outcome: Outcome | undefined
   /** What is handed on of it: forwarded, referred to, shown to later workers. Undefined until its hook has had its say, and where there is nothing. */
   output: Json | undefined
+  /** What later work of its thread is shown of it, as its hook lets it. */
+  remembered: string | undefined
   /** `pending`: it has no permit yet, or waits for its next attempt. `waiting`: for a human. */
   state: 'pending' | 'running' | 'waiting' | 'ended'
   /** Why it is to end. */
@@ -57,6 +61,7 @@ export const delegated = (worker: string, callId: string, label: string): Delega
   id: undefined,
   outcome: undefined,
   output: undefined,
+  remembered: undefined,
   state: 'pending',
   stopped: undefined,
   leave: undefined,
@@ -80,6 +85,10 @@ export interface Job {
   /** It works while its leader does something else. */
   readonly deferred: boolean
   brief: Brief
+  /** Hears that it begins (true) or ceases to wait for a human. */
+  readonly waits: ((waiting: boolean) => void) | undefined
+  /** After whom the next attempt comes. */
+  after: ActivationId | undefined
   readonly grant: { -readonly [K in keyof PermitGrant]: PermitGrant[K] }
 }
 
@@ -150,14 +159,28 @@ export class Attempts {
     const ctx = this.#open.get(entry)
     if (ctx === undefined || entry.stopped !== undefined) return
     entry.stopped = reason
-    if (entry.id !== undefined && entry.outcome === undefined) ctx.stop(entry.id, reason)
+    // before its worker begins, a hook or a memory is asked, which may never answer
+    if (entry.id === undefined) ctx.stopFunctions(reason)
+    else if (entry.outcome === undefined) ctx.stop(entry.id, reason)
     entry.leave?.()
   }
 
   /** Stops every delegation that is under way; none begins any more. */
   bail(why: string): void {
     this.bailed = why
-    for (const entry of this.#open.keys()) this.stop(entry, why)
+    for (const [entry, ctx] of this.#open) {
+      this.stop(entry, why)
+      // nobody hears what a hook has to say to an end any more
+      if (entry.outcome !== undefined) ctx.stopFunctions(why)
+    }
+  }
+
+  /** Its leader has ended: as a bail, but those that have ended are still told to their hooks. Whom it stops. */
+  leave(why: string): readonly Delegated[] {
+    this.bailed ??= why
+    const open = [...this.#open.keys()]
+    for (const entry of open) this.stop(entry, why)
+    return open
   }
 
   /** Known from now on, so that it can be stopped before it begins. */
@@ -178,10 +201,18 @@ export class Attempts {
       try {
         const refused = this.refusal(job.entry)
         if (refused !== undefined) return told ?? refused
-        const ended = await remembered(job, async () => this.refusal(job.entry) ?? this.#attempt(job, permits ?? [], attempt))
+        const ended = await remembered(
+          job,
+          async () => this.refusal(job.entry) ?? this.#attempt(job, permits ?? [], attempt),
+          async (end) => {
+            told = await this.#hearing.completed(job, end)
+            return job.entry.remembered
+          },
+        )
         if (!('id' in ended)) return told ?? ended
-        told = await this.#hearing.completed(job, ended)
+        if (told === undefined) throw new Error('unreachable')
         if (told.finish !== undefined || !this.#again(job, ended)) return this.#settled(job, ended, told)
+        job.after = ended.id
       } finally {
         for (const each of permits ?? []) each.give()
       }
@@ -218,9 +249,9 @@ export class Attempts {
 
   /** One worker, from its start to its end. */
   async #attempt(job: Job, permits: readonly Permits[], attempt: number): Promise<Ended | Failure> {
-    const { ctx, desk, worker, entry, call, deferred } = job
+    const { ctx, desk, worker, entry, call, deferred, waits, after } = job
     const { timeoutMs } = job.policy
-    const tells = deferred || timeoutMs !== undefined || permits.some(({ limited }) => limited)
+    const tells = deferred || timeoutMs !== undefined || waits !== undefined || permits.some(({ limited }) => limited)
     const asks = mayAsk(job.policy)
     const me = ctx.place.activation
     const begunAt = ctx.now().getTime()
@@ -229,26 +260,27 @@ export class Attempts {
       desk.edge,
       worker,
       job.brief,
-      { ...job.grant, ...(tells ? { permit: me } : undefined), ...(asks ? { asks: { leader: me } } : undefined) },
+      { ...job.grant, ...(tells ? { permit: me } : undefined), ...(asks ? { asks: { leader: me } } : undefined), ...present({ after }) },
       call.id,
     )
     if (typeof id !== 'string') return id
     entry.id = id
-    entry.outcome = undefined
+    entry.outcome = entry.remembered = undefined
     entry.state = 'running'
     this.#tellIfAbandoned(job, id, begunAt, attempt)
     let late = false
     const { outcome, usage } = await this.#watch.end(ctx, id, {
       ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = entry.stopped === undefined) }),
       ...(asks ? { answer: (question: Heard) => this.#hearing.asked(job, question) } : undefined),
-      asks: (waits) => {
-        entry.state = waits ? 'waiting' : 'running'
+      asks: (waiting) => {
+        entry.state = waiting ? 'waiting' : 'running'
+        waits?.(waiting)
         for (const each of permits)
-          if (waits) each.give()
+          if (waiting) each.give()
           else each.takeBack()
       },
     })
-    entry.outcome = late && outcome.status === 'cancelled' ? timedOut(timeoutMs) : withoutTrail(outcome)
+    entry.outcome = late && outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutTrail(outcome)
     return {
       id,
       outcome: entry.outcome,
@@ -304,9 +336,6 @@ export class Attempts {
 
 /** As many as of a step. */
 const defaultAttempts = 3
-
-/** The end of a worker that was stopped because its time was up. */
-export const timedOut = (ms: number | undefined): Outcome => ({ status: 'timed-out', message: `it did not end within ${ms} ms` })
 
 const final: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
 /** Whether another attempt may end better. */

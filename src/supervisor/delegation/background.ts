@@ -74,15 +74,12 @@ export class BackgroundWork implements Background {
   }
 
   /** Puts the result in the place of what was said for it. Says where it stands. */
-  #told(desk: Desk, deferred: Deferred & { readonly result: CallResult }): string {
-    const { entry, placeholder, result } = deferred
+  #told(desk: Desk, deferred: Ended): string {
+    const { entry, result } = deferred
     this.#untold.delete(deferred)
     const name = `${entry.label} ("${entry.worker}", ${entry.outcome?.status ?? 'never begun'})`
-    const message = desk.whole.findLast((each) => each.role === 'tool' && each.callId === entry.callId && each.content === placeholder)
-    const { content, isError } = result
-    const instead = message?.role === 'tool' && { ...message, content, ...(isError === true ? { isError } : undefined) }
     // a summary may stand where it was called
-    return instead && desk.replace(message, instead) ? `${name}, its result stands where you called it` : `${name}: ${asText(content)}`
+    return put(desk, deferred) ? `${name}, its result stands where you called it` : `${name}: ${asText(result.content)}`
   }
 
   async more(): Promise<boolean> {
@@ -102,10 +99,12 @@ export class BackgroundWork implements Background {
     while (this.#bail === undefined && ![...this.#untold].every(isEnded)) await this.#news()
   }
 
-  async end(outcome: Outcome): Promise<Outcome> {
+  async end(outcome: Outcome, desk: Desk): Promise<Outcome> {
     const answered = outcome.status === 'completed'
     if (!answered || this.#plan.whenDone === 'stop') this.#stopAll()
     await this.#allEnded()
+    // its model is not asked again; those who come after it are shown its conversation
+    for (const each of this.#untold) if (isEnded(each)) put(desk, each)
     return answered ? (this.#bail ?? outcome) : outcome
   }
 
@@ -114,7 +113,6 @@ export class BackgroundWork implements Background {
     if ([...this.#untold].some(isEnded)) return true
     this.#stopAll()
     await this.#allEnded()
-    this.#untold.clear()
     return false
   }
 
@@ -139,7 +137,17 @@ export class BackgroundWork implements Background {
   }
 }
 
-const isEnded = (deferred: Deferred): deferred is Deferred & { readonly result: CallResult } => deferred.result !== undefined
+type Ended = Deferred & { readonly result: CallResult }
+
+const isEnded = (deferred: Deferred): deferred is Ended => deferred.result !== undefined
+
+/** Puts the result where its call stands. False: the model is not shown that call any more. */
+function put(desk: Desk, { entry, placeholder, result }: Ended): boolean {
+  const message = desk.whole.findLast((each) => each.role === 'tool' && each.callId === entry.callId && each.content === placeholder)
+  if (message?.role !== 'tool') return false
+  const { content, isError } = result
+  return desk.replace(message, { ...message, content, ...(isError === true ? { isError } : undefined) })
+}
 
 /** Where a delegation stands, in words. */
 const stateTold = ({ state }: Delegated): string => (state === 'waiting' ? 'waiting for a human' : state)

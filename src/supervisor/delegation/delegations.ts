@@ -5,15 +5,17 @@
  * Does not own: the options (options.ts), what hooks may say (hooks.ts), the tools by which a model delegates (../verbs.ts), what an edge is (../edge).
  * Lives in memory; replay makes it again from the same calls and the recorded words of the hooks (K1, K3).
  */
-import { asText, failure, messageOf, type Failure, type Json } from '../../core/index.ts'
+import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
 import {
   briefText,
   crossing,
+  edgeMessagesProblem,
   narrow,
   revised,
   stricter,
   tighter,
+  turnsOf,
   type Brief,
   type Conversation,
   type EdgeMessage,
@@ -26,7 +28,6 @@ import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } f
 import {
   askHook,
   endProblem,
-  filterProblem,
   given,
   startProblem,
   type Asking,
@@ -39,7 +40,7 @@ import { planOf } from './dispatch.ts'
 import { Answers } from './question.ts'
 import { expanded, shownCharacters } from './references.ts'
 import { Rivals, type Asked, type Given, type Shared } from './rivals.ts'
-import { endTold, handedOn, resultTold } from './telling.ts'
+import { endTold, handedOn, rememberedOf, resultTold } from './telling.ts'
 
 export type { Delegated, LeaderDesk, Worker } from './attempts.ts'
 export type { Asked, Shared } from './rivals.ts'
@@ -128,16 +129,30 @@ export class Delegations {
 
   /** One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits, whatever its leader does. */
   async #given(given: Given, inside = false): Promise<CallResult> {
-    const { ctx, call, desk, worker, asked, entry } = given
+    const { ctx, call, desk, worker, asked, entry, beside } = given
     const { label } = entry
     const policy = policyFor(this.#policy, worker.name)
     const deferred = asked.deferred === true
     const refusal = (): Failure | undefined => this.#attempts.refusal(entry)
     const brief = this.#referring(ctx, asked, entry)
     const grant = { ...this.#granted(worker, asked, desk), delegation: label }
-    const job: Job = { ctx, call, desk, worker, policy, entry, turn: desk.turn, deferred, brief, grant }
+    const job: Job = {
+      ctx,
+      call,
+      desk,
+      worker,
+      policy,
+      entry,
+      turn: desk.turn,
+      deferred,
+      brief,
+      grant,
+      waits: beside?.waits,
+      after: beside?.after,
+    }
     this.#attempts.open(entry, ctx)
-    const refused = refusal() ?? (await this.#begun(job)) ?? refusal() ?? (await this.#shown(job))
+    const stopped = (failed: Failure | undefined): Failure | undefined => refusal() ?? failed
+    const refused = refusal() ?? stopped(await this.#begun(job)) ?? stopped(await this.#shown(job))
     if (refused !== undefined) {
       this.#attempts.close(entry)
       return refuseDelegation(ctx, call, worker.name, refused, label)
@@ -149,6 +164,11 @@ export class Delegations {
   get over(): Failure | undefined {
     const { bailed } = this.#attempts
     return bailed === undefined ? undefined : failure('delegation.refused', bailed, 'policy')
+  }
+
+  /** Its leader has ended: stops what is still under way, and nothing is delegated any more. Which they were. */
+  leave(why: string): readonly { readonly delegation: string; readonly worker: string }[] {
+    return this.#attempts.leave(why).map(({ label, worker }) => ({ delegation: label, worker }))
   }
 
   /** The delegation that a model names. */
@@ -176,16 +196,16 @@ export class Delegations {
   /** What every delegation to this worker is granted. */
   #granted(worker: Worker, asked: Asked, { edge }: LeaderDesk): Job['grant'] {
     const { permissions, limits, oversight, workers } = this.#policy
-    const own = workers?.[worker.name]
+    const mine = own(workers, worker.name)
     const grant: Job['grant'] = {}
-    const allowed = narrow(permissions, own?.permissions)
-    const limited = tighter(limits, own?.limits)
+    const allowed = narrow(permissions, mine?.permissions)
+    const limited = tighter(limits, mine?.limits)
     if (allowed !== undefined) grant.permissions = allowed
     if (limited !== undefined) grant.limits = limited
-    const looks = stricter(oversight, own?.oversight)
+    const looks = stricter(oversight, mine?.oversight)
     if (looks !== undefined) grant.oversight = looks
-    if (asked.turns !== undefined) grant.turns = Math.min(asked.turns, revised(edge.versions, worker).limits?.turns ?? defaultTurns)
-    const results = own?.results ?? this.#policy.results
+    if (asked.turns !== undefined) grant.turns = Math.min(asked.turns, turnsOf(revised(edge.versions, worker).limits) ?? defaultTurns)
+    const results = mine?.results ?? this.#policy.results
     if (results === 'report' || results === 'full') grant.report = true
     return grant
   }
@@ -196,7 +216,7 @@ export class Delegations {
     if (onStart === undefined) return undefined
     const start = given({ ...this.#moment(job), messages: this.#said(job.desk) })
     const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
-    const { word, failure: failed } = await askHook<DelegationStartWord>(job.ctx, about('onStart', job), () => onStart(start), read)
+    const { word, failure: failed } = await askHook<DelegationStartWord>(job.ctx, about('onStart', job), (io) => onStart(start, io), read)
     if (failed !== undefined) return this.#strict ? failed : undefined
     if (word === undefined) return undefined
     if (word.proceed === false) return rejected(word.reason)
@@ -226,8 +246,8 @@ export class Delegations {
       const ask = askHook<readonly EdgeMessage[]>(
         job.ctx,
         about('filterMessages', job),
-        async () => (await filterMessages(shown)) ?? 'nothing',
-        filterProblem,
+        async (io) => (await filterMessages(shown, io)) ?? 'nothing',
+        edgeMessagesProblem,
       )
       const { word, failure: failed } = await ask
       if (failed !== undefined && this.#strict) return failed
@@ -260,6 +280,7 @@ export class Delegations {
     if (failed !== undefined && this.#strict && outcome.status === 'completed')
       return { content: `[what "${worker.name}" answered is withheld: ${failed.message}]`, isError: true }
     entry.output = handedOn(outcome, word)
+    entry.remembered = rememberedOf(outcome, word)
     if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') desk.tell(word.feedback, 'kept')
     const above = this.shown
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
@@ -267,7 +288,7 @@ export class Delegations {
     const result = resultTold(telling, word)
     if (word?.bail === undefined || word.bail === null || word.bail === false || this.#attempts.bailed !== undefined) return result
     const answer = typeof word.bail === 'object' ? word.bail.answer : ''
-    const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? endTold(telling)
+    const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endTold(telling)
     const message = `onComplete of ${entry.label} ("${worker.name}") ended the work`
     this.#attempts.bail(message)
     desk.stopCalls?.(message)
@@ -288,14 +309,15 @@ export class Delegations {
     return askHook<DelegationEndWord>(
       job.ctx,
       about('onComplete', job),
-      async () => {
+      async (io) => {
         let bail: DelegationEndWord['bail']
-        const word = await onComplete?.({
+        const told: DelegationEnd = {
           ...end,
           bail: (answer) => {
             bail = answer === undefined ? true : { answer }
           },
-        })
+        }
+        const word = await onComplete?.(told, io)
         return bail === undefined ? word : { ...word, bail }
       },
       endProblem,
@@ -357,3 +379,6 @@ export function refuseDelegation(ctx: Context, call: ToolCall, worker: string, w
 
 /** Refuses a call of one of Reeve's verbs for a reason of its own. */
 export const refuseVerb = (ctx: Context, call: ToolCall, what: Failure): CallResult => refuse(ctx, call, what, `[${what.message}]`)
+
+/** What a worker answered whose own work a hook has ended: the words themselves, without the marker by which models are told. */
+const ownText = (outcome: Outcome): string | undefined => (outcome.status === 'bailed' && !isBlank(outcome.text) ? outcome.text : undefined)

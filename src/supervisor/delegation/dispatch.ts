@@ -3,7 +3,7 @@
  *
  * Owns: these options, their checks, what they mean for one worker. Does not own: carrying them out (attempts.ts, background.ts, several.ts), what crosses to a worker (options.ts).
  */
-import { described, hasNames, present, stranger, unknownNames, type NamesOf, type Outcome } from '../../core/index.ts'
+import { described, hasNames, present, stranger, unknownNames, own, type NamesOf, type Outcome } from '../../core/index.ts'
 import { retryProblems } from '../../agent/index.ts'
 import type { RetryPolicy } from '../../engine/index.ts'
 
@@ -84,9 +84,9 @@ export const planOf = ({ background }: TeamDispatch): BackgroundPlan | undefined
 /** What becomes of a call to this worker that says nothing about it; undefined if it may not work in the background at all. */
 export function dispositionOf(given: Dispatching, worker: string): Disposition | undefined {
   const plan = planOf(given)
-  const own = given.workers?.[worker]?.background
+  const stated = own(given.workers, worker)?.background
   const usual = plan?.default ?? 'deferred'
-  if (own !== undefined) return own === false ? undefined : own === true ? usual : own
+  if (stated !== undefined) return stated === false ? undefined : stated === true ? usual : stated
   return plan?.workers === 'all' || plan?.workers?.includes(worker) === true ? usual : undefined
 }
 

@@ -7,7 +7,6 @@
  */
 import {
   copy,
-  described,
   isObject,
   type ActivationId,
   type HistoryEntry,
@@ -101,14 +100,14 @@ export interface DelegationEndWord {
   readonly bail?: boolean | { readonly answer: string }
 }
 
-/** A leader's code around each of its delegations. */
+/** A leader's code around each of its delegations. Each hook has a deadline (`deadlines.functionMs`), and `io.signal` says when its answer is not waited for any more: its time is over, or its delegation is stopped. */
 export interface DelegationHooks {
   /** Before a worker is started: go on, refuse, or change what it is asked. Not asked for calls that are refused anyway. */
-  readonly onStart?: (start: DelegationStart) => Word<DelegationStartWord>
+  readonly onStart?: (start: DelegationStart, io: StepIO) => Word<DelegationStartWord>
   /** What of the leader's conversation crosses. Asked after `onStart`, never for a delegation that it refused. If it fails, nothing crosses; to return nothing is a failure too. */
-  readonly filterMessages?: (given: DelegationMessages) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
+  readonly filterMessages?: (given: DelegationMessages, io: StepIO) => readonly EdgeMessage[] | Promise<readonly EdgeMessage[]>
   /** When a worker has ended in whatever way; not for a delegation that never began. */
-  readonly onComplete?: (end: DelegationEnd) => Word<DelegationEndWord>
+  readonly onComplete?: (end: DelegationEnd, io: StepIO) => Word<DelegationEndWord>
   /**
    * What becomes of a delegation whose hook throws, or answers what it may not. `strict` (default): a failed `onStart` or `filterMessages` refuses it, a failed `onComplete` makes a failed
    * result of a good one. `lenient`: it goes on as if the hook had said nothing, but a failed `filterMessages` lets nothing through. The journal has `hook.failed` either way.
@@ -173,19 +172,6 @@ export function startProblem(word: Json, brief: Brief, schema: Schema | undefine
     (checked?.ok === false ? `it gave an input that does not fit: ${checked.problem}` : undefined)
   )
 }
-
-/** What is wrong with the messages that a filter lets through. */
-export function filterProblem(word: Json): string | undefined {
-  if (!Array.isArray(word)) return `it returned ${described(word)}; expected a list of messages`
-  const bad = (word as readonly Json[]).findIndex((message) => !isMessage(message))
-  return bad === -1 ? undefined : `message ${bad} is not { role: "user" | "assistant", text, agent? }`
-}
-
-const isMessage = (message: Json): boolean =>
-  isObject(message) &&
-  (message['role'] === 'user' || message['role'] === 'assistant') &&
-  typeof message['text'] === 'string' &&
-  optional(message['agent'], 'string', 'agent') === undefined
 
 /** What is wrong with the word of `onComplete`. */
 export function endProblem(word: Json): string | undefined {

@@ -28,7 +28,6 @@ import {
   type Shelf,
 } from '../../agent/index.ts'
 import {
-  asText,
   described,
   failure,
   hasNames,
@@ -69,7 +68,7 @@ export interface MemoryExchange extends MemoryQuery {
 export interface Memory {
   /** What the worker is shown before its brief; a text is shown as a user's. If it fails, nothing is shown. */
   recall(query: MemoryQuery, io: StepIO): Recalled | Promise<Recalled>
-  /** Called when the worker has completed. If it fails, its answer is told all the same. */
+  /** Called when the worker has answered (it completed, or a hook or a limit ended it with what there was), with what `onComplete` lets through. If it fails, the answer is told all the same. */
   save?(exchange: MemoryExchange, io: StepIO): unknown
 }
 
@@ -112,6 +111,12 @@ export function memoryProblems(given: unknown, where: string): string[] {
   ]
 }
 
+/** Whose delegations come one at a time: those of one thread. Undefined: this worker remembers nothing. */
+export function threadOf(memory: WorkerMemory | undefined, worker: string): string | undefined {
+  if (memory === undefined || memory === 'isolated') return undefined
+  return memory === 'continue' || memory.thread === undefined ? `of ${worker}` : `named ${memory.thread}`
+}
+
 /** A delegation, as far as its memory depends on it. */
 export interface Remembering {
   readonly ctx: Context
@@ -125,20 +130,29 @@ export interface Remembering {
   readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
 }
 
-/** Does the work with what the worker remembers, one delegation of a thread at a time. A failure says why it was not begun. */
+/**
+ * Does the work with what the worker remembers, one delegation of a thread at a time. A failure says why it was not begun. `completed`: what its leader's hook lets through of its end; only that is
+ * remembered (undefined: nothing), because others are shown it.
+ */
 export async function remembered<Ended extends { readonly outcome: Outcome }>(
   job: Remembering,
   work: () => Promise<Ended | Failure>,
+  completed: (ended: Ended) => Promise<string | undefined>,
 ): Promise<Ended | Failure> {
   const { memory } = job.policy
-  if (memory === undefined || memory === 'isolated') return work()
+  if (memory === undefined || memory === 'isolated') {
+    const ended = await work()
+    if ('outcome' in ended) await completed(ended)
+    return ended
+  }
   const thread = new Thread(job, memory === 'continue' ? {} : memory)
   const refused = await thread.enter()
   if (refused !== undefined) return refused
   try {
     await thread.recall()
     const ended = await work()
-    if ('outcome' in ended) await thread.save(ended.outcome)
+    const left = 'outcome' in ended ? await completed(ended) : undefined
+    if (left !== undefined) await thread.save(left)
     await thread.leave()
     return ended
   } catch (thrown) {
@@ -206,8 +220,16 @@ class Thread {
   async recall(): Promise<void> {
     const { grant } = this.#job
     const shown = this.#memory.recall === undefined ? await this.#kept() : await this.#recalled(this.#memory.recall.bind(this.#memory))
-    if (shown.length > 0) grant.context = [...shown, ...(this.#crossing ?? [])]
+    if (shown.length > 0) grant.context = [...shown, ...this.#unheard(shown)]
     else if (this.#crossing !== undefined) grant.context = this.#crossing
+  }
+
+  /** What crosses besides, without those of the worker's own answers that it remembers: it is shown each once. */
+  #unheard(shown: readonly EdgeMessage[]): readonly EdgeMessage[] {
+    const { name } = this.#job.worker
+    const isOwn = ({ role, agent }: EdgeMessage): boolean => role === 'assistant' && agent === name
+    const known = new Set(shown.flatMap((message) => (isOwn(message) ? [message.text] : [])))
+    return (this.#crossing ?? []).filter((message) => !isOwn(message) || !known.has(message.text))
   }
 
   async #kept(): Promise<readonly EdgeMessage[]> {
@@ -227,11 +249,9 @@ class Thread {
     return recalledMessages(word)
   }
 
-  /** Only what completed is remembered: whatever else has said nothing that should be taken for an answer later. */
-  async save(outcome: Outcome): Promise<void> {
-    if (outcome.status !== 'completed') return
+  /** Only an answer is remembered, also one with which a hook or a limit has ended the work: whatever else has said nothing that should be taken for one later. */
+  async save(answer: string): Promise<void> {
     const { recall, save } = this.#memory
-    const answer = asText(outcome.output)
     if (recall === undefined) return this.#keep(answer)
     if (save === undefined) return
     const exchange = { ...this.#query(), answer }

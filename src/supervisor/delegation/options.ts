@@ -4,8 +4,8 @@
  * Owns: the leader's edge policy as it is written down, the names of its verbs. Does not own: the work of one delegation (delegations.ts), the tools by which a model delegates
  * (verbs.ts), what an edge is (../edge).
  */
-import { askTool, described, hasNames, stranger, transferTool, unknownNames, type NamesOf } from '../../core/index.ts'
-import { isName } from '../../agent/index.ts'
+import { askTool, described, hasNames, own, stranger, transferTool, unknownNames, type NamesOf } from '../../core/index.ts'
+import { isName, usdCapOf, type Agent, type UsdCap } from '../../agent/index.ts'
 import {
   limitProblems,
   oversightProblems,
@@ -17,7 +17,7 @@ import {
 } from '../../edge/index.ts'
 import { dispatchProblems, teamDispatchNames, workerDispatchNames, type TeamDispatch, type WorkerDispatch } from './dispatch.ts'
 import type { DelegationHooks } from './hooks.ts'
-import { memoryProblems, type WorkerMemory } from './memory.ts'
+import { memoryProblems, threadOf, type WorkerMemory } from './memory.ts'
 import { questionProblems, type WorkerQuestions } from './question.ts'
 import { referenceProblems, type References } from './references.ts'
 
@@ -117,8 +117,14 @@ const names: NamesOf<Delegation> = { ...crossingNames, ...teamDispatchNames, ...
 
 /** What holds for delegations to one worker. */
 export function policyFor({ workers, background: _background, several: _several, ...all }: Delegation, worker: string): WorkerDelegation {
-  return { ...all, ...workers?.[worker] }
+  return { ...all, ...own(workers, worker) }
 }
+
+/** Caps in US dollars that a leader sets on delegations. */
+export const delegationCaps = ({ limits, workers }: Delegation, team: readonly Agent[]): readonly UsdCap[] => [
+  ...usdCapOf(limits, 'delegation.limits', team),
+  ...team.flatMap((worker) => usdCapOf(own(workers, worker.name)?.limits, `delegation.workers.${worker.name}.limits`, [worker])),
+]
 
 /** What is wrong with the options of a leader's delegations, one sentence each; `known` are the names of everybody who may work for it. */
 export function delegationProblems(given: Delegation | undefined, known: ReadonlySet<string>, where: string): string[] {
@@ -140,8 +146,20 @@ export function delegationProblems(given: Delegation | undefined, known: Readonl
       ...(known.has(worker) ? [] : [`${where}: delegation.workers names ${stranger(worker, known)}`]),
       ...(own === undefined ? [] : unknownNames(own, workerNames, `${where}: delegation.workers.${worker}`)),
       ...(hasNames(own) ? policyProblems(own, `${where}: delegation.workers.${worker}`) : []),
+      ...(hasNames(own) ? hedgeInLine(given, worker, `${where}: delegation.workers.${worker}`) : []),
     ]),
   ]
+}
+
+/** Delegations of one thread come one at a time: nobody would begin beside the first. */
+function hedgeInLine(given: Delegation, worker: string, where: string): readonly string[] {
+  const { hedge, memory } = policyFor(given, worker)
+  const beside = hasNames(hedge) ? (hedge.with ?? worker) : undefined
+  if (typeof beside !== 'string') return []
+  const thread = threadOf(memory, worker)
+  if (thread === undefined || thread !== threadOf(policyFor(given, beside).memory, beside)) return []
+  const why = `${where}: hedge would begin "${beside}" beside "${worker}", but delegations that share a memory come one at a time`
+  return [`${why}: name another worker in hedge.with, or say memory: "isolated" here`]
 }
 
 const contexts: ReadonlySet<unknown> = new Set([undefined, 'brief', 'answers', 'conversation'])

@@ -7,7 +7,7 @@
  */
 import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
 import { askAside, type Brain, type Desk, type Heard, type Reply } from '../../agent/index.ts'
-import { isLeaving, type Context } from '../../engine/index.ts'
+import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Message } from '../../model/index.ts'
 import { askHook, type DelegationMoment } from './hooks.ts'
 
@@ -23,7 +23,7 @@ export interface WorkerQuestions {
   /** How many questions one delegation may ask, those of everybody who works in its order included. What is beyond is refused. Default 3. */
   readonly max?: number
   /** Answers in place of the leader's model, which is asked where this says nothing. A recorded step. If it fails, `hookErrors` decides: `strict` refuses the question, `lenient` asks the model. */
-  readonly onQuestion?: (question: DelegationQuestion) => string | undefined | void | Promise<string | undefined | void>
+  readonly onQuestion?: (question: DelegationQuestion, io: StepIO) => string | undefined | void | Promise<string | undefined | void>
 }
 
 const names: NamesOf<WorkerQuestions> = { max: true, onQuestion: true }
@@ -90,7 +90,12 @@ export class Answers {
     if (onQuestion === undefined) return undefined
     const { worker, callId, delegation } = asked
     const read = (word: unknown): string | undefined => (typeof word === 'string' ? undefined : 'it returned neither nothing nor a text')
-    const { word, failure } = await askHook<string>(ctx, { hook: 'onQuestion', worker, callId, delegation }, () => onQuestion(asked), read)
+    const { word, failure } = await askHook<string>(
+      ctx,
+      { hook: 'onQuestion', worker, callId, delegation },
+      (io) => onQuestion(asked, io),
+      read,
+    )
     if (failure !== undefined) return this.#strict ? unanswered('your supervisor could not answer that') : undefined
     return word === undefined ? undefined : { answered: true, text: word }
   }

@@ -10,7 +10,7 @@ import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { delegated, type Attempts, type Delegated, type LeaderDesk, type Worker } from './attempts.ts'
 import type { Reference } from './references.ts'
-import { contest, isAnswer, voteOf, type Contest, type Decision, type Keep } from './several.ts'
+import { contest, isAnswer, voteOf, type Beside, type Contest, type Decision, type Keep } from './several.ts'
 
 /** What a call asks for. */
 export interface Asked {
@@ -32,6 +32,8 @@ export interface Given {
   readonly worker: Worker
   readonly asked: Asked
   readonly entry: Delegated
+  /** Of one of several. */
+  readonly beside?: Beside
 }
 
 /** A call to several workers. */
@@ -98,10 +100,13 @@ export class Rivals {
   #contest(given: readonly Given[], rule: Pick<Contest<Rival>, 'keep' | 'hedgeAfterMs' | 'callId' | 'isFinal'>): Promise<Decision<Rival>> {
     const [{ ctx, entry: first }] = given as readonly [Given]
     const contenders = given.map((each) => ({
-      begin: async (scope: Context): Promise<Rival> => {
+      get activation() {
+        return each.entry.id
+      },
+      begin: async (scope: Context, beside: Beside): Promise<Rival> => {
         // whoever stops a delegation wants nobody beside it either
         if (rule.hedgeAfterMs !== undefined) each.entry.stopped ??= first.stopped
-        return { entry: each.entry, result: await this.#give({ ...each, ctx: scope }) }
+        return { entry: each.entry, result: await this.#give({ ...each, ctx: scope, beside }) }
       },
       stop: (reason: string) => this.#attempts.stop(each.entry, reason),
     }))

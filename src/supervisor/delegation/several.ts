@@ -6,12 +6,12 @@
  * It never hangs: as soon as it cannot be decided any more, it is undecided.
  */
 import {
-  asText,
   canonical,
   failed,
   hasNames,
   isObject,
   ReeveError,
+  timedOut,
   unknownNames,
   withoutTrail,
   type ActivationId,
@@ -30,11 +30,11 @@ import {
   type InputOf,
   type OutputOf,
 } from '../../agent/index.ts'
-import { briefOf, readEdge } from '../../edge/index.ts'
+import { briefOf, isEmpty, readEdge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { streakOf } from '../../oversight/index.ts'
-import { timedOut } from './attempts.ts'
 import { Watch } from './watch.ts'
+import { WorkClock } from './work-clock.ts'
 
 /**
  * How many answers are wanted. `first`: one good answer; a number: so many good ones; `majority`: one that more than half of all workers give; `quorum`: one that so many give.
@@ -45,8 +45,18 @@ export type Keep = 'first' | number | 'majority' | { readonly quorum: number }
 /** Somebody who may answer. */
 export interface Contender<E> {
   /** Works, in a scope of its own, to the end. Rejects only with `Cancelled`. */
-  begin(ctx: Context): Promise<E>
+  begin(ctx: Context, beside: Beside): Promise<E>
   stop(reason: string): void
+  /** Where it works, or has worked; undefined: it has not begun. */
+  readonly activation: ActivationId | undefined
+}
+
+/** What one of several has to do with the others. */
+export interface Beside {
+  /** Of a hedge: beside whom it begins. */
+  readonly after?: ActivationId
+  /** Of a hedge: hears that it begins (true) or ceases to wait for a human. Nobody begins beside it meanwhile. */
+  readonly waits?: (waiting: boolean) => void
 }
 
 /** What decides. */
@@ -57,7 +67,7 @@ export interface Contest<E> {
   readonly vote: (end: E) => string
   /** The id of the activation, for the journal. */
   readonly idOf: (end: E) => ActivationId | undefined
-  /** The next one begins only so many milliseconds after the one before, or at once when one has ended badly. Default: all begin at once. */
+  /** The next one begins only when the one before has worked for so many milliseconds, or at once when one has ended badly. Default: all begin at once. */
   readonly hedgeAfterMs?: number
   readonly callId?: string
   /** Whether nobody begins any more after such an end. Default: the others do. */
@@ -107,7 +117,9 @@ class Running<E> {
   readonly #ends = new Map<number, E>()
   readonly #good: E[] = []
   #begun = 0
-  #callOff: (() => void) | undefined
+  #clock: WorkClock | undefined
+  /** How many of them wait for a human. */
+  #waiting = 0
   #over = false
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
@@ -145,25 +157,32 @@ class Running<E> {
 
   #close(kept: readonly E[] | undefined): readonly E[] | undefined {
     this.#over = true
-    this.#callOff?.()
+    this.#clock?.end()
     return kept
   }
 
   #beginNext(): void {
-    this.#callOff?.()
-    this.#callOff = undefined
     const i = this.#begun
     const contender = this.#contenders[i]
     if (this.#over || contender === undefined) return
+    this.#clock?.end()
     this.#begun++
-    contender.begin(this.#ctx.scope('one')).then(
+    const { hedgeAfterMs } = this.#rule
+    const after = this.#contenders[i - 1]?.activation
+    const waits = (waiting: boolean): void => {
+      this.#waiting += waiting ? 1 : -1
+      if (this.#waiting > 0) this.#clock?.stand()
+      else this.#clock?.run()
+    }
+    const beside = hedgeAfterMs === undefined ? {} : { waits, ...(after === undefined ? {} : { after }) }
+    contender.begin(this.#ctx.scope('one'), beside).then(
       (end) => this.#hear(i, end),
       (thrown: unknown) => this.#leave(thrown),
     )
-    const { hedgeAfterMs } = this.#rule
     if (hedgeAfterMs === undefined || this.#begun >= this.#contenders.length) return
-    const ring = (): void => this.#beginNext()
-    this.#callOff = this.#watch.alarm(this.#ctx, 'hedge', hedgeAfterMs, { ring, reject: (thrown) => this.#leave(thrown) })
+    const hearing = { ring: () => this.#beginNext(), reject: (thrown: unknown) => this.#leave(thrown) }
+    this.#clock = new WorkClock(this.#ctx, this.#watch.alarm.bind(this.#watch), { name: 'hedge', ms: hedgeAfterMs }, hearing)
+    if (this.#waiting === 0) this.#clock.run()
   }
 
   #hear(i: number, end: E): void {
@@ -180,7 +199,7 @@ class Running<E> {
 
   /** Whoever has not begun does not any more. */
   #endWith(begun: number): void {
-    this.#callOff?.()
+    this.#clock?.end()
     this.#contenders = this.#contenders.slice(0, begun)
   }
 
@@ -223,7 +242,7 @@ class Running<E> {
 
 /** Whether an end is an answer: completed, and not empty. */
 export const isAnswer = (outcome: Outcome | undefined): outcome is Extract<Outcome, { readonly status: 'completed' }> =>
-  outcome?.status === 'completed' && outcome.output !== null && asText(outcome.output).trim() !== ''
+  outcome?.status === 'completed' && !isEmpty(outcome.output)
 
 /** The vote of an answer: its text without white space around it, or its JSON with sorted names. */
 export const voteOf = (output: Json): string => (typeof output === 'string' ? output.trim() : canonical(output))
@@ -334,6 +353,7 @@ function mustBeSeveral(workers: readonly unknown[], options: SeveralOptions<neve
 
 /** One worker of a leader that is code. */
 class Alone implements Contender<SeveralEnd> {
+  activation: ActivationId | undefined
   readonly #watch: Watch
   readonly #open: Map<string, (reason: string) => void>
   readonly #worker: Agent
@@ -362,26 +382,32 @@ class Alone implements Contender<SeveralEnd> {
     this.#stop?.(reason)
   }
 
-  async begin(ctx: Context): Promise<SeveralEnd> {
+  async begin(ctx: Context, { after, waits }: Beside): Promise<SeveralEnd> {
     const { name } = this.#worker
     const timeoutMs = this.#timeoutMs
     const { grant: given, answer } = takingQuestions(ctx, this.#grant)
-    const grant = timeoutMs === undefined ? given : { ...given, permit: ctx.place.activation }
+    const grant = {
+      ...given,
+      ...(timeoutMs === undefined && waits === undefined ? undefined : { permit: ctx.place.activation }),
+      ...(after === undefined ? undefined : { after }),
+    }
     const above = readEdge(ctx.input)
     const id = startWorker(ctx, above, this.#worker, briefOf(this.#brief), grant)
     if (typeof id !== 'string') {
       ctx.emit({ type: 'delegation.refused', worker: name, failure: id })
       return { worker: name, activation: undefined, outcome: failed(id), usage: [] }
     }
+    this.activation = id
     const stop = (this.#stop = (reason) => ctx.stop(id, reason))
     this.#open.set(id, stop)
     let late = false
     const end = await this.#watch.end(ctx, id, {
       ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = true) }),
       ...(answer === undefined ? undefined : { answer }),
+      ...(waits === undefined ? undefined : { asks: waits }),
     })
     this.#open.delete(id)
-    const outcome = late && end.outcome.status === 'cancelled' ? timedOut(timeoutMs) : withoutTrail(end.outcome)
+    const outcome = late && end.outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutTrail(end.outcome)
     streakOf(above).note(outcome)
     return { worker: name, activation: id, outcome, usage: end.usage }
   }

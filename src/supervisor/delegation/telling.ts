@@ -6,8 +6,8 @@
  * All of it is pure. The worker's own journal keeps what it really answered, whatever is told of it.
  */
 import { asText, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
-import { isBlank, type CallResult } from '../../agent/index.ts'
-import { workerTold } from '../../edge/index.ts'
+import { isBlank, rememberedAnswer, type CallResult } from '../../agent/index.ts'
+import { isEmpty, workerTold } from '../../edge/index.ts'
 import type { Results } from './options.ts'
 import type { DelegationEndWord } from './hooks.ts'
 import { isReferable, shownResult, withReference } from './references.ts'
@@ -29,8 +29,15 @@ export const endTold = ({ worker, outcome }: Pick<Telling, 'worker' | 'outcome'>
 /** What is handed on of an end: to those who forward it, refer to it, or are shown the conversation. Undefined: nothing. */
 export function handedOn(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
   if (outcome.status !== 'completed') return undefined
-  if (typeof word?.result !== 'string') return outcome.output
+  if (typeof word?.result !== 'string') return isEmpty(outcome.output) ? undefined : outcome.output
   return isBlank(word.result) ? undefined : word.result
+}
+
+/** What of an end is remembered: in the words of the hook, where it has some. Undefined: nothing that should be taken for an answer later. */
+export function rememberedOf(outcome: Outcome, word: DelegationEndWord | undefined): string | undefined {
+  const answer = rememberedAnswer(outcome)
+  const said = typeof word?.result === 'string' ? word.result : answer
+  return answer === undefined || isBlank(answer) || isBlank(said) ? undefined : said
 }
 
 /** The result of the call. What a hook says is told exactly as it says it. */

@@ -1,14 +1,15 @@
 /**
  * Watch: the one wait of a leader for all of its workers. What comes in for them is heard here: ends, deadlines, who waits for a human, who is to be stopped.
  *
- * Owns: telling whom an arrival is for; the working time of a worker. Does not own: what follows from it (attempts.ts, several.ts), permits (permits.ts).
+ * Owns: telling whom an arrival is for, when a worker waits for a human. Does not own: what follows from it (attempts.ts, several.ts), permits (permits.ts), counting working time (work-clock.ts).
  * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the leader ends every wait here.
  * While nobody works, nothing is waited for.
  */
 import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
 import { questionIn, replyTo, type Heard, type Reply } from '../../agent/index.ts'
-import { stoodBetween, type Arrival, type Context, type Pause } from '../../engine/index.ts'
+import type { Arrival, Context } from '../../engine/index.ts'
 import { passOnWaiting, stopAsked, waitsNow } from '../../oversight/index.ts'
+import { WorkClock } from './work-clock.ts'
 
 /** The end of a worker. */
 export type WorkerEnd = Extract<Arrival, { readonly type: 'worker.settled' }>
@@ -33,10 +34,8 @@ interface Watched {
   readonly reject: (thrown: unknown) => void
   /** How many below it wait for a human. */
   waiting: number
-  /** When its clock ran, the pauses that are known, and how to call it off. */
-  readonly ran: { readonly from: number; to: number }[]
-  pauses: readonly Pause[]
-  callOff: (() => void) | undefined
+  /** Of its working time, if that is limited. */
+  readonly clock: WorkClock | undefined
   /** The answers to its questions so far. */
   answering: Promise<void>
 }
@@ -68,16 +67,28 @@ export class Watch {
         resolve,
         reject,
         waiting: 0,
-        ran: [],
-        pauses: [],
-        callOff: undefined,
+        clock: this.#clockOf(ctx, worker, options, reject),
         answering: Promise.resolve(),
       }
       this.#workers.set(worker, watched)
-      this.#runClock(watched)
+      watched.clock?.run()
     })
     this.#look(ctx)
     return end
+  }
+
+  #clockOf(
+    ctx: Context,
+    worker: ActivationId,
+    { timeoutMs, late }: WatchOptions,
+    reject: (thrown: unknown) => void,
+  ): WorkClock | undefined {
+    if (timeoutMs === undefined) return undefined
+    const ring = (): void => {
+      late?.()
+      ctx.stop(worker, lateReason(timeoutMs), { timedOutMs: timeoutMs })
+    }
+    return new WorkClock(ctx, this.alarm.bind(this), { name: 'timeout', ms: timeoutMs }, { ring, reject })
   }
 
   /** Rings once, so many milliseconds from now. Returns how to call it off. `reject` hears that the leader was cancelled. */
@@ -142,7 +153,7 @@ export class Watch {
     const watched = this.#workers.get(end.id)
     if (watched === undefined) return
     this.#workers.delete(end.id)
-    watched.callOff?.()
+    watched.clock?.end()
     if (watched.waiting > 0) watched.options.asks?.(false)
     for (; watched.waiting > 0; watched.waiting--) passOnWaiting(watched.ctx, false)
     watched.resolve(end)
@@ -175,49 +186,11 @@ export class Watch {
     passOnWaiting(watched.ctx, waits)
     watched.waiting += waits ? 1 : -1
     if (waits && watched.waiting === 1) {
-      this.#stopClock(watched)
+      watched.clock?.stand()
       watched.options.asks?.(true)
     } else if (watched.waiting === 0) {
       watched.options.asks?.(false)
-      this.#runClock(watched)
+      watched.clock?.run()
     }
   }
-
-  #runClock(watched: Watched): void {
-    const { ctx, ran, options, reject } = watched
-    if (options.timeoutMs === undefined) return
-    ran.push({ from: ctx.now().getTime(), to: Infinity })
-    const ring = (): void => void this.#rung(watched).catch(reject)
-    watched.callOff = this.alarm(ctx, 'timeout', options.timeoutMs - workedIn(watched), { ring, reject })
-  }
-
-  /** Its time is up by the clock; what of it the run has stood still is no work. */
-  async #rung(watched: Watched): Promise<void> {
-    const { ctx, worker, options } = watched
-    watched.callOff = undefined
-    const pauses = await ctx.scope('pauses').pauses()
-    if (!this.#workers.has(worker)) return
-    watched.pauses = pauses
-    // a human was asked meanwhile: it goes on when they have answered
-    if (watched.waiting > 0) return
-    if (workedIn(watched) < (options.timeoutMs ?? 0)) {
-      this.#stopClock(watched)
-      return this.#runClock(watched)
-    }
-    options.late?.()
-    ctx.stop(worker, lateReason(options.timeoutMs ?? 0))
-  }
-
-  #stopClock(watched: Watched): void {
-    const last = watched.ran.at(-1)
-    if (last?.to === Infinity) last.to = watched.ctx.now().getTime()
-    watched.callOff?.()
-    watched.callOff = undefined
-  }
-}
-
-/** How long it has worked, as far as is known: pauses are only known when they were asked for. Milliseconds. */
-function workedIn({ ctx, ran, pauses }: Watched): number {
-  const now = ctx.now().getTime()
-  return ran.reduce((sum, { from, to }) => sum + Math.min(to, now) - from - stoodBetween(pauses, from, Math.min(to, now)), 0)
 }

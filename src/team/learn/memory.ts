@@ -48,7 +48,7 @@ const plansKept = 100
 const endsKept = 200
 const subtasksKept = 65_536
 
-const once: StepOptions = { retry: { attempts: 1 }, timeoutMs: 30_000 }
+const once: StepOptions = { retry: { attempts: 1 }, timeoutMs: 30_000, holds: 'text' }
 
 /** What is remembered for this question; undefined, and a fact, if the memory fails. */
 export function recalled(ctx: Context, memory: TeamMemory | true, question: string, scope: MemoryScope): Promise<Recollection | undefined> {

@@ -100,7 +100,8 @@ export function lookAtEdit(
     if (at >= 0) tasks[at] = { ...tasks[at], role }
   }
   const existing = standing.filter(({ recruited }) => recruited).map(({ task }) => task)
-  const looked = validatePlan({ subtasks: tasks }, roles, { ...around, existing, unknownFields: 'refused' })
+  const ended = new Set(standing.flatMap(({ task, state }) => (state === 'ended' ? [task.id] : [])))
+  const looked = validatePlan({ subtasks: tasks }, roles, { ...around, existing, ended, unknownFields: 'refused' })
   for (const [id, output] of results) {
     const role = looked.plan.subtasks.find((task) => task.id === id)?.role ?? around.defaultRole
     const fits = fitting(output, roles.find(role)?.agent.outputSchema)

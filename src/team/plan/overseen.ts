@@ -59,6 +59,16 @@ function approvalOf(given: unknown, where: string, problems: string[]): TaskAppr
   return wrongTime || wrongEnd ? undefined : given
 }
 
+/**
+ * A task as a model may say it: what it writes makes humans look more closely, never less. How a human is asked (`approval`) is for the team to say; a risk below the usual one, which could spare a
+ * second pair of eyes, is as good as none.
+ */
+export function onlyStricter(task: Subtask, where: string, warnings: string[]): Subtask {
+  const { approval, risk, ...kept } = task
+  if (approval !== undefined) warnings.push(`${where}: approval is ignored: a model does not decide how humans are asked`)
+  return { ...kept, ...(risk === undefined || risk === 'low' ? undefined : { risk }) }
+}
+
 /** What several tasks say of it that are done as one: of each the strictest. */
 export function overseenTogether(tasks: readonly Subtask[]): Overseen {
   const actions = [...new Set(tasks.flatMap(({ action }) => action ?? []))]

@@ -89,10 +89,7 @@ class Planning {
       const drafted = await source.ask(this.#ctx, asked, this.#given)
       if (!drafted.ok) return this.#makeshift(planFailed(drafted.failure))
       this.#given = drafted.plan
-      const validated = this.#look(
-        drafted.plan,
-        source.writes ? { question: asText(this.#question.question) } : { unknownFields: 'refused' },
-      )
+      const validated = this.#look(drafted.plan, source.writes ? { author: 'model' } : { unknownFields: 'refused' })
       const { problems, warnings } = validated
       if (problems.length === 0) return { ok: true, validated }
       this.#ctx.emit({ type: 'plan.rejected', problems, warnings, repair: left > 0 })
@@ -115,7 +112,7 @@ class Planning {
     return { ok: false, failure: failure('work.rejected', message, 'rejected', { details: { how: 'retry', comment } }) }
   }
 
-  #look(given: unknown, more?: Pick<PlanSurroundings, 'question' | 'unknownFields'>): Validated {
+  #look(given: unknown, more?: Pick<PlanSurroundings, 'author' | 'unknownFields'>): Validated {
     return validatePlan(given, this.#roles, { defaultRole: this.#options.defaultRole, oversight: this.#oversight, ...more })
   }
 

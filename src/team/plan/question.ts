@@ -5,6 +5,7 @@
  */
 import type { Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
+import type { StepIO } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import type { Advice } from '../learn/advisor.ts'
 import type { Plan } from './plan.ts'
@@ -26,7 +27,7 @@ export interface PlanQuestion {
  */
 export type PlannerLike =
   | Plan
-  | ((question: PlanQuestion) => Plan | Promise<Plan>)
+  | ((question: PlanQuestion, io: StepIO) => Plan | Promise<Plan>)
   | Agent
   | {
       /** Default: the team's. */

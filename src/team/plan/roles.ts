@@ -5,7 +5,18 @@
  * A role that nobody knows is kept as a name, and the generalist does its work.
  */
 import { described, digest, hasNames, messageOf, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
-import { agent, isAgent, isBlank, isName, toolProblems, toolsOf, type Agent, type ToolsLike } from '../../agent/index.ts'
+import {
+  agent,
+  isAgent,
+  isBlank,
+  isName,
+  toolProblems,
+  toolsOf,
+  usdCapOf,
+  type Agent,
+  type ToolsLike,
+  type UsdCap,
+} from '../../agent/index.ts'
 import { limitProblems, oversightProblems, permissionProblems, type JsonSchema, type Limits, type Oversight } from '../../edge/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 
@@ -149,6 +160,12 @@ export class RoleBook {
 
   get problems(): readonly string[] {
     return this.#problems
+  }
+
+  get usdCaps(): readonly UsdCap[] {
+    return [...this.#byName.values()].flatMap(({ resolved, limits, agent: worker }) =>
+      usdCapOf(limits, `roles.${resolved}.limits`, [worker]),
+    )
   }
 
   get agents(): readonly Agent[] {

@@ -5,9 +5,10 @@
  * Holds: K6: each is asked once for each plan, also over a crash: a recorded step, a worker, a model's turn. K11: what that used counts like all work.
  */
 import { copy, failure, FailureError, failureFrom, type Failure, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
+import { writtenPlan } from '../../journal/index.ts'
 import { askAside, delegate, isAgent, mindOf, step, type Agent } from '../../agent/index.ts'
 import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
-import { isLeaving, type Context } from '../../engine/index.ts'
+import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 import { endOfAttempt } from '../work/ends.ts'
 import type { Plan } from './plan.ts'
@@ -65,11 +66,18 @@ function fixedData(plan: Plan): Json {
 
 /** A recorded step, tried once: a planner that throws has made no plan. */
 const askFunction =
-  (planner: (question: PlanQuestion) => unknown): PlanSource['ask'] =>
+  (planner: (question: PlanQuestion, io: StepIO) => unknown): PlanSource['ask'] =>
   async (ctx, question) => {
     try {
       const shown = copy(question as unknown as Json) as unknown as PlanQuestion
-      return { ok: true, plan: await step(ctx, 'plan', async () => written(await planner(shown)), { retry: { attempts: 1 } }) }
+      return {
+        ok: true,
+        plan: await step(ctx, 'plan', async (io) => written(await planner(shown, io)), {
+          retry: { attempts: 1 },
+          isFunction: true,
+          holds: writtenPlan,
+        }),
+      }
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown
       return { ok: false, failure: failureFrom(thrown, 'plan.failed') }

@@ -7,9 +7,9 @@
 import { meantInstead, nearest } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import { cyclesOf } from './cycles.ts'
-import { consentProblems, oversightOf } from './overseen.ts'
+import { consentProblems, onlyStricter, oversightOf } from './overseen.ts'
 import type { Plan, Subtask } from './plan.ts'
-import { called, readPlan, type Notes, type ReadPlan } from './reading.ts'
+import { called, readPlan, type Notes } from './reading.ts'
 import { generalist, type RoleBook } from './roles.ts'
 
 /** A plan that was looked at. It is carried out only if there are no problems. */
@@ -26,18 +26,18 @@ export interface Validated {
 export interface PlanSurroundings {
   /** The role of tasks that name none. Default `generalist`. */
   readonly defaultRole?: string | undefined
-  /** For plans that a model wrote: one without tasks that is not simple gets the beginning of this as its task. */
-  readonly question?: string | undefined
+  /** A model wrote the plan: what it says of oversight holds only where that makes humans look more closely. Default: code or a person did. */
+  readonly author?: 'model' | undefined
   /** What becomes of fields that there are not. Default `warned`: models invent them; whoever writes code has meant something by them. */
   readonly unknownFields?: 'warned' | 'refused' | undefined
   /** Tasks that are there already: the plan adds to them. */
   readonly existing?: readonly Subtask[] | undefined
+  /** Ids of tasks that have ended: they wait for nothing any more, so a later round may build on them. */
+  readonly ended?: ReadonlySet<string> | undefined
   /** What holds for the team. */
   readonly oversight?: Oversight | undefined
 }
 
-/** Characters of a question that become a task where a model wrote none. */
-const shortened = 200
 /** Ids that are told of at once. */
 const mostTold = 10
 /** From here on a plan should have tasks. */
@@ -51,8 +51,11 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
   if (read === undefined) return { plan: { subtasks: [], complexity: 1 }, problems, warnings, unreadable: true }
   if (around.unknownFields === 'refused') problems.push(...notes.unknown.map(({ sentence }) => sentence))
   else warnings.push(...notes.unknown.flatMap(({ sentence, understood }) => (understood ? [] : [sentence])))
-  const { agentTypes, subtasks: listed, ...facts } = filled(read, around.question, notes)
+  const { agentTypes, subtasks: listed, ...facts } = read
+  if (around.author === 'model' && listed.length === 0 && problems.length === 0 && facts.complexity >= notSimple)
+    warnings.push(`the plan has no tasks, and a complexity of ${facts.complexity}: the whole question is its one task`)
   const subtasks = listed
+    .map((task, i) => (around.author === 'model' ? onlyStricter(task, called(task.id, i), warnings) : task))
     .map((task, i) => ({ ...task, role: agentTypes[i] ?? task.role ?? around.defaultRole ?? generalist }))
     .map((task, i) => withoutParameters(task, i, notes))
   const superfluous = agentTypes.length - subtasks.length
@@ -61,7 +64,7 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
   const all = [...(around.existing ?? []), ...subtasks]
   checkIds(subtasks, around.existing ?? [], notes)
   checkDependencies(subtasks, all, notes)
-  for (const cycle of cyclesOf(waits(all))) notes.problems.push(`tasks wait for each other: ${cycle.join(' > ')}`)
+  for (const cycle of cyclesOf(waits(all, around.ended))) notes.problems.push(`tasks wait for each other: ${cycle.join(' > ')}`)
   checkTopics(subtasks, all, notes)
   checkRoles(subtasks, roles, notes)
   for (const [place, task] of subtasks.entries()) {
@@ -72,15 +75,6 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
 }
 
 const counted = (tasks: number): string => `${tasks} task${tasks === 1 ? '' : 's'}`
-
-/** A plan that says it is not simple, and has no tasks, has one. */
-function filled(read: ReadPlan, question: string | undefined, notes: Notes): ReadPlan {
-  const { subtasks, complexity } = read
-  if (question === undefined || question.trim() === '' || subtasks.length > 0 || notes.problems.length > 0 || complexity < notSimple)
-    return read
-  notes.warnings.push(`the plan has no tasks, and a complexity of ${complexity}: the question is its one task`)
-  return { ...read, subtasks: [{ id: 'task-1', description: [...question.trim()].slice(0, shortened).join('') }] }
-}
 
 /** What a tool is to be called with cannot be known before what it depends on has ended. */
 function withoutParameters<Task extends Subtask>(task: Task, place: number, notes: Notes): Task {
@@ -119,14 +113,14 @@ function known(name: string, ids: readonly string[]): string {
   return ids.length === 0 ? '' : `; there are ${ids.slice(0, mostTold).join(', ')}${ids.length > mostTold ? ', …' : ''}`
 }
 
-/** By task: for which others it waits, by id or by topic. */
-function waits(all: readonly Subtask[]): ReadonlyMap<string, readonly string[]> {
+/** By task: for which others it waits, by id or by topic. Those that have ended wait for none. */
+function waits(all: readonly Subtask[], ended: ReadonlySet<string> = new Set()): ReadonlyMap<string, readonly string[]> {
   const producers = producersOf(all)
   const map = new Map<string, string[]>(all.map(({ id }) => [id, []]))
   map.delete('')
   for (const { id, dependencies = [], consumes = [] } of all)
     for (const other of [...dependencies, ...consumes.flatMap((topic) => producers.get(topic) ?? [])])
-      if (other !== id && map.has(other)) map.get(id)?.push(other)
+      if (other !== id && map.has(other) && !ended.has(id)) map.get(id)?.push(other)
   return map
 }
 

@@ -4,8 +4,7 @@
  * Owns: these texts, finding the plan in an answer. Does not own: who is asked and how often (planner.ts), what makes a plan impossible (validate.ts). Pure.
  * What the past says is data with a heading of its own, and stands in the question: never in the system text.
  */
-import { asText, type Json } from '../../core/index.ts'
-import { jsonIn } from '../../agent/index.ts'
+import { asText, jsonIn, type Json } from '../../core/index.ts'
 import type { JsonSchema, Schema } from '../../edge/index.ts'
 import type { Advice } from '../learn/advisor.ts'
 import type { PlanQuestion } from './question.ts'
@@ -40,7 +39,7 @@ const formOf = (fields: typeof taskFields): JsonSchema => ({
 /** What a plan of a team says besides whose work humans look at. */
 const overseenFields: typeof taskFields = {
   action: text('What it does with the world, if anything, as a name: publish_report, send_email, delete_files. Humans look at it by this.'),
-  risk: text('low, medium, high or critical: how bad it is if it should not have been done.'),
+  risk: text('medium, high or critical: how bad it is if it should not have been done.'),
   required: { type: 'boolean', description: 'false: if a human does not want it, the others go on without it.' },
   requiresApproval: { type: 'boolean', description: 'A human is to approve of it before it begins, whatever it does.' },
 }

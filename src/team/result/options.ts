@@ -5,6 +5,7 @@
  */
 import { described, hasNames, messageOf, unknownNames, type Json, type NamesOf, type TaskResult } from '../../core/index.ts'
 import { isAgent, type Agent } from '../../agent/index.ts'
+import type { StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
 
 /** A result, and what its task was. */
@@ -32,7 +33,7 @@ export interface ModelSynthesizer {
  * Who makes the answer: a function, which is a recorded step that is tried once; an agent, as a worker: with an `input` schema it gets a `SynthesisInput`, else a text; a model. Whoever fails,
  * or answers nothing, or what does not fit the team's `output`, is stood in for by the results one after the other.
  */
-export type Synthesizer = ((input: SynthesisInput) => Json | Promise<Json>) | Agent | ModelSynthesizer
+export type Synthesizer = ((input: SynthesisInput, io: StepIO) => Json | Promise<Json>) | Agent | ModelSynthesizer
 
 /** What is left out, and when nobody has to make an answer. */
 export interface SynthesisOptions {

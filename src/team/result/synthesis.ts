@@ -140,11 +140,11 @@ function asked(desk: Desk, synthesize: Synthesizer, input: SynthesisInput): Prom
 
 async function askFunction(
   { ctx }: Desk,
-  synthesize: Extract<Synthesizer, (input: SynthesisInput) => unknown>,
+  synthesize: Extract<Synthesizer, (...input: never[]) => unknown>,
   input: SynthesisInput,
 ): Promise<Answer> {
   const own = copy(input as unknown as Json) as unknown as SynthesisInput
-  const { word, failure: what } = await askWord<Json>(ctx, 'synthesize', () => synthesize(own), () => undefined) // prettier-ignore
+  const { word, failure: what } = await askWord<Json>(ctx, 'synthesize', (io) => synthesize(own, io), () => undefined) // prettier-ignore
   return what === undefined ? spokenAnswer(word) : { failure: what }
 }
 

@@ -28,7 +28,7 @@ export function joins(ctx: Context, directory: Directory, { id, member, role: { 
 
 /** A task of the plan, as it is recorded. What is sensitive has a high risk at least, where that is looked at. */
 export function plannedTask({ task, member, role: { role, oversight } }: Entry, team: Oversight | undefined): PlannedTask {
-  const { id, description, dependencies = [], produces, consumes, critical, action, required } = task
+  const { id, description, dependencies = [], produces, consumes, critical, action, required, requiresApproval, review, mode } = task
   const gate = gateOfTask(task, oversightOf(task, team, oversight))
   const risk = gate.sensitive ? gate.risk : task.risk
   return {
@@ -43,5 +43,8 @@ export function plannedTask({ task, member, role: { role, oversight } }: Entry, 
     ...(action === undefined ? undefined : { action }),
     ...(risk === undefined ? undefined : { risk }),
     ...(required === false ? { optional: true } : undefined),
+    ...(requiresApproval === true ? { requiresApproval } : undefined),
+    ...(review === true ? { review } : undefined),
+    ...(mode === undefined ? undefined : { mode }),
   }
 }

@@ -16,12 +16,20 @@ import {
   type MessageId,
   type TaskResult,
 } from '../../core/index.ts'
-import type { HeardWord, MailToSend, RecruitWish, RetireWish, TeamEntry, TeamWord } from '../../agent/index.ts'
-import { isLeaving, type Context } from '../../engine/index.ts'
+import {
+  computation,
+  type HeardWord,
+  type MailToSend,
+  type RecruitWish,
+  type RetireWish,
+  type TeamEntry,
+  type TeamWord,
+} from '../../agent/index.ts'
+import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Clerks } from '../office.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { newEntry, resultOf, type Entry } from '../work/book.ts'
+import { hasEnded, newEntry, resultOf, type Entry } from '../work/book.ts'
 import { joins, plannedTask } from './joining.ts'
 import type { StaffParts } from './recruiting.ts'
 
@@ -42,7 +50,7 @@ export type LeadOrder =
   | { readonly add: readonly Subtask[] }
 
 /** Looks and gives orders. One that throws is recorded (`hook.failed`), and the work goes on. */
-export type Lead = (moment: LeadMoment) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
+export type Lead = (moment: LeadMoment, io: StepIO) => readonly LeadOrder[] | void | Promise<readonly LeadOrder[] | void>
 
 /** Whose orders they are, where it is recorded. */
 const name = 'lead'
@@ -83,7 +91,7 @@ export class LeadDesk {
     const moment = { ended, tasks: book.results(), team: directory.list() }
     const shown = copy(moment as unknown as Json) as unknown as LeadMoment
     const { outcome } = await ctx.next(
-      ctx.begin(name, async () => orders(await this.#lead(shown)), { effect: 'read', retry: { attempts: 1 } }),
+      ctx.begin(name, async (io) => orders(await this.#lead(shown, io)), { ...computation, holds: 'text' }),
     )
     if (outcome.status === 'completed') for (const order of outcome.output as unknown as readonly LeadOrder[]) this.#carryOut(ctx, order)
     else if (outcome.status === 'failed') this.#refuse(ctx, outcome.failure.message)
@@ -111,7 +119,9 @@ export class LeadDesk {
     const { book, directory, roles, work, rules, oversight } = this.#parts
     if (work.closed !== undefined) return this.#refuse(ctx, 'the work of this team has ended: no tasks are added')
     const existing = book.all.map(({ task }) => task)
-    const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, { existing, defaultRole: rules.defaultRole, oversight })
+    const ended = new Set(book.all.flatMap((entry) => (hasEnded(entry) ? [entry.id] : [])))
+    const around = { existing, ended, defaultRole: rules.defaultRole, oversight }
+    const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, around)
     if (problems.length > 0) return this.#refuse(ctx, `tasks were not added: ${problems.join('; ')}`, problems)
     if (plan.subtasks.length === 0) return
     const entries = plan.subtasks.map((task) => {

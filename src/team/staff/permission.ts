@@ -7,7 +7,7 @@
 import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { review } from '../../oversight/index.ts'
+import { goodUntil, review } from '../../oversight/index.ts'
 import type { Entry } from '../work/book.ts'
 import type { Work } from '../work/work.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
@@ -19,7 +19,7 @@ export interface Petition extends Omit<PolicyQuestion, 'run' | 'user' | 'teamSiz
 
 /** What came of it. `seen`: a human has approved it, and `edited` is what they have changed. */
 export type Permission =
-  | { readonly ok: true; readonly seen?: true; readonly edited?: JsonObject }
+  | { readonly ok: true; readonly seen?: true; /** Until when that is good. */ readonly until?: number; readonly edited?: JsonObject }
   | { readonly ok: false; readonly reason: 'policy' | 'approval'; readonly message: string }
 
 /** Whose wish it is, who watches whoever works, and how closely humans look. */
@@ -72,7 +72,8 @@ export async function permission(
     }),
   )
   if (said === undefined) return { ok: true }
-  if (said.approved) return { ok: true, seen: true, ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined) }
+  if (said.approved)
+    return { ok: true, seen: true, ...goodUntil(said), ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined) }
   const how = said.how === 'timed-out' ? 'nobody decided in time' : said.how === 'cancelled' ? 'nobody decided' : 'it was not approved'
   return { ok: false, reason: 'approval', message: said.comment === undefined ? how : `${how}: ${said.comment}` }
 }

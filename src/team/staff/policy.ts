@@ -6,7 +6,7 @@
  */
 import { copy, described, hasNames, messageOf, type Json } from '../../core/index.ts'
 import { step } from '../../agent/index.ts'
-import { isLeaving, type Context } from '../../engine/index.ts'
+import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 
 /** What is to be decided. */
 export interface PolicyQuestion {
@@ -28,7 +28,7 @@ type VerdictWord = 'allow' | 'deny' | 'ask'
 export type PolicyVerdict = VerdictWord | { readonly verdict: VerdictWord; readonly reason?: string }
 
 /** Decides. One that throws, or says nothing that is a verdict, has said no. */
-export type TeamPolicy = (question: PolicyQuestion) => PolicyVerdict | Promise<PolicyVerdict>
+export type TeamPolicy = (question: PolicyQuestion, io: StepIO) => PolicyVerdict | Promise<PolicyVerdict>
 
 /** What policies have come to. */
 export interface Ruling {
@@ -51,7 +51,11 @@ async function ask(ctx: Context, policy: TeamPolicy, question: PolicyQuestion): 
   try {
     // each policy has a question of its own: one that writes into it changes nothing for the next
     const shown = copy(question as unknown as Json) as unknown as PolicyQuestion
-    const said = await step(ctx, question.action, async () => ruled(policy, shown), { retry: { attempts: 1 } })
+    const said = await step(ctx, question.action, async (io) => ruled(policy, shown, io), {
+      retry: { attempts: 1 },
+      isFunction: true,
+      holds: 'text',
+    })
     return said as unknown as Ruling
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
@@ -60,9 +64,9 @@ async function ask(ctx: Context, policy: TeamPolicy, question: PolicyQuestion): 
 }
 
 /** What a policy says, as it is recorded. Never rejects. */
-async function ruled(policy: TeamPolicy, question: PolicyQuestion): Promise<Json> {
+async function ruled(policy: TeamPolicy, question: PolicyQuestion, io: StepIO): Promise<Json> {
   try {
-    const said: unknown = await policy(question)
+    const said: unknown = await policy(question, io)
     const { verdict, reason } = hasNames(said) ? (said as { verdict?: unknown; reason?: unknown }) : { verdict: said, reason: undefined }
     if (!isVerdict(verdict)) return { verdict: 'deny', reason: `the policy said ${described(verdict)}, expected "allow", "deny" or "ask"` }
     if (typeof reason === 'string' && reason.trim() !== '') return { verdict, reason }

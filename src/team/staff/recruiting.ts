@@ -16,7 +16,7 @@ import { hasEnded, newEntry, type Book, type Entry } from '../work/book.ts'
 import type { Work } from '../work/work.ts'
 import { isSameRole, type Directory } from './directory.ts'
 import { joins } from './joining.ts'
-import { permission } from './permission.ts'
+import { permission, type Permission } from './permission.ts'
 import type { TeamPolicy } from './policy.ts'
 import { readRecruit, sameWords, type ReadRecruit } from './wishes.ts'
 
@@ -132,14 +132,14 @@ export class Recruiting {
         oversight,
       })
       if (!may.ok) return this.#note(request, this.#parts.isClosed() ? closed : refusal(may.reason, may.message))
-      return this.#answer(may.edited === undefined ? wish : edited(wish, may.edited), wish, speaker, request, may.seen === true)
+      return this.#answer(may.edited === undefined ? wish : edited(wish, may.edited), wish, speaker, request, may)
     } finally {
       release?.()
     }
   }
 
-  /** Everybody was asked: from here on nothing is waited for. `seen`: a human has approved of it, and is not asked about its task again. */
-  #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string, seen: boolean): Recruited {
+  /** Everybody was asked: from here on nothing is waited for. Who was approved of by a human is not asked about again at the beginning of its task. */
+  #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string, may: Extract<Permission, { ok: true }>): Recruited {
     const refused = this.#refusal(wish, speaker)
     if (refused !== undefined) return this.#note(request, refused)
     const { book, directory, work, ctx } = this.#parts
@@ -150,7 +150,8 @@ export class Recruiting {
     const member = directory.newId(role.role, true, (id) => book.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
     const entry = newEntry(task, role, member, { by: speaker.name, asker: speaker.entry?.member, parent, join, depth: depthOf(speaker) })
-    entry.looked = seen
+    entry.looked = may.seen === true
+    entry.lookedUntil = may.until
     book.add(entry)
     const changed = wish === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)

@@ -4,7 +4,17 @@
  * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (work.ts), who is on the team (../staff). Pure but for being written to.
  * Spec team R-4 (order), R-6 (inputs by task id), R-8 (`join`).
  */
-import { addUsage, copy, type Failure, type Json, type Outcome, type TaskResult, type TaskStatus, type Usage } from '../../core/index.ts'
+import {
+  addUsage,
+  copy,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Outcome,
+  type TaskResult,
+  type TaskStatus,
+  type Usage,
+} from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
 import type { DependencyPolicy, PlanAborted } from '../../journal/index.ts'
 import type { Estimate, Subtask } from '../plan/plan.ts'
@@ -50,6 +60,10 @@ export interface Entry {
   attempts: number
   /** Whether a human needs to see it before it begins was looked at, and it may. */
   looked: boolean
+  /** Until when it may begin by what was said then. Undefined: whenever it likes. */
+  lookedUntil: number | undefined
+  /** A human has said that it may: once. */
+  approved: boolean
   /** It was recorded that everything is there which it waits for. */
   unblocked: boolean
   /** How often it was to be done again after its end. */
@@ -58,6 +72,8 @@ export interface Entry {
   rework: Rework | undefined
   /** The next attempt is to wait for its time. */
   backingOff: boolean
+  /** After whom the next attempt at it comes. */
+  after: ActivationId | undefined
   output: Json | undefined
   /** A human did it: under which name. */
   by: string | undefined
@@ -84,10 +100,13 @@ export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?:
   spared: 0,
   attempts: 0,
   looked: false,
+  lookedUntil: undefined,
+  approved: false,
   unblocked: false,
   reopened: 0,
   rework: undefined,
   backingOff: false,
+  after: undefined,
   output: undefined,
   by: undefined,
   failure: undefined,

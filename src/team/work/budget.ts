@@ -26,7 +26,7 @@ export interface BudgetOptions {
    * that is no number above 0 means no more: then as with `synthesise`.
    */
   readonly onExhausted?: 'synthesise' | 'abort' | 'ask'
-  /** What a task is expected to use that does not say so itself. Default: nothing is set aside. */
+  /** What a task is expected to use that does not say so itself; not more than the whole. Default: nothing is set aside. */
   readonly perTask?: Estimate
 }
 

@@ -66,10 +66,19 @@ export class Overseeing {
 
   /** A task may begin, as far as its permit and those before it go: begins it, or has it looked at first. */
   open(entry: Entry, state: Ready): void {
-    if (!this.#reviews.isDue(entry)) return this.#parts.work.begin(entry, state)
+    const lapsed = this.#lapsed(entry)
+    if (lapsed !== undefined) entry.looked = false
+    if (lapsed === undefined && !this.#reviews.isDue(entry)) return this.#parts.work.begin(entry, state)
     if (state.satisfied) this.unblocked(entry)
     entry.backingOff = true
-    this.#look(entry, this.#reviews.before(entry), (word) => this.#mayBegin(entry, word))
+    this.#look(entry, this.#reviews.before(entry, lapsed), (word) => this.#mayBegin(entry, word))
+  }
+
+  /** Why a yes to a task that nobody has begun is not good any more: the run was held, or it waited, for too long. */
+  #lapsed({ looked, lookedUntil }: Entry): string | undefined {
+    return !looked || lookedUntil === undefined || this.#ctx.now().getTime() <= lookedUntil
+      ? undefined
+      : `it was approved before, but that was good until ${new Date(lookedUntil).toISOString()}, and nobody had begun`
   }
 
   /** A task has a result: it counts, or is looked at first. */
@@ -126,6 +135,8 @@ export class Overseeing {
     const state = work.readinessOf(entry)
     // what it acts on is being changed, or was: it is asked about again
     entry.looked = word.type === 'given' && state.type === 'ready'
+    entry.lookedUntil = word.type === 'given' ? word.until : undefined
+    entry.approved = entry.looked && word.type === 'given' && word.asked
     // it has leave to begin already; after a human, who may have taken days, it asks for it again
     if (word.type === 'given' && !word.asked && state.type === 'ready') work.begin(entry, state)
     else queue.again(entry)

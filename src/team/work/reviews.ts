@@ -3,19 +3,24 @@
  *
  * Owns: what is shown, what of a verdict the work is told, how often something may be changed and looked at again. Does not own: whether somebody is asked (../../oversight), what follows for the
  * task (work.ts), for what it acts on (rework.ts).
- * Holds: K4: a scope for each task and question, so any number may be open at once; K6: what was approved is not asked again, also over a crash. Nothing is recorded where nothing is overseen.
+ * Holds: K4: a scope for each task and question, so any number may be open at once; K6: what was approved is not asked again for the same attempt, also over a crash. Nothing is recorded where nothing is overseen.
  */
 import { digestJson, failed, present, type Json, type JsonObject } from '../../core/index.ts'
 import type { Edge, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
+import { goodUntil, review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
 import { oversightOf, subjectOf } from '../plan/overseen.ts'
 import type { Book, Entry } from './book.ts'
 import { editedTask } from './edited.ts'
 
 /** What the work is told. */
 export type Word =
-  | { readonly type: 'given'; /** Somebody was asked. */ readonly asked: boolean; readonly output?: Json }
+  | {
+      readonly type: 'given'
+      /** Somebody was asked. */ readonly asked: boolean
+      /** Until when it may begin. */ readonly until?: number
+      readonly output?: Json
+    }
   | {
       readonly type: 'refused'
       readonly how: 'rejected' | 'timed-out'
@@ -89,9 +94,9 @@ export class Reviews {
     return oversightOf(task, this.#parts.edge.oversight, role.oversight)
   }
 
-  /** Looks at a task that may begin. Rejects only with `Cancelled`. */
-  async before(entry: Entry): Promise<Word> {
-    let problem: string | undefined
+  /** Looks at a task that may begin. `lapsed`: why it is asked again. Rejects only with `Cancelled`. */
+  async before(entry: Entry, lapsed?: string): Promise<Word> {
+    let problem = lapsed
     for (let edits = 0; ; edits++) {
       const { task } = entry
       const { id, description, input, toolParameters, action } = task
@@ -103,7 +108,7 @@ export class Reviews {
       const edited = editedTask(task, verdict.input, entry.role.agent)
       if (edited.ok) {
         entry.task = edited.task
-        return { type: 'given', asked: true }
+        return { type: 'given', asked: true, ...goodUntil(verdict) }
       }
       problem = `as it was edited it cannot be done: ${edited.problem}`
       if (edits + 1 >= mostEdits) return { type: 'refused', how: 'rejected', reason: `${reason}; ${problem}` }
@@ -173,7 +178,7 @@ export class Reviews {
     if (verdict === undefined) return { type: 'given', asked: false }
     if (verdict.approved) {
       if (verdict.by === 'human') this.#streak.seen()
-      return { type: 'given', asked: true }
+      return { type: 'given', asked: true, ...goodUntil(verdict) }
     }
     const { how, approver, comment } = verdict
     const by = present({ by: approver, comment })

@@ -29,4 +29,6 @@ export function reopen(ctx: Context, entry: Entry, { feedback, by }: { readonly 
 export function tell(entry: Entry, feedback: string): void {
   entry.rework = { feedback, ...(entry.output === undefined ? undefined : { before: entry.output }) }
   entry.spared = entry.begun
+  // who asks for it again wants it done again
+  entry.after = undefined
 }

@@ -35,6 +35,7 @@ export function startMember(ctx: Context, edge: Edge, entry: Entry, { book, topi
     added,
     permit: leader,
     assignment,
+    ...(entry.after === undefined ? undefined : { after: entry.after }),
     ...(tools === undefined ? undefined : { permissions: { tools } }),
     ...(limits === undefined ? undefined : { limits }),
     ...(oversight === undefined ? undefined : { oversight }),

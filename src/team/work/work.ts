@@ -6,11 +6,11 @@
  * Holds: K3: everything follows from recorded arrivals, delivered one at a time; ties end in the order in which they began. K8: a cancel reaches whoever works through the context. K11: what
  * every attempt used counts, also of those that were stopped.
  */
-import { addUsage, type ActivationId, type Json } from '../../core/index.ts'
+import { addUsage, timedOut, type ActivationId, type Json } from '../../core/index.ts'
 import type { Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
-import { timedOut, Watch, type WorkerEnd } from '../../supervisor/index.ts'
+import { Watch, type WorkerEnd } from '../../supervisor/index.ts'
 import type { Directory } from '../staff/directory.ts'
 import { isTooMuch } from './failure-budget.ts'
 import { Staffed, type AtWork } from './at-work.ts'
@@ -268,19 +268,22 @@ export class Work {
   }
 
   /** Whoever was told to leave has left undone work behind: no attempt of the task, whoever has it then. */
-  #leaves({ entry }: AtWork, end: WorkerEnd, next: () => void): void {
+  #leaves(at: AtWork, end: WorkerEnd, next: () => void): void {
+    const { entry } = at
     entry.usage = addUsage(entry.usage, end.usage)
     entry.spared++
     this.#listener.attemptEnded(entry, end)
     if (hasEnded(entry)) return this.advance()
     if (this.#closed !== undefined) return this.settle(entry, 'cancelled', { reason: this.#closed })
     entry.status = 'pending'
+    comesAfter(at)
     this.#queue.again(entry)
     next()
     this.advance()
   }
 
-  #ended({ entry, ctx }: AtWork, end: ReturnType<typeof endOfAttempt>): void {
+  #ended(at: AtWork, end: ReturnType<typeof endOfAttempt>): void {
+    const { entry, ctx } = at
     if (this.#closed !== undefined && end.type !== 'done') return this.settle(entry, 'cancelled', { reason: this.#closed })
     if (end.type === 'done') {
       entry.output = end.output
@@ -295,6 +298,7 @@ export class Work {
     ctx.emit({ type: 'task.retried', task: entry.id, attempt: entry.begun, failure: end.failure, delayMs })
     entry.status = 'pending'
     this.#directory.move(entry.member, 'pending')
+    comesAfter(at)
     if (delayMs <= 0) return this.#queue.again(entry)
     this.#retries.wait(entry, delayMs, ctx, () => this.again([entry]))
   }
@@ -387,4 +391,10 @@ export class Work {
     const at = this.#atWork.named(name)
     return at === undefined ? undefined : (reason) => at.ctx.stop(at.activation, reason)
   }
+}
+
+/** The task is to be attempted again: whoever has it next knows what was done for it so far, and a human's yes was for the attempt that has ended. */
+function comesAfter({ entry, activation }: AtWork): void {
+  entry.after = activation
+  if (entry.approved) entry.looked = entry.approved = false
 }

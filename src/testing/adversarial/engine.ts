@@ -10,6 +10,7 @@ import { decode, encode, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
   streamFromOutside,
+  birthOf,
   mustBeSameStart,
   openRun,
   unknownRun,
@@ -88,7 +89,7 @@ export class AdversarialEngine implements Engine {
     const known = this.store.runs.get(id)
     if (known !== undefined) {
       const first = decode(this.store.boxes.get(rootActivation(id))!.log[0]!.body)
-      mustBeSameStart(first, request, input)
+      mustBeSameStart(first, id, birthOf({ ...request, input }))
       return { created: false }
     }
     const run: StoredRun = {
@@ -103,11 +104,7 @@ export class AdversarialEngine implements Engine {
     }
     this.store.runs.set(id, run)
     const box = this.store.box(rootActivation(id), [agent], limits)
-    this.store.append(
-      box,
-      this.#clock.now(),
-      encode({ type: 'activation.started', agent, version, input, ...(caller === undefined ? {} : { caller }) }),
-    )
+    this.store.append(box, this.#clock.now(), encode(birthOf({ ...request, input })))
     this.#mover.post.announce(box.id)
     this.#mover.wake()
     return { created: true }

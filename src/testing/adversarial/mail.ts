@@ -115,8 +115,7 @@ function settleDoubt(site: Site, loaded: Loaded, key: string, mail: Extract<Mail
     return
   }
   loaded.doubts.delete(key)
-  op.doubt = undefined
-  site.closeQuestion(op)
+  activation.doubtEnded(op)
   if (mail.happened)
     return activation.arrive({ type: 'step.settled', address: op.address, outcome: happenedAs(op, mail.value) }, undefined, key)
   activation.taken.push(key)

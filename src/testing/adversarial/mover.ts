@@ -158,7 +158,7 @@ export class Mover {
   #load(box: Box): Loaded {
     const first = decode(box.log[0]!.body)
     if (first.type !== 'activation.started') throw new ReeveError('journal.hole', `${box.id} does not begin with its beginning`)
-    const { agent, version, input } = first
+    const { agent, version, input, earlier } = first
     const accounts = this.#site.accounts(runOf(box.id))
     if (box.limits !== undefined && !accounts.some(({ activation }) => activation === box.id))
       accounts.push(new Account(box.id, box.limits))
@@ -172,6 +172,7 @@ export class Mover {
       accounts: mine,
       at: box.log[0]!.at,
       copied: first.copied,
+      earlier,
     })
     activation.seq = 1
     for (const { seq, at, event } of this.store.events(box)) if (seq > 0) activation.restore(seq, at, event)

@@ -63,10 +63,24 @@ export class PostOffice {
     if (this.#store.put(box, key, body)) this.announce(box.id)
   }
 
-  #bear(id: ActivationId, { agent, version, input, limits, path, given, cancelled }: Extract<LetterBody, { type: 'birth' }>): void {
+  #bear(
+    id: ActivationId,
+    { agent, version, input, limits, path, given, earlier, cancelled }: Extract<LetterBody, { type: 'birth' }>,
+  ): void {
     if (this.#store.runs.get(runOf(id)) === undefined) return
     const box = this.#store.box(id, path, limits)
-    this.#store.append(box, this.#now(), encode({ type: 'activation.started', agent, version, input, ...(given ? { path } : {}) }))
+    this.#store.append(
+      box,
+      this.#now(),
+      encode({
+        type: 'activation.started',
+        agent,
+        version,
+        input,
+        ...(given ? { path } : {}),
+        ...(earlier === undefined ? {} : { earlier }),
+      }),
+    )
     if (cancelled !== undefined) this.#store.put(box, '!cancel', { type: 'cancel', reason: cancelled })
     this.announce(id)
   }

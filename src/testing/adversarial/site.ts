@@ -32,9 +32,9 @@ import {
   doubtQuestion,
   Effects,
   encodeEnd,
-  kept,
   mayLeave,
   noteHeld,
+  earlierOf,
   notRegistered,
   reserveAll,
   stoppedEnd,
@@ -48,6 +48,7 @@ import {
   type QuestionRecord,
   type Registry,
   type StartOptions,
+  type StopCause,
 } from '../../engine/index.ts'
 import { accountsOf } from './accounts.ts'
 import type { AdversarialStore, Box, Letter, LetterBody, StoredQuestion } from './store.ts'
@@ -162,6 +163,7 @@ export class Site implements Host, EffectsHost {
     this.of(owner).box.stuck = reason
   }
   foreignAwait(activation: Activation): void {
+    activation.leaveCode(this.clock)
     const message = `${activation.birth.agent} awaits something that is not of its context`
     if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
   }
@@ -276,6 +278,7 @@ export class Site implements Host, EffectsHost {
     const path = options.path ?? [...owner.birth.path, agent]
     const given = options.path !== undefined
     const limits = options.limits === undefined ? {} : { limits: options.limits }
+    const earlier = earlierOf(op, options, () => this.store.feed(runOf(op.id as ActivationId), 0))
     this.#post(owner, `birth:${address}`, op.id as ActivationId, {
       type: 'birth',
       agent,
@@ -284,13 +287,14 @@ export class Site implements Host, EffectsHost {
       path,
       given,
       ...limits,
+      ...(earlier === undefined ? {} : { earlier }),
     })
   }
-  stopWorker(op: Operation, reason: string, keeps: boolean): void {
+  stopWorker(op: Operation, reason: string, cause: StopCause): void {
     const birth = this.of(op.owner).letters.find(({ key }) => key === `birth:${op.address}`)
     // born and stopped in one commit: it is stopped before it has done anything
     if (birth?.body.type === 'birth') Object.assign(birth.body, { cancelled: reason })
-    else this.#post(op.owner, `cancel:${op.address}`, op.id as ActivationId, { type: 'cancel', reason, ...kept(reason, keeps) })
+    else this.#post(op.owner, `cancel:${op.address}`, op.id as ActivationId, { type: 'cancel', reason, ...cause })
   }
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
     const loaded = this.of(from)
@@ -338,7 +342,7 @@ export class Site implements Host, EffectsHost {
   }
   openDoubt(op: Operation, isNew: boolean): void {
     const { owner, address, rounds: round } = op
-    const question = doubtQuestion(op, Effects.key(op))
+    const question = doubtQuestion(op, Effects.given(op))
     if (isNew) {
       this.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, this.now())
       this.#ask(owner, question)

@@ -13,7 +13,7 @@ import {
   type OutcomeStatus,
   type RunId,
 } from '../../core/index.ts'
-import { decode, type Caller, type DoneElsewhere, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import { decode, type Caller, type DoneElsewhere, type Earlier, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import { runStream, type AccountLimits, type Mail, type PostResult, type Question, type Registry } from '../../engine/index.ts'
 
 /** What goes from one activation to another. */
@@ -27,6 +27,8 @@ export type LetterBody =
       readonly path: readonly string[]
       /** The path was given by the leader, instead of following from its own. */
       readonly given: boolean
+      /** Of another attempt: what was done before. */
+      readonly earlier?: Earlier
       readonly cancelled?: string
     }
   | Extract<Mail, { readonly type: 'end' }>

@@ -44,6 +44,29 @@ function checkUndone(names: readonly string[]): void {
 
 const stops: readonly Play[] = [
   {
+    invariant: 'K7',
+    name: 'a worker that its leader stops because its time is up has timed out, for its leader, in its journal and in views; those below it are cancelled',
+    async play(stage) {
+      const work = gate()
+      stage.agent('below', (ctx) => step(ctx, 'work', work.effect))
+      stage.agent('slow', async (ctx) => ended(ctx, ctx.start('below', null)))
+      stage.agent('lead', async (ctx) => {
+        const slow = ctx.start('slow', null)
+        await ctx.next(ctx.ask('timeout', { until: new Date(ctx.now().getTime() + 1_000) }))
+        ctx.stop(slow, 'late', { timedOutMs: 1_000 })
+        return ended(ctx, slow)
+      })
+      await stage.drive()
+      const run = await stage.start('lead')
+      await until('it is at work', () => work.waiting === 1)
+      stage.clock.advance(1_000)
+      const timedOut = { status: 'timed-out', message: 'it did not end within 1000 ms' }
+      assert.deepEqual(await stage.outcome(run), timedOut)
+      const ends = (await stage.events(run)).flatMap(({ event }) => (event.type === 'activation.settled' ? [event.outcome] : []))
+      assert.deepEqual(ends, [cancelled('late'), timedOut, timedOut])
+    },
+  },
+  {
     invariant: 'K8',
     name: 'a leader may stop a step, a worker, a question and a timer; their ends arrive, the others go on',
     async play(stage) {

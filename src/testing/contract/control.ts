@@ -214,6 +214,47 @@ const takeovers: readonly Play[] = [
   },
   {
     invariant: 'K8',
+    name: 'a run whose code has returned while something of it still listens ends by a finish or a cancel, also over a kill',
+    restarts: true,
+    async play(stage) {
+      stage.agent('lead', async (ctx) => {
+        // who listens for mail beside the work, as planned teams and leaders with background work do
+        ctx.next((arrival) => arrival.type === 'message').catch(() => undefined)
+        return ended(ctx, ctx.ask('q', question('int_1')))
+      })
+      await stage.drive()
+      for (const outcome of [{ status: 'completed', output: 'by hand' } as const, undefined])
+        for (const restarted of [false, true]) {
+          const run = await stage.start('lead')
+          await stage.question(run)
+          await takeOver(stage, run)
+          await stage.status(run, 'human_control')
+          await stage.answer(await stage.question(run), 'well')
+          await until('the answer is read', () => stage.has(run, 'ask.settled'))
+          if (restarted) await stage.restart('kill')
+          await stage.post({ type: 'cancel', run, reason: 'enough', ...(outcome === undefined ? {} : { outcome }) })
+          assert.deepEqual(await stage.outcome(run), outcome ?? cancelled('enough'))
+        }
+    },
+  },
+  {
+    invariant: 'K8',
+    name: 'an answer that lets a run end and a cancel right behind it end it, whichever counts, though something of it still listens',
+    async play(stage) {
+      stage.agent('lead', async (ctx) => {
+        ctx.next((arrival) => arrival.type === 'message').catch(() => undefined)
+        return ended(ctx, ctx.ask('q', question('int_1')))
+      })
+      await stage.drive()
+      const run = await stage.start('lead')
+      const asked = await stage.question(run)
+      await Promise.all([stage.answer(asked, 'well'), stage.post({ type: 'cancel', run, reason: 'enough' })])
+      const { status } = await stage.outcome(run)
+      assert.ok(status === 'completed' || status === 'cancelled', status)
+    },
+  },
+  {
+    invariant: 'K8',
     name: 'a run that waits for somebody can be taken over; what is answered meanwhile counts when it goes on',
     async play(stage) {
       stage.agent('a', async (ctx) => {

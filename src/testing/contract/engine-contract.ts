@@ -3,6 +3,7 @@
  * every engine (DESIGN §3.5). It is the definition of the port; where an engine cannot hold a case it says why (`skip`).
  */
 import { askingCases } from './asking.ts'
+import { attemptingCases } from './attempting.ts'
 import { budgetCases } from './budgets.ts'
 import { cancelCases } from './cancelling.ts'
 import { controlCases } from './control.ts'
@@ -47,6 +48,7 @@ const plays: readonly Play[] = [
   ...versionCases,
   ...feedCases,
   ...handingOnCases,
+  ...attemptingCases,
   ...delegatingCases,
   ...plannedCases,
   ...forkCases,

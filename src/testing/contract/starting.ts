@@ -1,6 +1,7 @@
 /** Contract: beginning, ending and removing runs. */
 import assert from 'node:assert/strict'
-import { ReeveError, runId, type Outcome } from '../../core/index.ts'
+import { ReeveError, runId, type Outcome, type SessionId } from '../../core/index.ts'
+import type { StartRun } from '../../engine/index.ts'
 import { ended, gate, question, step, until, type Play } from './stage.ts'
 
 const code = (wanted: string) => (error: unknown) => ReeveError.is(error) && error.code === wanted
@@ -44,6 +45,37 @@ export const startingCases: readonly Play[] = [
       await assert.rejects(stage.engine.start({ run, agent: 'a', version: '1', input: 'y' }), code('run.conflict'))
       await assert.rejects(stage.engine.start({ run, agent: 'b', version: '1', input: 'x' }), code('run.conflict'))
       assert.deepEqual(await stage.outcome(run), { status: 'completed', output: 1 })
+    },
+  },
+  {
+    invariant: 'K2',
+    name: 'the same id of another user, session or tenant is a conflict, which names what differs and shows nothing of it',
+    async play(stage) {
+      stage.agent('a', async () => 'private')
+      await stage.drive()
+      const caller = { user: 'ann', session: 'ann-1' as SessionId, metadata: { tenant: 'north' } }
+      const request = {
+        run: runId('run_x'),
+        agent: 'a',
+        version: '1',
+        input: { brief: { instructions: 'x' }, limits: { turns: 2 } },
+        caller,
+      }
+      assert.deepEqual(await stage.engine.start(request), { created: true })
+      assert.deepEqual(await stage.engine.start({ ...request, version: '2' }), { created: false })
+      const others: readonly (readonly [Partial<StartRun>, named: string])[] = [
+        [{ caller: { ...caller, user: 'bob' } }, 'user differ'],
+        [{ caller: { ...caller, session: 'bob-1' as SessionId } }, 'session differ'],
+        [{ caller: { ...caller, metadata: { tenant: 'south' } } }, 'metadata differ'],
+        [{ caller: {} }, 'user, session, metadata differ'],
+        [{ input: { ...request.input, limits: { turns: 3 } } }, 'input.limits.turns differ'],
+      ]
+      for (const [other, named] of others)
+        await assert.rejects(stage.engine.start({ ...request, ...other }), (error) => {
+          assert.ok(code('run.conflict')(error) && error instanceof Error)
+          return error.message.includes(named) && !/ann|bob|north|south/.test(error.message)
+        })
+      assert.deepEqual(await stage.outcome(request.run), { status: 'completed', output: 'private' })
     },
   },
   {

@@ -1,6 +1,6 @@
 /** Contract: effects. Recorded once, tried as often as their policy says, never repeated without a word if they are `once`. */
 import assert from 'node:assert/strict'
-import { completed, failure, FailureError, type Json, type OpId, type ReeveError } from '../../core/index.ts'
+import { completed, failure, FailureError, type Json, type OpId, type Outcome, type ReeveError } from '../../core/index.ts'
 import { ended, gate, step, until, type Play, type Stage } from './stage.ts'
 
 /** Waits until a run's n-th failed attempt is recorded, then lets its backoff pass. */
@@ -8,6 +8,12 @@ async function passBackoff(stage: Stage, run: Awaited<ReturnType<Stage['start']>
   await until(`attempt ${n} has failed`, async () => (await stage.all(run, 'step.attempt-failed')).length === n)
   const failed = (await stage.all(run, 'step.attempt-failed')).at(-1)!
   stage.clock.advance(failed.delayMs)
+}
+
+function cyclic(): object {
+  const value: { self?: object } = {}
+  value.self = value
+  return value
 }
 
 /** Leaves a `once` effect in flight while the process dies. */
@@ -292,6 +298,57 @@ export const stepCases: readonly Play[] = [
       assert.deepEqual((await stage.play('a')).outcome, { status: 'completed', output: { date: '1970-01-01T00:00:00.000Z', kept: 1 } })
       const { outcome } = await stage.play('broken')
       assert.ok(outcome.status === 'failed' && outcome.failure.code === 'input.not-json')
+    },
+  },
+  {
+    invariant: 'K10',
+    name: 'what JSON would change or lose is refused as a result, a new value, a question and an output, and never recorded as something else',
+    async play(stage) {
+      const own = new (class Own {
+        readonly kept = 1
+      })()
+      let deep: Json = 1
+      for (let i = 0; i < 1_100; i++) deep = [deep]
+      const bad: readonly (readonly [string, unknown])[] = [
+        ['NaN', NaN],
+        ['a map', new Map([[1, 2]])],
+        ['an error', new Error('lost')],
+        ['a function', () => 1],
+        ['a symbol', Symbol('x')],
+        ['an instance of a class', { at: own }],
+        ['undefined in a list', [undefined]],
+        ['a cycle', cyclic()],
+        ['a value that is too deep', deep],
+      ]
+      let value: unknown
+      const codes = async (what: string, play: () => Promise<Outcome>): Promise<void> => {
+        for (const [name, each] of bad) {
+          value = each
+          const outcome = await play()
+          assert.equal(outcome.status === 'failed' ? outcome.failure.code : outcome.status, 'input.not-json', `${what}: ${name}`)
+        }
+      }
+      const thrown = (work: Promise<Json>): Promise<Json> =>
+        work.catch((error: { readonly code: string }) => {
+          throw new FailureError(failure(error.code as never, 'refused', 'validation'))
+        })
+      stage.agent('steps', (ctx) =>
+        ended(
+          ctx,
+          ctx.begin('s', () => value as never),
+        ),
+      )
+      stage.agent('values', (ctx) => thrown(ctx.values.update('k', () => value as Json)))
+      stage.agent('asks', async (ctx) => {
+        const as = { type: 'interrupt.raised', id: ctx.id('int'), question: { at: value as Json }, path: [] } as const
+        return thrown(Promise.resolve().then(() => ctx.ask('q', { as })))
+      })
+      stage.agent('gives', () => Promise.resolve(value as Json))
+      await stage.drive()
+      await codes('a result', async () => (await stage.play('steps')).outcome)
+      await codes('a new value', async () => (await stage.play('values')).outcome)
+      await codes('a question', async () => (await stage.play('asks')).outcome)
+      await codes('an output', async () => (await stage.play('gives')).outcome)
     },
   },
   {

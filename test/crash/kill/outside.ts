@@ -9,7 +9,11 @@ export interface Outside {
   readonly up: () => void
 }
 
-export function outsideAt(path: string): Outside {
+/** Blocks this thread, event loop and all, as a synchronous tool does. */
+const block = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+
+/** `blockMs`: one in twenty of its tools blocks the event loop for so long, after its deed and before its answer is read. */
+export function outsideAt(path: string, blockMs = 0): Outside {
   const socket = connect(path)
   const waiting = new Map<number, { resolve: (value: string) => void; reject: (error: Error) => void }>()
   let calls = 0
@@ -35,6 +39,7 @@ export function outsideAt(path: string): Outside {
       waiting.set(n, { resolve, reject })
       const { key, epoch, attempt } = io
       socket.write(`${JSON.stringify({ n, pid: process.pid, key, epoch, attempt, kind, what })}\n`)
+      if (blockMs > 0 && kind !== 'model' && Math.random() < 0.05) block(blockMs)
     })
   }
   return { reach, up: () => void socket.write(`${JSON.stringify({ up: true, pid: process.pid })}\n`) }

@@ -1,5 +1,5 @@
 /**
- * One round: a fresh store, some runs, two processes on it that are killed and frozen until all runs have ended; then the audit.
+ * One round: a fresh store, some runs, processes on it that are killed and frozen until all runs have ended; then the audit.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,11 @@ import { partsOfKey, plain, runOfKey, type World } from './world.ts'
 /** Everything about the way of the torture. */
 export interface Plan {
   readonly runs: number
-  readonly leaseMs: number
+  readonly processes: number
+  /** Undefined: the default. */
+  readonly leaseMs: number | undefined
+  /** For so long some tools block their process's event loop; longer than the lease. Milliseconds. */
+  readonly blockMs: number
   /** The share of processes that stand still for longer than their lease, before they are killed. */
   readonly freezes: number
   readonly durability: 'full' | 'relaxed'
@@ -39,6 +43,7 @@ export interface Figures {
   decided: number
   refused: number
   refusedRecorded: number
+  refusedAlive: number
 }
 /** What is wrong, by the promise that it breaks. */
 export type Problems = Record<'lost' | 'journal' | 'once' | 'epoch' | 'outcome' | 'operator', string[]>
@@ -96,7 +101,7 @@ export class Round {
       this.#open.add(run)
       await this.#operator.start(run, agent)
     }
-    const slots = [this.#slot(), this.#slot()]
+    const slots = Array.from({ length: plan.processes }, () => this.#slot())
     await this.#untilEnded()
     this.#over = true
     await Promise.all(slots)
@@ -131,9 +136,11 @@ export class Round {
 
   async #slot(): Promise<void> {
     const { dice, plan, file, socket, figures } = this.#o
-    const options = { leaseMs: plan.leaseMs, durability: plan.durability, writer: plan.writer, busyMs: 1_000, pollMs: 10 }
+    // Here every process dies young, whatever its runs do: none of them is to blame.
+    const { leaseMs, durability, writer } = plan
+    const options = { leaseMs, durability, writer, busyMs: 1_000, pollMs: 10, lossLimit: 1_000 }
     while (!this.#over) {
-      const child = spawn(process.execPath, ['--no-warnings', childFile, file, socket, JSON.stringify(options)], {
+      const child = spawn(process.execPath, ['--no-warnings', childFile, file, socket, JSON.stringify(options), String(plan.blockMs)], {
         stdio: ['ignore', 'ignore', 'inherit'],
       })
       const gone = once(child, 'exit')
@@ -145,7 +152,8 @@ export class Round {
       } else {
         await Promise.race([up, gone])
         if (fate > 1 - plan.freezes) await this.#freeze(child)
-        await this.#live(dice.between(15, 150))
+        // Some live for longer than a tool blocks them.
+        await this.#live(dice.between(15, 150) + (dice.next() < 0.3 ? plan.blockMs : 0))
         const held = this.#holds(child.pid!)
         if (this.#mayKill()) figures[held ? 'kills' : 'killsIdle']++
         else await this.#live(Infinity)
@@ -175,7 +183,7 @@ export class Round {
     if (this.#over || Date.now() > this.#calm) return
     this.#o.world.frozen.add(child.pid!)
     child.kill('SIGSTOP')
-    await pause(plan.leaseMs + dice.between(50, 400))
+    await pause((plan.leaseMs ?? 3_000) + dice.between(50, 400))
     child.kill('SIGCONT')
     figures.freezes++
   }
@@ -212,5 +220,6 @@ export class Round {
     figures.decided += this.#operator.decided
     figures.refused = world.refused
     figures.refusedRecorded = world.refusedRecorded
+    figures.refusedAlive = world.refusedAlive
   }
 }

@@ -36,6 +36,8 @@ export class World {
   readonly done: Done[] = []
   readonly violations: string[] = []
   refused = 0
+  /** Of processes that never stood still: nobody should have taken their runs. */
+  refusedAlive = 0
   /** Processes that stood still at some time. */
   readonly frozen = new Set<number>()
   /** Begun again after its end was recorded, though refused: a process that stood still just before its effect. */
@@ -123,6 +125,7 @@ export class World {
     const newest = this.#epochs.get(held) ?? 0
     if (call.epoch < newest) {
       this.refused++
+      if (!this.frozen.has(call.pid)) this.refusedAlive++
       if (this.#recorded(call.key)) this.refusedRecorded++
       return { refused: `epoch ${call.epoch} is over, ${newest} was seen` }
     }

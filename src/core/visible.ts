@@ -1,0 +1,90 @@
+/**
+ * Visible: the one way in which a text that a model, a tool, a file or a person wrote is shown to somebody.
+ *
+ * Owns: which characters are shown as escapes, how a value becomes text, how a long one is cut. Pure. Does not own: what is shown and where (command line, notices, a studio), each with an escape
+ * of its own for its markup.
+ * Holds: what is shown can be read back: an escape is that of JSON, so a value stays the same value. Showing twice is showing once. Nothing that is shown moves a cursor, hides, turns writing round,
+ * or passes for another character; nothing is cut without saying how much.
+ */
+
+/** Printable ASCII shows itself. */
+const plain = /^[\x20-\x7e]*$/
+
+/**
+ * Never shown as they are: controls, format characters (bidi, zero width), everything else that has no ink or no meaning of its own, spaces other than the ordinary one, marks that are drawn over
+ * their letter, phonetic letters that look like ordinary ones, and signs that look like `/`, `\`, `:`, `.` or `;`.
+ */
+const hidden = new RegExp(
+  String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|[\u2800\u0334-\u0338\u20d0-\u20f0]` +
+    String.raw`|[\u0250-\u02af\u01c0-\u01c3\u1d00-\u1d7f\u02d0\u02f8\u0589\u05c3\u0703\u2044\u2215\u2216\u2236\u29f8\u29f9\ua789]`,
+  'gu',
+)
+/** A mark without a letter, and more than two on one: they would be drawn over what stands before them. */
+const strayMarks = /(?<=^|[^\p{L}\p{M}\p{N}])\p{M}+|(?<=\p{M}{2})\p{M}+/gu
+const word = /[\p{L}\p{M}\p{N}_]+/gu
+const latin = /[\p{Script=Latin}0-9]/u
+/** A letter or digit that has no place in a word with Latin ones. Han, kana and hangul are written beside Latin letters without a space. */
+const foreign =
+  /(?!\p{Script=Latin}|\p{Script=Common}|\p{Script=Inherited}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul})\p{L}|(?![0-9])\p{Nd}/gu
+/** Letters of other scripts that look like Latin ones: a word of nothing else is meant to be taken for a Latin word, unless the text is written in that script. */
+const lookalikes = [
+  { script: /\p{Script=Cyrillic}/u, same: new Set('асԁеһіјӏорԛѕԝхуүѵАВЕЅІЈКМНОРСТУХҮѴӀԌԚԜ') },
+  { script: /\p{Script=Greek}/u, same: new Set('αικνορυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹ') },
+] as const
+/** What an ordinary character is a form of (full width, mathematical, ligatures), unless it is at home in ordinary prose. */
+const prose: ReadonlySet<string> = new Set('…™')
+
+const short: Readonly<Record<string, string>> = { '\n': String.raw`\n`, '\r': String.raw`\r`, '\t': String.raw`\t` }
+
+/** Characters as JSON writes them. */
+const escape = (text: string): string =>
+  short[text] ?? Array.from({ length: text.length }, (_, i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
+
+const formOfAscii = (char: string): boolean => !prose.has(char) && /^[\x21-\x7e]+$/.test(char.normalize('NFKC'))
+
+/** A text on one line, with everything visible that is in it: see `hidden`, and letters that pass for Latin ones. */
+export function visible(text: string): string {
+  if (plain.test(text)) return text
+  const shown = text
+    .replace(hidden, escape)
+    .replace(strayMarks, escape)
+    .replace(/[^\0-\xff]/gu, (char) => (formOfAscii(char) ? escape(char) : char))
+    .replace(word, (each) => (latin.test(each) ? each.replace(foreign, escape) : each))
+  return lookalikes.reduce((so, { script, same }) => withoutLookalikes(so, script, same), shown)
+}
+
+function withoutLookalikes(text: string, script: RegExp, same: ReadonlySet<string>): string {
+  if (!script.test(text)) return text
+  const isOwn = [...text].some((char) => script.test(char) && !same.has(char))
+  return isOwn
+    ? text
+    : text.replace(word, (each) =>
+        [...each].every((char) => same.has(char) || /\p{N}|_/u.test(char)) && script.test(each)
+          ? each.replace(/[^\0-\x7f]/gu, escape)
+          : each,
+      )
+}
+
+/** The same for a text that may have several lines: one entry for each. */
+export const visibleLines = (text: string): readonly string[] => text.split('\n').map(visible)
+
+/** A text of several lines as one: its line breaks become spaces, all else stays visible. */
+export const visibleLine = (text: string): string => visible(text.replace(/[ \t\r\n]+/g, ' ').trim())
+
+/** A value as JSON, everything visible: what is read back from it is the same value. `indent`: spaces, for a text of several lines. */
+export function visibleJson(value: unknown, indent?: number): string {
+  const text = JSON.stringify(value, null, indent) ?? 'nothing'
+  return indent === undefined ? visible(text) : visibleLines(text).join('\n')
+}
+
+/** The first characters of a text; half a character is none. */
+export const beginning = (text: string, characters: number): string => text.slice(0, characters).replace(/[\uD800-\uDBFF]$/u, '')
+
+/** The beginning of a text, with how many characters were left out. Never longer than `most`, where that leaves room for the sign. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text
+  const sign = (left: number): string => `…+${left}`
+  const room = Math.max(0, most - sign(text.length).length)
+  const head = beginning(text, room)
+  return most < 4 ? '…'.slice(0, Math.max(0, most)) : `${head}${sign(text.length - head.length)}`
+}

@@ -1,0 +1,287 @@
+/**
+ * What of everything that is stored is payload, and what is structure: redaction changes the one and leaves the other (K10).
+ *
+ * Owns: the shapes, as data beside the event union. Does not own: what a shape means, and the rules (core/redact.ts).
+ * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: what was changed there would not be found again, or be taken for another's.
+ */
+import { isObject, type Shape } from '../core/index.ts'
+import type { JournalEvent } from './events.ts'
+
+// ---- what events have in common -----------------------------------------------------------------------------------------------------
+
+const failure = {
+  code: 'kept',
+  class: 'kept',
+  details: { '*': 'payload', limit: 'kept', activation: 'kept', hook: 'kept', capability: 'kept', lapsed: 'kept' },
+} satisfies Shape
+
+const file = { type: 'kept', mediaType: 'kept', metadata: 'payload' } satisfies Shape
+const call = { id: 'kept', name: 'kept', input: 'payload' } satisfies Shape
+const reasoning = { model: 'kept', parts: [{ type: 'kept', callId: 'kept' }] } satisfies Shape
+const message: Shape = (value) => ({
+  role: 'kept',
+  callId: 'kept',
+  name: 'kept',
+  agent: 'kept',
+  content: isObject(value) && value['role'] === 'user' ? [file] : 'payload',
+  calls: [call],
+  files: [file],
+  reasoning,
+})
+const entry = { agent: 'kept', message } satisfies Shape
+const trail = {
+  said: [entry],
+  action: { type: 'kept', to: 'kept', scope: 'kept', callId: 'kept', path: 'kept' },
+  breaks: 'kept',
+} satisfies Shape
+const task = { task: 'kept', member: 'kept', role: 'kept', status: 'kept', output: 'payload', failure, usage: 'kept' } satisfies Shape
+const results = { tasks: [task] } satisfies Shape
+const outcomeOf = (output: Shape): Shape => ({ status: 'kept', limit: 'kept', output, failure, trail, results })
+
+/** What a model answered. */
+const answer = {
+  calls: [call],
+  files: [file],
+  finish: 'kept',
+  usage: 'kept',
+  model: 'kept',
+  reasoning,
+  response: 'kept',
+  providerMetadata: 'payload',
+} satisfies Shape
+
+/** The arguments of Reeve's own verbs, by their names; under any other name they are users'. */
+const verbInput = Object.fromEntries([
+  ['*', 'payload'],
+  ...['worker', 'workers', 'agent_name', 'to', 'role', 'member', 'mode', 'join', 'topic', 'delegation', 'refs', 'from', 'keep'].map(
+    (name) => [name, 'kept'],
+  ),
+  ...['instructions', 'request', 'reason', 'description', 'text', 'question', 'task', 'kind'].map((name) => [name, 'text']),
+]) as { readonly [member: string]: Shape }
+
+/** What a model answered that was offered verbs of Reeve's own. */
+export const answerShape = (isVerb: (name: string) => boolean): Shape => ({
+  ...answer,
+  calls: [
+    (value) => (isObject(value) && typeof value['name'] === 'string' && isVerb(value['name']) ? { ...call, input: verbInput } : call),
+  ],
+})
+
+/** The answer to a question: a decision on an approval names what it is about, anything else is a value of whoever answered. */
+const answered: Shape = (value) =>
+  isObject(value) && isObject(value['on']) && typeof value['on']['inputHash'] === 'string'
+    ? { decision: 'kept', on: 'kept', input: 'payload', grant: { input: 'payload', '*': 'kept' } }
+    : 'payload'
+
+const edgeMessage = { role: 'kept', agent: 'kept' } satisfies Shape
+/** What an activation was started with: an edge, or on a bare engine any value. */
+const inputShape: Shape = (value) =>
+  isObject(value) && isObject(value['brief']) && typeof value['depth'] === 'number' && typeof value['maxDepth'] === 'number'
+    ? edge
+    : 'payload'
+const edge = {
+  ...Object.fromEntries(
+    'depth maxDepth permissions limits oversight failures admitted turns report delegation team permit asks threads'
+      .split(' ')
+      .map((name) => [name, 'kept'] as const),
+  ),
+  /** What a start gives besides: see RootExtras. */
+  root: { '*': 'kept', values: 'payload' },
+  brief: { input: 'payload' },
+  added: 'text',
+  metadata: 'payload',
+  history: [edgeMessage],
+  context: [edgeMessage],
+  messages: [message],
+  entries: [entry],
+  flow: { '*': 'kept', task: 'text', to: [{ name: 'kept' }] },
+  versions: { '*': { '*': 'kept', instructions: 'text' } },
+  assignment: {
+    '*': 'kept',
+    description: 'text',
+    feedback: 'text',
+    question: 'payload',
+    inputs: { '*': { status: 'kept', output: 'payload', failure, usage: 'kept' } },
+    toolParameters: 'payload',
+  },
+} satisfies Shape
+
+/** A message between activations: Reeve's own words have a type that begins with `$`, anything else is users'. */
+const body: Shape = (value) => (isObject(value) && typeof value['type'] === 'string' && value['type'].startsWith('$') ? word : 'payload')
+const word = {
+  type: 'kept',
+  do: 'kept',
+  id: 'kept',
+  to: 'kept',
+  mail: { to: 'kept', from: 'kept', content: 'payload' },
+  outcome: outcomeOf('payload'),
+  output: 'payload',
+  content: 'payload',
+  entry: 'payload',
+  topic: 'kept',
+  task: 'kept',
+  delegation: 'kept',
+  wish: { role: 'kept', input: 'payload' },
+  reply: {
+    '*': 'kept',
+    message: 'text',
+    mail: [{ '*': 'kept', content: 'payload' }],
+    entries: [{ '*': 'kept', entry: 'payload' }],
+    entry: 'payload',
+    content: 'payload',
+  },
+} satisfies Shape
+
+/** What earlier attempts did. */
+export const earlierShape = {
+  attempts: 'kept',
+  effects: [{ '*': 'kept', outcome: outcomeOf('payload') }],
+  workers: 'kept',
+} satisfies Shape
+
+/** Who asked for a run. The user and the session are identities: two whose names became one would be taken for one. */
+export const callerShape = { user: 'kept', session: 'kept', metadata: 'payload' } satisfies Shape
+
+const planned = {
+  task: 'kept',
+  member: 'kept',
+  role: 'kept',
+  dependencies: 'kept',
+  produces: 'kept',
+  consumes: 'kept',
+  action: 'kept',
+  risk: 'kept',
+  mode: 'kept',
+} satisfies Shape
+
+const writtenTask = {
+  '*': 'kept',
+  description: 'text',
+  reason: 'text',
+  input: 'payload',
+  toolParameters: 'payload',
+  tool_parameters: 'payload',
+} satisfies Shape
+/** A plan as code has written it: names of tasks and roles are structure. */
+export const writtenPlan = {
+  strategy: 'kept',
+  agentTypes: 'kept',
+  agent_types: 'kept',
+  subtasks: [writtenTask],
+  tasks: [writtenTask],
+} satisfies Shape
+
+// ---- events -------------------------------------------------------------------------------------------------------------------------
+
+/** Members that are structure in every event that has them. */
+const structure = Object.fromEntries(
+  [
+    'type v op address agent version id path from to run activation tool toolVersion callId inputHash capability worker delegation effect reserve charge usage lost',
+    'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode strategy route subject status',
+    'madeBy resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
+    'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment',
+  ]
+    .join(' ')
+    .split(' ')
+    .map((name) => [name, 'kept'] as const),
+)
+
+/** Members that are payload, or have structure of their own, in every event that has them. */
+const common = {
+  ...structure,
+  failure,
+  refused: failure,
+  fallback: failure,
+  caller: callerShape,
+  input: 'payload',
+  content: 'payload',
+  body,
+} satisfies Shape
+
+/** What differs in some events. */
+const shapes: { readonly [Type in JournalEvent['type']]?: { readonly [member: string]: Shape } } = {
+  'activation.started': { input: inputShape, earlier: earlierShape },
+  'activation.restarted': { state: 'payload', unread: [(value) => (isObject(value) ? eventShape(value) : 'payload')] },
+  'activation.settled': { outcome: outcomeOf('payload') },
+  'worker.settled': { outcome: outcomeOf('payload') },
+  'ask.settled': { outcome: outcomeOf(answered) },
+  'cancel.received': { outcome: outcomeOf('payload') },
+  'approval.requested': { context: 'payload', hits: [{ code: 'kept', priority: 'kept' }] },
+  'interrupt.raised': { question: 'payload' },
+  'message.refused': { reason: 'kept' },
+  'mail.refused': { reason: 'kept' },
+  'topic.refused': { reason: 'kept' },
+  'recruit.decided': { reason: 'kept' },
+  'retire.refused': { reason: 'kept' },
+  'plan.aborted': { reason: 'kept', failures: [{ task: 'kept', failure }] },
+  'plan.created': { tasks: [planned] },
+  'plan.revised': { added: [planned] },
+  'plan.edited': { added: [planned], replaced: [planned] },
+  'task.settled': { output: 'payload' },
+  'results.synthesised': { dropped: [{ task: 'kept' }], by: 'kept' },
+  'completion.scored': { results: [{ scorer: 'kept' }], strategy: 'kept' },
+  'escalation.raised': { hits: [{ code: 'kept', priority: 'kept' }] },
+  'result.assessed': { proposedAction: { name: 'kept', input: 'payload' } },
+  'agent.transferred': { by: 'kept', task: 'text' },
+  'fact.noted': { data: 'payload' },
+  'mail.accepted': { kind: 'text', message: 'kept' },
+  'run.forked': {
+    edit: 'text',
+    done: [{ activation: 'kept', address: 'kept', run: 'kept', outcome: outcomeOf('payload') }],
+  },
+}
+
+const complete = new Map<string, Shape>(Object.entries(shapes).map(([type, members]) => [type, { ...common, ...members }]))
+
+/** Of an event: `result` says what the result of the operation holds that has ended; default: payload. */
+export function eventShape(event: { readonly type?: unknown }, result: Shape = 'payload'): Shape {
+  if (event.type === 'step.settled') return { ...common, outcome: outcomeOf(result) }
+  return (typeof event.type === 'string' ? complete.get(event.type) : undefined) ?? common
+}
+
+/**
+ * Of an event that is copied into a fork: it is redacted already, but for a registered value that is new. What its results are, whoever began them would have to say, and nobody does.
+ */
+export const copiedShape = (event: { readonly type?: unknown }): Shape => eventShape(event, 'text')
+
+/** Of what somebody puts in the place of what was recorded, in a fork. */
+export const editShape = {
+  type: 'kept',
+  to: 'kept',
+  input: inputShape,
+  body,
+  outcome: outcomeOf((value) =>
+    isObject(value) && Array.isArray(value['calls']) && typeof value['finish'] === 'string' ? answer : 'payload',
+  ),
+} satisfies Shape
+
+/** What the end of an operation holds: `stated` by whoever began it, else by the event that opened it. */
+export const resultShape = (opened: JournalEvent['type'] | undefined, stated: Shape | undefined): Shape =>
+  stated ?? (opened === 'model.requested' ? answer : 'payload')
+
+/** Of a row in an inbox: what was posted, or what an activation sent. */
+export const mailShape: Shape = (value) => {
+  const type = isObject(value) ? value['type'] : undefined
+  return { ...structure, reason: type === 'refused' ? 'kept' : 'text', body, outcome: outcomeOf(type === 'answer' ? answered : 'payload') }
+}
+
+/** Of an open question: the event that asked, or what is in doubt. */
+export const questionShape: Shape = (value) =>
+  isObject(value) && typeof value['type'] === 'string'
+    ? eventShape(value)
+    : { ...structure, done: { '*': 'kept', outcome: outcomeOf('payload') } }
+
+/** Of a value: those of users are payload. Reeve's own have keys that begin with `$`, or streams that outlive runs. */
+export function valueShape(stream: string | undefined, key: string): Shape {
+  if (key === '$line' || key === '$threads' || key.startsWith('$active.')) return 'kept'
+  if (key === '$grants') return (value) => (Array.isArray(value) ? [grant] : { '*': grant })
+  if (key.startsWith('$')) return exchange
+  return stream !== undefined && /^(?:reg|trust|mem)_/.test(stream) ? 'text' : 'payload'
+}
+/** What was said in a session or a thread: a question and its answer. */
+const exchange = { run: 'kept', agent: 'kept' } satisfies Shape
+const grant = { '*': 'kept', by: 'text', input: 'payload' } satisfies Shape
+
+/** The result of reading several values at once. */
+export const valuesShape = (stream: string | undefined, keys: readonly string[]): Shape =>
+  keys.every((key) => valueShape(stream, key) !== 'payload') ? [exchange] : 'payload'

@@ -1,0 +1,82 @@
+/**
+ * The working time of somebody: rings once they have worked for so long. The clock stands while they wait for a human, and what of it the run has stood still is no work.
+ *
+ * Owns: counting, the timer and the recorded look at pauses. Does not own: who says when they wait (watch.ts, several.ts), what follows when it rings.
+ * Holds: K3: a durable timer and a recorded read; the time is the recorded one.
+ */
+import { stoodBetween, type Context, type Pause } from '../../engine/index.ts'
+
+/** Sets a timer of this name; what it returns calls it off. */
+type Alarm = (ctx: Context, name: string, ms: number, heard: { ring: () => void; reject: (thrown: unknown) => void }) => () => void
+
+interface Hearing {
+  readonly ring: () => void
+  /** The leader was cancelled. */
+  readonly reject: (thrown: unknown) => void
+}
+
+export class WorkClock {
+  readonly #ctx: Context
+  readonly #alarm: Alarm
+  readonly #name: string
+  readonly #ms: number
+  readonly #hearing: Hearing
+  /** When it ran. */
+  readonly #ran: { readonly from: number; to: number }[] = []
+  #pauses: readonly Pause[] = []
+  #callOff: (() => void) | undefined
+  #over = false
+
+  /** `name`: of its timer; persistent. `ms`: of working time. It stands until `run`. */
+  constructor(ctx: Context, alarm: Alarm, { name, ms }: { readonly name: string; readonly ms: number }, hearing: Hearing) {
+    this.#ctx = ctx
+    this.#alarm = alarm
+    this.#name = name
+    this.#ms = ms
+    this.#hearing = hearing
+  }
+
+  get #runs(): boolean {
+    return this.#ran.at(-1)?.to === Infinity
+  }
+
+  run(): void {
+    if (this.#over || this.#runs) return
+    this.#ran.push({ from: this.#ctx.now().getTime(), to: Infinity })
+    const ring = (): void => void this.#rung().catch(this.#hearing.reject)
+    this.#callOff = this.#alarm(this.#ctx, this.#name, this.#ms - this.#worked, { ring, reject: this.#hearing.reject })
+  }
+
+  stand(): void {
+    const last = this.#ran.at(-1)
+    if (last?.to === Infinity) last.to = this.#ctx.now().getTime()
+    this.#callOff?.()
+    this.#callOff = undefined
+  }
+
+  /** It never rings any more. */
+  end(): void {
+    this.#over = true
+    this.#callOff?.()
+    this.#callOff = undefined
+  }
+
+  /** Time is up by the clock; how long the run stood still is only known when it is asked for. */
+  async #rung(): Promise<void> {
+    this.#callOff = undefined
+    const pauses = await this.#ctx.scope('pauses').pauses()
+    if (this.#over) return
+    this.#pauses = pauses
+    // a human was asked meanwhile: it goes on when they have answered
+    if (!this.#runs) return
+    if (this.#worked >= this.#ms) return this.#hearing.ring()
+    this.stand()
+    this.run()
+  }
+
+  /** Milliseconds, as far as is known. */
+  get #worked(): number {
+    const now = this.#ctx.now().getTime()
+    return this.#ran.reduce((sum, { from, to }) => sum + Math.min(to, now) - from - stoodBetween(this.#pauses, from, Math.min(to, now)), 0)
+  }
+}

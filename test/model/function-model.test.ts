@@ -1,0 +1,36 @@
+/** A model that is a function is shown a snapshot. */
+import { expect, test } from 'vitest'
+import { agent, createRuntime, tool, type Message } from '../../src/index.ts'
+
+const look = tool({ name: 'look', effect: 'read', execute: () => ({ found: ['a'] }) })
+
+test('what a model that is a function keeps of the conversation does not grow, and it can change nothing in it', async () => {
+  const kept: (readonly Message[])[] = []
+  const lengths: number[] = []
+  const thrown: unknown[] = []
+  const tried = (change: () => void): void => {
+    try {
+      change()
+    } catch (error) {
+      thrown.push(error)
+    }
+  }
+  const root = agent({
+    name: 'root',
+    tools: [look],
+    model: ({ messages, tools }) => {
+      kept.push(messages)
+      lengths.push(messages.length)
+      tried(() => (messages as Message[]).push({ role: 'user', content: 'unrecorded' }))
+      tried(() => ((messages[0] as { content: string }).content = 'another brief'))
+      tried(() => (tools as unknown[]).push({}))
+      return messages.some(({ role }) => role === 'tool') ? 'done' : { calls: [{ name: 'look', input: {} }] }
+    },
+  })
+  await using runtime = await createRuntime({ agents: [root], strict: true })
+  expect(await runtime.run(root, 'the brief')).toMatchObject({ status: 'completed', output: 'done' })
+  expect(kept.map(({ length }) => length)).toEqual(lengths)
+  expect(lengths).toEqual([1, 3])
+  expect(thrown).toHaveLength(6)
+  expect(kept[1]![0]).toMatchObject({ content: 'the brief' })
+})
