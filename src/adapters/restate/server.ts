@@ -348,7 +348,8 @@ function lastLines({ log }: Settings, from: number): string {
   try {
     const lines = readFileSync(log).subarray(from).toString().trimEnd().split('\n')
     const errors = lines.filter((line) => / ERROR |^Failed|PANIC/.test(line))
-    return (errors.length > 0 ? errors.slice(-4) : lines.slice(-8)).join('\n')
+    // why a process ended stands last; what another one says of its own troubles may come in between
+    return (errors.length > 0 ? errors : lines).slice(-12).join('\n')
   } catch (error) {
     return messageOf(error)
   }
