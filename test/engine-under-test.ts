@@ -21,7 +21,7 @@ export function engineUnderTest(): EngineName {
 /** A runtime as `createRuntime` makes it, on the engine under test. One that is given an engine keeps it. */
 export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Runtime> {
   if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
-  const { store = ':memory:', clock, strict, undoWithinMs, redact, onWarning, crash, ...others } = options
+  const { store = ':memory:', clock, strict, undoWithinMs, deadlines, redact, onWarning, crash, ...others } = options
   const { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus } = others
   const { mayDecide } = others
   const onUnknownVersion = others.onUnknownVersion ?? (strict === true ? 'refuse' : undefined)
@@ -34,7 +34,7 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
     sweepMs: 1_000,
     onWarning: onWarning ?? (() => {}),
     crash: (point) => (dead ||= crash?.(point) === true),
-    ...given({ clock, strict, undoWithinMs, redact }),
+    ...given({ clock, strict, undoWithinMs, deadlines, redact }),
   })
   // A process that has died does not end in order.
   const close = engine.close.bind(engine)

@@ -5,7 +5,7 @@
  */
 import type { ActivationId, Clock, Json, Shape, Redaction } from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
-import type { Account, Activation, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
+import type { Account, Activation, Deadlines, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
 import type { Control, EventStore, StoredAccount } from '../eventstore/index.ts'
 import type { Draft } from './draft.ts'
 
@@ -26,6 +26,7 @@ export interface PlaceOptions {
   /** The build of this worker's code; undefined: builds are not told apart. */
   readonly build: string | undefined
   readonly undoWithinMs: number | undefined
+  readonly deadlines: Deadlines | undefined
   readonly rules: Redaction | undefined
   /** They take anything out. */
   readonly redacts: boolean

@@ -3,7 +3,7 @@
  */
 import { isIP } from 'node:net'
 import { isObject, ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
-import type { Governor } from '../../engine/index.ts'
+import type { Deadlines, Governor } from '../../engine/index.ts'
 import type { EventStoreOptions } from '../eventstore/index.ts'
 import type { PlaceOptions } from './desk.ts'
 import { serviceNames, type Patience, type ServiceNames } from './names.ts'
@@ -43,6 +43,8 @@ export interface RestateOptions {
   readonly retentionMs?: number
   /** How long one compensation (`onCancel`) may work. Milliseconds, default 60,000. */
   readonly undoWithinMs?: number
+  /** How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults: 30 minutes, an hour, 5 minutes. */
+  readonly deadlines?: Deadlines
   /** Taken out before anything is recorded; live code sees the redacted value, too (K10). */
   readonly redact?: Redaction
   /** In strict mode (for tests) a foreign await is an error. Default false. */
@@ -116,6 +118,7 @@ export function settingsOf(options: RestateOptions): Settings {
       strict: options.strict ?? false,
       build,
       undoWithinMs: options.undoWithinMs,
+      deadlines: options.deadlines,
       rules: options.redact,
       redacts: redact !== undefined,
       redactJson: redact ?? ((value) => value),

@@ -49,7 +49,7 @@ export class Place implements EffectsHost, Surroundings {
   constructor(store: EventStore, options: PlaceOptions) {
     this.store = store
     this.options = options
-    this.effects = new Effects(this, options.governor)
+    this.effects = new Effects(this, options.governor, options.deadlines)
   }
 
   get clock(): Clock {
