@@ -1,4 +1,4 @@
-/** How work grows with its size: twice as much of it, in the same minute, beside once. Linear is 2; a worker's memory and the path of a loop are the places where it is not. */
+/** How work grows with its size: twice as much of it, in the same minute, beside once. Linear is 2. */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

@@ -45,18 +45,34 @@ export async function countExchanges(values: SessionValues, { count }: Shelf): P
   return typeof value === 'number' ? value : 0
 }
 
-/** The newest, oldest first. One recorded read: an engine that stores equal texts once has them once, however often they are shown. */
-export async function newestExchanges(values: SessionValues, { slot }: Shelf, count: number, most: number): Promise<readonly Exchange[]> {
-  const shown = Math.min(count, most)
-  if (shown === 0) return []
-  const found = await values.getAll(Array.from({ length: shown }, (_, i) => slot(count - shown + i)))
-  return found.filter(isObject) as unknown as readonly Exchange[]
+/** What somebody knows of a shelf: how many there were, and the newest of them, oldest first. */
+export interface KnownExchanges {
+  readonly count: number
+  readonly newest: readonly Exchange[]
 }
 
-/** Keeps one more. */
-export async function addExchange(values: SessionValues, { count, slot }: Shelf, before: number, exchange: Exchange): Promise<void> {
-  await values.update(slot(before), () => exchange as unknown as Json)
+/** The newest, oldest first: those that are not known, in one recorded read, behind those that are. */
+export async function newestExchanges(
+  values: SessionValues,
+  { slot }: Shelf,
+  count: number,
+  most: number,
+  known: KnownExchanges = { count: 0, newest: [] },
+): Promise<readonly Exchange[]> {
+  const shown = Math.min(count, most)
+  const unread = Math.min(known.count > count ? count : count - known.count, shown)
+  const missing = known.newest.length + unread < shown ? shown : unread
+  const before = missing < shown ? known.newest.slice(missing - shown) : []
+  if (missing === 0) return before
+  const found = await values.getAll(Array.from({ length: missing }, (_, i) => slot(count - missing + i)))
+  return [...before, ...(found.filter(isObject) as unknown as readonly Exchange[])]
+}
+
+/** Keeps one more. Returns it as it is kept. */
+export async function addExchange(values: SessionValues, { count, slot }: Shelf, before: number, exchange: Exchange): Promise<Exchange> {
+  const kept = await values.update(slot(before), () => exchange as unknown as Json)
   await values.update(count, () => before + 1)
+  return kept as unknown as Exchange
 }
 
 /** As they cross an edge: what was said, in its order. */

@@ -57,6 +57,7 @@ export {
   recalledProblem,
   rememberedAnswer,
   type Exchange,
+  type KnownExchanges,
   type Recalled,
   type Shelf,
 } from './exchanges.ts'

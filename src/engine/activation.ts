@@ -130,7 +130,7 @@ export class Activation implements Owner, Verbs {
     return this.#started && !this.replaying && !this.operations.has(address) && this.#log.isOver(address)
   }
   wasAsked(address: string): boolean {
-    return this.#log.hasAsk(address)
+    return this.#log.holds(address)
   }
   get carried(): Json | undefined {
     return this.#log.carried

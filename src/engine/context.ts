@@ -154,7 +154,7 @@ export interface Context {
   readonly input: Json
   /** State handed over by `restart`; undefined in the first segment. */
   readonly carried: Json | undefined
-  /** Whether the journal has a question of this name at this place already: then the code has asked it before, and must not pass it over, whatever has changed since. */
+  /** Whether the journal has an operation of this name at this place that the code has yet to ask for: then it has asked before, and must not pass it over, whatever has changed since. */
   wasAsked(name: string): boolean
   /** Starts an effect and returns at once; its end arrives as `step.settled`. */
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId

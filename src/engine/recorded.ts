@@ -193,9 +193,9 @@ export class RecordedLog {
     return open.flatMap(({ event }) => (event.op === 'step' ? [event] : []))
   }
 
-  /** A question that the code has yet to ask again. */
-  hasAsk(address: string): boolean {
-    return this.#known?.get(address)?.event.op === 'ask'
+  /** An operation that the code has yet to ask for again. */
+  holds(address: string): boolean {
+    return this.#known?.has(address) === true
   }
 
   #conflicts(address: string, op: CommandEvent['op']): boolean {

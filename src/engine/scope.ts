@@ -60,7 +60,7 @@ export interface Verbs extends Owner {
   /** Starts to wait for a step's end: a recorded one is in the queue, a new or interrupted one is let out. */
   letOut(operation: Operation): void
   ask(operation: Operation, event: AskOpened): void
-  /** Whether the journal holds a question at this address that the code has yet to ask again. */
+  /** Whether the journal holds an operation at this address that the code has yet to ask for again. */
   wasAsked(address: string): boolean
   /** Records a command that has no end (a fact, a message), unless the journal has it. True if it is new. */
   once(address: string, command: Command): boolean

@@ -6,6 +6,7 @@
  */
 import { messageOf, ReeveError } from '../core/index.ts'
 import type { JournalEvent } from './events.ts'
+import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
 
 /** The current version of every event. */
 export const versions: Readonly<Record<JournalEvent['type'], number>> = {
@@ -114,11 +115,23 @@ const entryCharacters = 2 ** 28
 /** The stored text of an event. Throws what `JSON.stringify` throws (a cycle, a BigInt), and `input.too-large`. */
 export function encode(event: JournalEvent, most = entryCharacters): string {
   const version = versions[event.type]
-  const text = JSON.stringify(version === 1 ? event : { ...event, v: version })
+  const text = JSON.stringify(version === 1 ? packed(event) : { ...packed(event), v: version })
   if (text.length <= most) return text
   throw new ReeveError('input.too-large', `${text.length} characters as JSON, and one entry of the journal holds ${most}`, {
     hint: 'Keep what is so large outside, and record where it is.',
   })
+}
+
+/** An event with a path in which names repeat stores it packed, whatever its type. */
+function packed(event: JournalEvent): object {
+  const path = 'path' in event && Array.isArray(event.path) ? packPath(event.path) : undefined
+  return path === undefined ? event : { ...event, path: undefined, packedPath: path }
+}
+
+function unpacked(event: OldEvent): OldEvent {
+  if (event['packedPath'] === undefined) return event
+  const { packedPath, ...rest } = event
+  return { ...rest, path: unpackPath(packedPath as PackedPath) } as unknown as OldEvent
 }
 
 /**
@@ -132,7 +145,7 @@ export function decode(
 ): JournalEvent {
   let event: OldEvent
   try {
-    event = JSON.parse(text) as OldEvent
+    event = unpacked(JSON.parse(text) as OldEvent)
   } catch (thrown) {
     throw new ReeveError('store.corrupt', `a journal entry is not JSON: ${messageOf(thrown)}`, {
       hint: 'Restore the store from a backup.',

@@ -91,4 +91,18 @@ const seated = scenario(
   }),
 )
 
-export const delegationGoldens: readonly Scenario[] = [surrounded, seated]
+/** Delegations of one turn to a worker that remembers, as they were recorded when each of them stood in the line of its thread from the beginning; a hook is asked between them. */
+const remembering = scenario(
+  'three delegations of one turn share a memory',
+  supervisor({
+    name: 'lead',
+    model: ({ messages }: ModelRequest) => {
+      const turns = messages.filter(({ role }) => role === 'assistant').length
+      return turns === 0 ? delegates(['w', 'one'], ['w', 'two'], ['w', 'three']) : turns === 1 ? delegates(['w', 'four']) : 'final'
+    },
+    workers: [agent({ name: 'w', description: 'Counts.', model: ({ messages }: ModelRequest) => `shown ${messages.length}` })],
+    delegation: { memory: 'continue', onComplete: () => ({ feedback: 'noted' }) },
+  }),
+)
+
+export const delegationGoldens: readonly Scenario[] = [surrounded, seated, remembering]

@@ -16,7 +16,7 @@ type Cells = Record<string, SQLInputValue>
 /** One line of a golden journal. */
 export interface Commit {
   readonly log: readonly Cells[]
-  /** Every table but the log and the list of processes. */
+  /** Every table but the log, the list of processes and what a store says of itself. */
   readonly tables: Readonly<Record<string, readonly Cells[]>>
 }
 
@@ -71,7 +71,7 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
     },
   })
   const { db } = engine.driver.reader
-  const named = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('log', 'process') AND name NOT LIKE 'sqlite_%'`
+  const named = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('log', 'process', 'meta') AND name NOT LIKE 'sqlite_%'`
   const tables = db
     .prepare(named)
     .all()

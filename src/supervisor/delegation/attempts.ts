@@ -28,7 +28,7 @@ import { streakOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import type { WorkerDelegation } from './options.ts'
 import type { DelegationRetry } from './dispatch.ts'
-import { remembered } from './memory.ts'
+import { remembered, Threads } from './memory.ts'
 import { Permits, type Queued } from './permits.ts'
 import { mayAsk } from './question.ts'
 import { Watch } from './watch.ts'
@@ -124,6 +124,7 @@ export class Attempts {
   bailed: string | undefined
   readonly #permits: Permits
   readonly #background: Permits
+  readonly #threads = new Threads()
   readonly #watch: Watch
   readonly #hearing: Hearing
   readonly #open = new Map<Delegated, Context>()
@@ -203,6 +204,7 @@ export class Attempts {
         if (refused !== undefined) return told ?? refused
         const ended = await remembered(
           job,
+          this.#threads,
           async () => this.refusal(job.entry) ?? this.#attempt(job, permits ?? [], attempt),
           async (end) => {
             told = await this.#hearing.completed(job, end)

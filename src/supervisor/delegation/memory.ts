@@ -4,10 +4,12 @@
  * Owns: whose memory is whose, the lock of a thread, what is shown and kept, the port for memories elsewhere. Does not own: how a line works (agent/line.ts), the slots (agent/exchanges.ts),
  * the delegation around it (delegations.ts).
  * Without this option the memory of a delegation is its activation: exactly its brief and its answer, and nobody else is shown it.
- * K4: `$threads`, `$memory.<thread>` and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
+ * K4: `$threads`, `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
  *
  * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a permit before it waits for one, so no permit is waited for under a lock.
  * M3: nobody waits for what cannot come: below a delegation that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no work.
+ * M5: what is recorded grows with the delegations, not with their square: of those of one activation one stands in the line and the others wait behind it in memory (they would hold what it
+ * holds, so every circle shows all the same), and what that activation has read of a thread it does not read again.
  */
 import {
   addExchange,
@@ -21,7 +23,9 @@ import {
   recalledMessages,
   recalledProblem,
   takeTurn,
+  type Exchange,
   type InLine,
+  type KnownExchanges,
   type Line,
   type Patience,
   type Recalled,
@@ -45,6 +49,7 @@ import { briefText, type Brief, type Edge, type EdgeMessage } from '../../edge/i
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { askHook } from './hooks.ts'
+import { Permits, type Queued } from './permits.ts'
 
 /** What a memory is asked by. */
 export interface MemoryQuery {
@@ -124,10 +129,30 @@ export interface Remembering {
   readonly desk: { readonly edge: Edge }
   readonly worker: { readonly name: string }
   readonly policy: { readonly memory?: WorkerMemory }
-  /** `leave`: how it is told to wait no longer. */
-  readonly entry: { readonly label: string; leave?: (() => void) | undefined }
+  readonly entry: Queued & { readonly label: string }
   readonly brief: Brief
   readonly grant: { context?: readonly EdgeMessage[]; threads?: readonly string[] }
+}
+
+/** What one activation of a leader knows of its threads. In memory only: replay makes it again from the same reads. */
+export class Threads {
+  readonly #turns = new Map<string, Permits>()
+  readonly #known = new Map<string, KnownExchanges>()
+
+  /** Whose turn it is to stand in the line of this thread. */
+  turn(key: string): Permits {
+    const turn = this.#turns.get(key) ?? new Permits(1)
+    this.#turns.set(key, turn)
+    return turn
+  }
+
+  known(key: string): KnownExchanges | undefined {
+    return this.#known.get(key)
+  }
+
+  know(key: string, { count, newest }: KnownExchanges): void {
+    this.#known.set(key, { count, newest: newest.slice(-mostExchanges) })
+  }
 }
 
 /**
@@ -136,6 +161,7 @@ export interface Remembering {
  */
 export async function remembered<Ended extends { readonly outcome: Outcome }>(
   job: Remembering,
+  threads: Threads,
   work: () => Promise<Ended | Failure>,
   completed: (ended: Ended) => Promise<string | undefined>,
 ): Promise<Ended | Failure> {
@@ -145,9 +171,20 @@ export async function remembered<Ended extends { readonly outcome: Outcome }>(
     if ('outcome' in ended) await completed(ended)
     return ended
   }
-  const thread = new Thread(job, memory === 'continue' ? {} : memory)
-  const refused = await thread.enter()
-  if (refused !== undefined) return refused
+  const thread = new Thread(job, memory === 'continue' ? {} : memory, threads)
+  try {
+    return (await thread.enter()) ?? (await during(thread, work, completed))
+  } finally {
+    thread.pass()
+  }
+}
+
+/** The work while the thread is its own. */
+async function during<Ended extends { readonly outcome: Outcome }>(
+  thread: Thread,
+  work: () => Promise<Ended | Failure>,
+  completed: (ended: Ended) => Promise<string | undefined>,
+): Promise<Ended | Failure> {
   try {
     await thread.recall()
     const ended = await work()
@@ -165,6 +202,8 @@ export async function remembered<Ended extends { readonly outcome: Outcome }>(
 class Thread {
   readonly #job: Remembering
   readonly #memory: ThreadMemory
+  /** Undefined: its journal is of an earlier Reeve, in which all stood in the line, and everything was read each time. */
+  readonly #threads: Threads | undefined
   readonly #ctx: Context
   readonly #me: InLine
   readonly #key: string
@@ -172,16 +211,22 @@ class Thread {
   /** What crosses besides: a delegation that is tried again begins with it again. */
   readonly #crossing: readonly EdgeMessage[] | undefined
   #count = 0
+  #newest: readonly Exchange[] = []
   #left = false
+  /** Gives on the turn of those of this activation. */
+  #pass: (() => void) | undefined
 
-  constructor(job: Remembering, memory: ThreadMemory) {
+  constructor(job: Remembering, memory: ThreadMemory, threads: Threads) {
     const { ctx, worker } = job
     const { agent: leader, activation, caller } = ctx.place
     const key = JSON.stringify([...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]), caller.user ?? null])
     const above = job.desk.edge.threads
     this.#job = job
     this.#memory = memory
-    this.#ctx = ctx.scope('memory')
+    const before = ctx.scope('memory')
+    const isEarlier = before.wasAsked(`value.update:${line.key}`)
+    this.#threads = isEarlier ? undefined : threads
+    this.#ctx = isEarlier ? before : ctx.scope('thread')
     this.#key = key
     this.#me = { id: this.#ctx.id('turn'), at: activation, lane: key, ...(above === undefined ? undefined : { above }) }
     this.#shelf = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
@@ -193,15 +238,18 @@ class Thread {
     const { worker, entry, grant } = this.#job
     const { above = [] } = this.#me
     if (above.includes(this.#key)) return busy(worker.name, 'this is part of it')
+    const turn = this.#threads?.turn(this.#key)
+    if ((await turn?.take(entry)) === false) return busy(worker.name, 'nobody waits for it any more')
+    this.#pass = () => turn?.give()
     this.#ctx.onCancel(`memory:${entry.label}`, async (undo) => {
-      if (!this.#left) await leaveLine(undo, threads, this.#me, this.#me)
+      if (!this.#left) await leaveLine(undo, line, this.#me, this.#me)
     })
     const patience: Patience = { over: false }
     entry.leave = () => {
       patience.over = true
       patience.wake?.()
     }
-    const first = await takeTurn(this.#ctx, threads, this.#me, patience)
+    const first = await takeTurn(this.#ctx, line, this.#me, patience)
     entry.leave = undefined
     if (first?.id !== this.#me.id) {
       this.#left = true
@@ -212,8 +260,14 @@ class Thread {
   }
 
   async leave(): Promise<void> {
-    await leaveLine(this.#ctx, threads, this.#me, this.#me)
+    await leaveLine(this.#ctx, line, this.#me, this.#me)
     this.#left = true
+  }
+
+  /** The next one of this activation may stand in the line. */
+  pass(): void {
+    this.#pass?.()
+    this.#pass = undefined
   }
 
   /** Puts what it remembers before what crosses. */
@@ -234,9 +288,12 @@ class Thread {
 
   async #kept(): Promise<readonly EdgeMessage[]> {
     const { values } = this.#ctx
+    const { shown = defaultShown } = this.#memory
     try {
       this.#count = await countExchanges(values, this.#shelf)
-      return exchangeMessages(await newestExchanges(values, this.#shelf, this.#count, this.#memory.shown ?? defaultShown))
+      this.#newest = await newestExchanges(values, this.#shelf, this.#count, shown, this.#threads?.known(this.#key))
+      this.#threads?.know(this.#key, { count: this.#count, newest: this.#newest })
+      return exchangeMessages(this.#newest)
     } catch (thrown) {
       this.#failed('recall', thrown)
       return []
@@ -268,8 +325,10 @@ class Thread {
   async #keep(answer: string): Promise<void> {
     const { run } = this.#ctx.place
     const { brief, worker } = this.#job
+    const exchange: Exchange = { run, agent: worker.name, input: briefText(brief), answer }
     try {
-      await addExchange(this.#ctx.values, this.#shelf, this.#count, { run, agent: worker.name, input: briefText(brief), answer })
+      const kept = await addExchange(this.#ctx.values, this.#shelf, this.#count, exchange)
+      this.#threads?.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })
     } catch (thrown) {
       this.#failed('save', thrown)
     }
@@ -301,7 +360,7 @@ const busy = (worker: string, why: string): Failure =>
   failure('delegation.refused', `"${worker}" is at work in the same thread, and ${why}`, 'policy')
 
 /** The line of all threads of a session: one value, so that a circle of waits shows when somebody joins. */
-const threads: Line = {
+const line: Line = {
   key: '$threads',
   word: '$thread.your-turn',
   read: (value) => {
