@@ -131,7 +131,7 @@ function packed(event: JournalEvent): object {
 function unpacked(event: OldEvent): OldEvent {
   if (event['packedPath'] === undefined) return event
   const { packedPath, ...rest } = event
-  return { ...rest, path: unpackPath(packedPath as PackedPath) } as unknown as OldEvent
+  return { ...rest, path: unpackPath(packedPath as PackedPath) }
 }
 
 /**

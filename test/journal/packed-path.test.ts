@@ -35,7 +35,13 @@ describe('paths in which names repeat', () => {
   })
 
   test('an event with such a path is stored packed and decoded plain; one that was stored plain is read as it is', () => {
-    const event: JournalEvent = { type: 'activation.started', agent: 'b', version: '1', input: null, path: ['loop', ...times(50, 'a', 'b')] }
+    const event: JournalEvent = {
+      type: 'activation.started',
+      agent: 'b',
+      version: '1',
+      input: null,
+      path: ['loop', ...times(50, 'a', 'b')],
+    }
     const text = encode(event)
     expect(text.length).toBeLessThan(200)
     expect(decode(text)).toEqual(event)
