@@ -3,11 +3,12 @@
  *
  * Owns: the model step (its reserve, its record, its charge) and the calls of a turn: begun together, each in a scope of its own, told in call order.
  * Does not own: when there is another turn (loop.ts), what a call does (binding.ts).
+ * A call for which there is room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others hold ends by itself: nobody waits for ever.
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
  */
 import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { denies, permits } from '../edge/index.ts'
-import type { Context, RetryPolicy, StepIO, StepOptions } from '../engine/index.ts'
+import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../engine/index.ts'
 import { answerShape, type Charge } from '../journal/index.ts'
 import {
   costOf,
@@ -106,7 +107,21 @@ export async function askModel(
       ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
     }) as Promise<unknown> as Promise<Json>
   }
-  return (await turn.next(turn.begin('model', ask, options))).outcome
+  for (let waited = 1; ; waited++) {
+    const { outcome } = await turn.next(turn.begin('model', ask, options))
+    if (!isForNow(outcome)) return outcome
+    await waitForRoom(turn.scope('room'), waited)
+  }
+}
+
+/** How long a call waits before it is looked at again whether there is room for it, each time longer. */
+const roomWaits = { backoffMs: 500, maxBackoffMs: 60_000 } as const
+
+/** Waits for a while: what is under way may end and use less than was set aside for it. In a pause, which lets nothing out, nobody looks. */
+async function waitForRoom(ctx: Context, waited: number): Promise<void> {
+  const ms = backoff(roomWaits, waited, undefined, () => ctx.random())
+  await ctx.next(ctx.ask('until', { until: new Date(ctx.now().getTime() + ms) }))
+  await ctx.next(ctx.begin('look', () => null, { effect: 'read' }))
 }
 
 const unpriced = (agent: string, { id }: Model): Failure =>

@@ -77,6 +77,8 @@ function whatHappened(event: Recorded['event'], agent: string): string | undefin
       return event.doneIn === undefined
         ? `${agent}: nobody knows whether ${event.address} happened (${event.id})`
         : `${agent}: the run ${event.doneIn} has done ${event.address}, or has begun it: is it to be done again? (${event.id})`
+    case 'model.requested':
+      return event.refused?.details?.['later'] === true ? `${agent} waits: ${visibleLine(event.refused.message)}` : undefined
     case 'agent.moved':
       return `${agent} goes on with version ${event.to}`
     default:

@@ -43,7 +43,7 @@ const why = {
   rejected: ', and a human did not approve of one of them',
 } as const
 
-function budgetRemarks({ budget: { limits, spent, reserved, unknown, warned } }: TeamView): readonly string[] {
+function budgetRemarks({ budget: { limits, spent, reserved, waiting, unknown, warned } }: TeamView): readonly string[] {
   const dimensions = (['tokens', 'usd'] as const).flatMap((of) => {
     const limit = limits[of]
     const aside = reserved[of] === 0 ? '' : `, ${reserved[of]} set aside`
@@ -51,6 +51,7 @@ function budgetRemarks({ budget: { limits, spent, reserved, unknown, warned } }:
   })
   return [
     ...(dimensions.length === 0 ? [] : [`budget: ${dimensions.join('; ')}`]),
+    ...(waiting.length === 0 ? [] : [`budget: ${waiting.map(shown).join(', ')} ${waiting.length === 1 ? 'waits' : 'wait'} until there is room`]),
     ...(unknown === 0 ? [] : [`budget: nobody knows what ${unknown} of the calls used`]),
     ...(warned.length === 0 ? [] : [`budget: it may not be enough for ${[...new Set(warned.map(({ task }) => shown(task)))].join(', ')}`]),
   ]

@@ -109,7 +109,9 @@ function aroundLine(event: JournalEvent, agent: string): string | undefined {
     case 'budget.moved':
       return event.move === 'reserved'
         ? `${amounts(event)} set aside for ${shown(event.task)}`
-        : `${shown(event.task)} has used ${amounts(event)}`
+        : event.move === 'waiting'
+          ? `${shown(event.task)} waits until others have used less than was set aside for them`
+          : `${shown(event.task)} has used ${amounts(event)}`
     case 'budget.crossed':
       return `${agent} has used ${event.percent}% of its ${event.of} (${event.spent} of ${event.limit})`
     case 'budget.warned':

@@ -85,6 +85,8 @@ function whatItDoes(activation: ActivationView): string {
   if (outcome?.status === 'failed') return visibleLine(outcome.failure.message)
   if (outcome?.status === 'cancelled') return visibleLine(outcome.reason)
   if (outcome?.status === 'limited' || outcome?.status === 'timed-out' || outcome?.status === 'bailed') return visibleLine(outcome.message)
+  const { shortOf } = activation
+  if (shortOf !== undefined) return `waits for room in the limit of ${shortOf.max} ${visible(shortOf.limit)}`
   const shown = activation.open.filter((each) => each.kind !== 'worker')
   const counted = Map.groupBy(shown.map(operationText), (text) => text)
   return [...counted].map(([text, same]) => (same.length === 1 ? text : `${text} (${same.length}×)`)).join(', ')

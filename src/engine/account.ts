@@ -5,7 +5,7 @@
  * Does not own: when it is checked (the host does so in the transaction that commits the intent), nor estimates (edge/budget).
  * Invariants: K11 (an unknown charge settles at its reserve and stays visible as unknown).
  */
-import { failure, type ActivationId, type Failure } from '../core/index.ts'
+import { failure, type ActivationId, type Failure, type Outcome } from '../core/index.ts'
 import type { Charge } from '../journal/index.ts'
 import type { AccountLimits } from './context.ts'
 
@@ -48,11 +48,18 @@ export class Account {
 
   /** The first limit that a charge does not fit into any more. */
   refusal(charge: Charge): Dimension | undefined {
-    return dimensions.find((d) => {
-      const kept = d === 'turns' && this.limits.keepsLast === true && charge.last !== this.activation ? 1 : 0
-      const limit = this.limits[d]
-      return limit !== undefined && kept + this.#spent[d] + this.#reserved[d] + (charge[d] ?? 0) > limit
-    })
+    return dimensions.find((d) => this.#isOver(d, charge, this.#reserved[d]))
+  }
+
+  /** Whether a charge would fit if everything that is set aside were to end without having used any of it. Turns that are set aside count as used: a call is one. */
+  mayFit(charge: Charge): boolean {
+    return !dimensions.some((d) => this.#isOver(d, charge, d === 'turns' ? this.#reserved[d] : 0))
+  }
+
+  #isOver(d: Dimension, charge: Charge, reserved: number): boolean {
+    const kept = d === 'turns' && this.limits.keepsLast === true && charge.last !== this.activation ? 1 : 0
+    const limit = this.limits[d]
+    return limit !== undefined && kept + this.#spent[d] + reserved + (charge[d] ?? 0) > limit
   }
 
   reserve(charge: Charge): void {
@@ -115,15 +122,27 @@ export function reserveAll(accounts: readonly Account[], charge: Charge): { acco
   return undefined
 }
 
-/** Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way. */
+/**
+ * Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way. `later` among the details: only for now, because of what is set aside for effects
+ * that are out. Whoever waits for it waits for nobody who waits: what is set aside is held by effects, which wait for no account.
+ */
 export function reserveFor(activation: ActivationId, accounts: readonly Account[], charge: Charge): Failure | undefined {
   const refused = reserveAll(accounts, charge)
   if (refused === undefined) return undefined
   const { account, limit } = refused
   const max = account.limits[limit]!
+  const details = { limit, activation: account.activation, max }
+  if (accounts.every((each) => each.mayFit(charge))) {
+    const message = `the limit of ${max} ${limit} has no room until what is under way has ended`
+    return failure('budget.exceeded', message, 'budget', { details: { ...details, later: true } })
+  }
   const message = limitReached(max, limit, account.activation === activation ? 'own' : 'leader')
-  return failure('budget.exceeded', message, 'budget', { details: { limit, activation: account.activation, max } })
+  return failure('budget.exceeded', message, 'budget', { details })
 }
+
+/** Whether it is only for now that there is no room for a step (`reserveFor`). */
+export const isForNow = (outcome: Outcome): boolean =>
+  outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded' && outcome.failure.details?.['later'] === true
 
 /** What a refused charge says, and so the outcome of whoever it ends: its leaders know by it whether it was a limit of theirs. */
 export const limitReached = (max: number, limit: Dimension, of: 'own' | 'leader'): string =>

@@ -58,7 +58,7 @@ export interface StepOptions<T = Json> {
   readonly timeoutMs?: number
   /** It asks a function that a user gave as an option. Default false: it is the code's own work. */
   readonly isFunction?: true
-  /** What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded` and is never run. */
+  /** What to set aside on the accounts above; if it does not fit, the step ends at once with `budget.exceeded` (`details.later`: it may fit later) and is never run. */
   readonly reserve?: Charge
   /** What of its result is structure, and what payload that redaction may change. Default: all of it is payload; of a model call, what its answer has. */
   readonly holds?: Shape

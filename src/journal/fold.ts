@@ -147,7 +147,7 @@ function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<
 function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, event: CommandEvent): void {
   switch (event.op) {
     case 'step':
-      if (event.type === 'model.requested') here.view.modelCalls++
+      if (event.type === 'model.requested') modelAsked(here.view, event, recorded.at)
       if (event.type === 'tool.called') here.view.toolCalls++
       here.open.set(event.address, operation(stepKind(event), stepName(event), event.address, recorded.at))
       return
@@ -174,6 +174,14 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
       if (event.type === 'agent.transferred') fold.handed.set(handedKey(recorded.activation, [...event.path, event.to]), event.by)
       foldTeamFact(fold.teams, recorded, event)
   }
+}
+
+/** A call for which there is no room is none. */
+function modelAsked(view: ActivationFold['view'], { refused }: StepOpened, since: number): void {
+  delete view.shortOf
+  if (refused === undefined) view.modelCalls++
+  const { later, limit, max, activation } = refused?.details ?? {}
+  if (later === true) view.shortOf = { limit, max, activation, since } as NonNullable<ActivationView['shortOf']>
 }
 
 /** A receiver's log may be read before its sender's when both were committed at once. */
@@ -385,6 +393,7 @@ function answered(fold: RunFold, activation: ActivationId, address: string, outc
 
 function settle(fold: RunFold, here: ActivationFold, activation: ActivationId, outcome: Outcome, at: number): void {
   here.view.endedAt = at
+  delete here.view.shortOf
   here.view.outcome = withoutTrail(outcome)
   for (const address of here.open.keys()) {
     close(fold, here, activation, address)

@@ -237,12 +237,15 @@ export interface BudgetSet extends Fact {
   readonly mode: 'hard' | 'soft'
   readonly raised?: { readonly of: 'tokens' | 'usd'; readonly by: number }
 }
-/** Something was set aside for an attempt at a task, or it has ended and what it used is known. Not recorded where that is nothing. */
+/**
+ * Something was set aside for an attempt at a task, or it has ended and what it used is known: not recorded where that is nothing. Or a task waits, because it would fit only if others use less than
+ * was set aside for them.
+ */
 export interface BudgetMoved extends Fact {
   readonly type: 'budget.moved'
   readonly task: string
-  readonly move: 'reserved' | 'settled'
-  /** What was set aside, or used. */
+  readonly move: 'reserved' | 'settled' | 'waiting'
+  /** What was set aside, used, or is wanted. */
   readonly tokens: number
   readonly usd: number
   /** Of the whole team, after it. */

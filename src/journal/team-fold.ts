@@ -51,7 +51,9 @@ export interface TeamFold {
   readonly unread: Map<string, Set<number>>
   readonly counts: { accepted: number; dropped: number; readonly refused: Draft<MailboxView['refused']> }
   readonly topics: Map<string, { entries: number; bytes: number; refused: number; lastAt: number | undefined; readonly by: Set<string> }>
-  budget: Omit<TeamView['budget'], 'crossed' | 'warned'>
+  budget: Omit<TeamView['budget'], 'waiting' | 'crossed' | 'warned'>
+  /** Tasks that wait for room in the budget. */
+  readonly short: Set<string>
   readonly crossed: TeamView['budget']['crossed'][number][]
   readonly warned: TeamView['budget']['warned'][number][]
   advice: TeamView['advice']
@@ -96,6 +98,7 @@ const newTeam = (): TeamFold => ({
   counts: { accepted: 0, dropped: 0, refused: {} },
   topics: new Map(),
   budget: { limits: {}, spent: { tokens: 0, usd: 0 }, reserved: { tokens: 0, usd: 0 }, unknown: 0 },
+  short: new Set(),
   crossed: [],
   warned: [],
   advice: undefined,
@@ -132,6 +135,7 @@ const takes: Takes = {
   'plan.aborted': (team, event, at) => void (team.aborted = notedAt(event, at)),
   'task.unblocked': () => {},
   'task.started'(team, { task: id, member, attempt, activation }, at) {
+    team.short.delete(id)
     const task = openTask(team, id)
     if (task !== undefined) {
       Object.assign(task, { status: 'running', member, activation, attempts: Math.max(task.attempts, attempt) })
@@ -197,7 +201,10 @@ const takes: Takes = {
   },
   'topic.refused': (team, { topic }) => void topicOf(team, topic).refused++,
   'budget.set': (team, { limits, mode }) => void (team.budget = { ...team.budget, limits, mode }),
-  'budget.moved': (team, { spent, reserved, unknown = 0 }) => void (team.budget = { ...team.budget, spent, reserved, unknown }),
+  'budget.moved'(team, { task, move, spent, reserved, unknown = 0 }) {
+    team.budget = { ...team.budget, spent, reserved, unknown }
+    if (move === 'waiting') team.short.add(task)
+  },
   'budget.crossed': (team, event, at) => void team.crossed.push(notedAt(event, at)),
   'budget.warned': (team, event, at) => keep(team.warned, notedAt(event, at)),
   'strategy.advised': (team, event, at) => void (team.advice = notedAt(event, at)),

@@ -63,13 +63,17 @@ function teamView(team: TeamFold, plan: NonNullable<TeamFold['plan']>, leader: A
     recruiting: [...team.wishes.values()],
     mailbox: mailboxView(team, around.bodyOf),
     topics,
-    budget: { ...team.budget, crossed: team.crossed, warned: newest(team.warned) },
+    budget: { ...team.budget, waiting: waitingForRoom(team, tasks), crossed: team.crossed, warned: newest(team.warned) },
     ...(team.advice === undefined ? undefined : { advice: team.advice }),
     memory: newest(team.memory),
     waits: newest(team.waits),
     ...(team.answer === undefined ? undefined : { answer: team.answer }),
   }
 }
+
+/** Of those that began to wait for room: who still does. */
+const waitingForRoom = ({ short }: TeamFold, tasks: readonly TaskView[]): readonly string[] =>
+  short.size === 0 ? [] : tasks.filter(({ task, status }) => status === 'pending' && short.has(task)).map(({ task }) => task)
 
 const newest = <Each>(list: readonly Each[]): readonly Each[] => list.slice(-shownAtMost)
 

@@ -194,6 +194,8 @@ export interface BudgetView {
   readonly spent: BudgetMoved['spent']
   /** Set aside for those at work. */
   readonly reserved: BudgetMoved['reserved']
+  /** Tasks that wait until others have used less than was set aside for them. */
+  readonly waiting: readonly string[]
   /** Calls of which nobody knows what they used: they count at the estimate. */
   readonly unknown: number
   readonly crossed: readonly Noted<BudgetCrossed>[]

@@ -38,6 +38,8 @@ export interface ActivationView {
   readonly usage: Usage
   readonly modelCalls: number
   readonly toolCalls: number
+  /** Its model call waits: it has room in this limit, of this activation, only once calls that are under way have used less than was set aside for them. */
+  readonly shortOf?: { readonly limit: 'tokens' | 'usd'; readonly max: number; readonly activation: ActivationId; readonly since: number }
   /** Tries of effects that failed and were made again. */
   readonly failedAttempts: number
   /** Joined while the run went on. */

@@ -152,8 +152,10 @@ export class TeamRun {
     const work = new Work(this.#ctx, this.#edge, parts, rules, {
       mayBegin: spending.mayBegin,
       unread: ({ member }) => this.#post?.unread(member) ?? 0,
+      notBegun: (entry) => spending.notBegun(entry),
       reopened: (entry) => this.#back(entry),
       settled: (entry) => {
+        spending.settled(entry)
         this.#post?.settled()
         this.#staff?.settled(entry)
       },
@@ -194,6 +196,7 @@ export class TeamRun {
       directory: this.#directory,
       work,
       mail: post,
+      room: this.#spending!,
       hasLead: this.#options.lead !== undefined,
       isUndecided: () => work.held || staff.isUndecided,
     })
@@ -248,7 +251,7 @@ export class TeamRun {
       book: this.#book,
       directory: this.#directory,
       work,
-      admit: (estimate: Estimate | undefined) => this.#spending?.refusal(estimate),
+      admit: (estimate: Estimate | undefined, asker: string | undefined) => this.#spending?.refusal(estimate, asker),
     }
     return new Staff(parts, lead, ({ mail }) => {
       post.post(mail)

@@ -264,6 +264,7 @@ describe('reeve events', () => {
       .fact(0, { type: 'budget.set', limits: { tokens: 1_500 }, mode: 'hard', raised: { of: 'tokens', by: 500 } })
       .fact(0, { type: 'budget.moved', task: 'a', move: 'reserved', tokens: 200, usd: 0, spent: none, reserved: none })
       .fact(0, { type: 'budget.moved', task: 'a', move: 'settled', tokens: 180, usd: 0.25, spent: none, reserved: none })
+      .fact(0, { type: 'budget.moved', task: 'b', move: 'waiting', tokens: 180, usd: 0, spent: none, reserved: none })
       .fact(0, { type: 'budget.moved', task: 'a', move: 'settled', tokens: 0, usd: 0, spent: none, reserved: none })
       .fact(0, { type: 'budget.crossed', percent: 100, of: 'usd', spent: 2.5, limit: 2 })
       .fact(0, { type: 'budget.warned', task: 'a', of: 'usd', wanted: 2, left: 1 })
@@ -297,6 +298,7 @@ describe('reeve events', () => {
       'analysts may use 500 tokens more',
       '200 tokens set aside for a',
       'a has used 180 tokens, 0.25 usd',
+      'b waits until others have used less than was set aside for them',
       'a has used nothing',
       'analysts has used 100% of its usd (2.5 of 2)',
       'a begins though it may need 2 usd, and 1 are left',

@@ -62,6 +62,12 @@ describe('the tree', () => {
       outcome: { status: 'failed', failure: { code: 'tool.failed', message: 'no\n git', class: 'unknown', retryable: false } },
     }),
   )
+  test('says whose model call waits for room in a limit', () => {
+    const shortOf = { limit: 'tokens', max: 8_000, activation: root, since: 0 } as const
+    const lines = treeLines(view(activation(root, 'lead', { shortOf, open: [{ ...tool, kind: 'timer' }] })), { now: 12_000, columns: 100 })
+    expect(lines).toEqual(['⠋ lead  12s  waits for room in the limit of 8000 tokens'])
+  })
+
   test('puts workers below their leaders, with state, time and what they do', () => {
     expect(treeLines(team, { now: 12_000, columns: 100 })).toEqual([
       '⠋ lead  12s',

@@ -258,6 +258,7 @@ describe('ends', () => {
       fallback: broken,
     })
     expect(budget).toEqual({
+      waiting: [],
       limits: { tokens: 1_000 },
       mode: 'soft',
       spent: { tokens: 500, usd: 0 },

@@ -1,6 +1,6 @@
 /** A team that works within a budget, on a clock that moves only when nothing else can: spec team R-20, C99. Embedded engine. */
 import { describe, expect, test } from 'vitest'
-import { agent, delegate, sleep, type Agent } from '../../src/agent/index.ts'
+import { agent, delegate, sleep, teammate, type Agent } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import type { JournalEvent, Recorded } from '../../src/journal/index.ts'
@@ -62,9 +62,13 @@ describe('team C99: reserved before it begins', () => {
     ['1000', { estimate: { tokens: 4_000 } }],
   )
 
-  test('hard: two have 4,000 of 10,000 each; the third is refused, not begun, and counts as a failure; what was used beyond the estimate shows', async () => {
-    const { outcome, events } = await played(of({ tokens: 10_000 }, plan, { tolerance: 50 }))
-    expect(ends(events)).toEqual(['c failed (budget.exceeded)', 'a succeeded', 'b succeeded'])
+  test('hard: two have 4,000 of 10,000 each; the third waits, and is refused once it cannot fit any more: not begun, a failure; what was used beyond the estimate shows', async () => {
+    const stage = await staged(of({ tokens: 10_000 }, plan, { tolerance: 50 }))
+    await stage.until(0.5)
+    expect((await stage.run.view()).teams[0]!.budget).toMatchObject({ reserved: { tokens: 8_000 }, waiting: ['c'] })
+    const { outcome, events } = await stage.end()
+    expect(ends(events)).toEqual(['a succeeded', 'b succeeded', 'c failed (budget.exceeded)'])
+    expect((await stage.run.view()).teams[0]!.budget.waiting).toEqual([])
     expect(about(events, 'task.started').map(({ task }) => task)).toEqual(['a', 'b'])
     expect(outcome).toMatchObject({
       status: 'completed',
@@ -73,7 +77,10 @@ describe('team C99: reserved before it begins', () => {
         tasks: [
           {},
           {},
-          { attempts: 0, failure: { class: 'budget', retryable: false, details: { wanted: 4_000, reserved: 8_000, limit: 10_000 } } },
+          {
+            attempts: 0,
+            failure: { class: 'budget', retryable: false, details: { wanted: 4_000, spent: 7_000, reserved: 0, limit: 10_000 } },
+          },
         ],
       },
     })
@@ -82,10 +89,83 @@ describe('team C99: reserved before it begins', () => {
     ).toEqual([
       ['a', 'reserved', 4_000, 0, 4_000],
       ['b', 'reserved', 4_000, 0, 8_000],
+      ['c', 'waiting', 4_000, 0, 8_000],
       ['a', 'settled', 6_000, 6_000, 4_000],
       ['b', 'settled', 1_000, 7_000, 0],
     ])
     expect(about(events, 'budget.crossed')).toMatchObject([{ of: 'tokens', percent: 50, spent: 6_000, limit: 10_000 }])
+  })
+
+  test('what only waits for others to use less than was set aside for them waits, holds no permit, and begins as soon as it fits', async () => {
+    const four = tasks(
+      ['1000', { estimate: { tokens: 4_000 } }],
+      ['1000', { estimate: { tokens: 4_000 } }],
+      ['1000', { estimate: { tokens: 4_000 } }],
+      ['1000', { estimate: { tokens: 1_000 } }],
+    )
+    const { outcome, lines } = await played(of({ tokens: 10_000 }, four, { concurrency: 3 }, member({ A: 1, B: 5, C: 1, D: 1 })))
+    expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
+    expect(lines.filter(([, what]) => /^[a-d] (begins|succeeded)/.test(what))).toEqual([
+      [0, 'a begins'],
+      [0, 'b begins'],
+      [0, 'd begins'],
+      [1, 'a succeeded'],
+      [1, 'd succeeded'],
+      [1, 'c begins'],
+      [2, 'c succeeded'],
+      [5, 'b succeeded'],
+    ])
+  })
+
+  test('it is refused while others still work, as soon as what is spent alone leaves no room', async () => {
+    const { lines } = await played(of({ tokens: 10_000 }, plan, { tolerance: 50 }, member({ A: 1, B: 1, C: 1 })))
+    expect(lines.find(([, what]) => what.startsWith('c '))).toEqual([1, 'c failed: budget.exceeded'])
+    const { lines: early } = await played(
+      of({ tokens: 10_000 }, [{ ...plan[0]!, description: 'A 6001' }, ...plan.slice(1)], { tolerance: 50 }, member({ A: 1, B: 5 })),
+    )
+    expect(early.find(([, what]) => what.startsWith('c '))).toEqual([1, 'c failed: budget.exceeded'])
+  })
+
+  test('a cancel, an edit and an end of the rest reach whoever waits', async () => {
+    const cancelled = await staged(of({ tokens: 10_000 }, plan))
+    await cancelled.until(0.5)
+    await cancelled.run.cancel('enough')
+    expect((await cancelled.end()).outcome).toMatchObject({ status: 'cancelled' })
+    expect((await cancelled.run.view()).teams[0]!.budget.waiting).toEqual([])
+
+    const edited = await staged(of({ tokens: 10_000 }, plan, { tolerance: 50 }))
+    await edited.until(0.5)
+    await edited.run.takeOver({ by: 'ann' })
+    await edited.run.handBack({ by: 'ann', plan: { remove: ['c'] } })
+    expect(ends((await edited.end()).events)).toEqual(['c skipped (removed by ann)', 'a succeeded', 'b succeeded'])
+
+    const dying = agent({
+      name: 'dying',
+      description: 'Fails.',
+      run: async (ctx: Context) => (await sleep(ctx, 1_000), { success: false }),
+    })
+    const { outcome, events } = await played(of({ tokens: 10_000 }, plan, { tolerance: 0 }, dying))
+    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'team.too-many-failures' } })
+    expect(about(events, 'task.started').map(({ task }) => task)).toEqual(['a', 'b'])
+  })
+
+  test('in a pause nobody begins for whom there is room by now', async () => {
+    const stage = await staged(of({ tokens: 9_500 }, tasks(['10', { estimate: { tokens: 9_000 } }], ['10', { estimate: { tokens: 9_000 } }])))
+    await stage.until(0.5)
+    await stage.run.pause()
+    await stage.until(60)
+    const started = async (): Promise<readonly unknown[]> => (await stage.run.view()).teams[0]!.plan.tasks.map(({ startedAt }) => startedAt)
+    expect((await started())[1]).toBeUndefined()
+    await stage.run.resume()
+    expect((await stage.end()).outcome).toMatchObject({ status: 'completed', results: { partial: false } })
+  })
+
+  test('an attempt that cannot even be started gives back what was set aside for it', async () => {
+    const bounded = of({ tokens: 5_000 }, plan.slice(1), { limits: { depth: 0 } })
+    const { outcome, events } = await played(bounded)
+    expect(ends(events).map((each) => each.slice(0, 8))).toEqual(['b failed', 'c failed'])
+    expect(about(events, 'budget.moved').at(-1)).toMatchObject({ reserved: { tokens: 0 } })
+    expect(outcome.status).toBe('failed')
   })
 
   test('a perTask above the whole is refused at definition', () => {
@@ -152,6 +232,62 @@ describe('team C99: reserved before it begins', () => {
     )
     expect(outcome).toMatchObject({ status: 'completed', results: { partial: false } })
     expect(about(events, 'budget.crossed').map(({ of: what, percent }) => `${what} ${percent}`)).toEqual(['usd 50', 'usd 80', 'usd 100'])
+  })
+})
+
+describe('whoever holds room waits for a task that waits for it', () => {
+  /** Does what its task says: waits for mail of somebody, recruits, or just works. */
+  const doing = agent({
+    name: 'doing',
+    description: 'Does it.',
+    run: async (ctx: Context, brief: string): Promise<Json> => {
+      const [what, whom] = brief.split('\n')[0]!.split(' ')
+      const me = teammate(ctx)
+      if (what === 'works') return (await sleep(ctx, 5_000), 'worked')
+      if (what === 'writes') return (me.post({ to: whom!, content: 'here' }), 'wrote')
+      if (what === 'recruits') {
+        const answer = await me.recruit({ description: 'writes generalist_1', estimate: { tokens: Number(whom) } })
+        if (!answer.admitted) return answer.message
+      }
+      const mail = await me.nextMail(what === 'hears' ? { from: whom! } : {}).catch((thrown: unknown) => String(thrown))
+      return typeof mail === 'string' ? mail : mail.map(({ content }) => content)
+    },
+  })
+  const crew = (budget: BudgetOptions, plan: readonly string[]) =>
+    team({
+      name: 'crew',
+      roles: { generalist: doing },
+      planner: { subtasks: plan.map((description, i) => ({ id: 'abc'[i]!, description, estimate: { tokens: 4_000 } })) },
+      route: 'team',
+      budget,
+      tolerance: 90,
+    })
+  const outputs = (outcome: Awaited<ReturnType<typeof played>>['outcome']): unknown =>
+    outcome.results?.tasks.map(({ status, output, failure }) => output ?? failure?.code ?? status)
+
+  test('nobody else could end: the task is refused, with the circle, and the other is told', async () => {
+    const { outcome, events, lines } = await played(crew({ tokens: 5_000 }, ['hears generalist_2', 'writes generalist_1']))
+    expect(outputs(outcome)).toEqual([expect.stringContaining('"generalist_2", who has ended'), 'budget.exceeded'])
+    expect(about(events, 'deadlock.found')[0]).toMatchObject({ kind: 'deadlock', cycle: ['a', 'b'] })
+    expect(lines.at(-1)![0]).toBe(0)
+  })
+
+  test('somebody else may end yet: it waits for that, and begins', async () => {
+    const { outcome, events } = await played(crew({ tokens: 9_000 }, ['hears generalist_3', 'works', 'writes generalist_1']))
+    expect(outputs(outcome)).toEqual([['here'], 'worked', 'wrote'])
+    expect(about(events, 'deadlock.found')).toEqual([])
+  })
+
+  test('all who hold room wait for it: it is refused', async () => {
+    const { outcome } = await played(crew({ tokens: 9_000 }, ['hears generalist_3', 'hears generalist_3', 'writes generalist_1']))
+    expect(outputs(outcome)).toEqual([expect.stringContaining('who has ended'), expect.stringContaining('who has ended'), 'budget.exceeded'])
+  })
+
+  test('a recruit is not taken in on what whoever asks for it holds, but on what others hold', async () => {
+    const alone = await played(crew({ tokens: 5_000 }, ['recruits 2000']))
+    expect(outputs(alone.outcome)).toEqual([expect.stringContaining('has no room for 2000 more')])
+    const others = await played(crew({ tokens: 9_000 }, ['recruits 2000', 'works']))
+    expect(outputs(others.outcome)).toEqual([['here'], 'worked', 'wrote'])
   })
 })
 
@@ -251,12 +387,29 @@ describe('used up', () => {
     })
   })
 
-  test('where nobody has estimated, the limit of the tree keeps models from being called beyond it', async () => {
-    let calls = 0
-    const counting = member({}, { call: (request) => (calls++, model().call(request)) })
-    await played(of({ tokens: 5_000 }, tasks(['10'], ['10'], ['10'], ['10'], ['10']), {}, counting))
-    expect(calls).toBe(3) // each sets a quarter of it aside for its answer, and its brief
-  })
+  // each call sets a quarter of it aside for its answer, and its brief: three fit at once
+  test.each([
+    ['all that was set aside for it', '1250', 3],
+    ['nobody knows how much', '?', 3],
+    ['less than that', '10', 5],
+  ] as const)(
+    'where nobody has estimated, the limit of the tree keeps models from being called beyond it; a call that uses %s leaves what it leaves',
+    async (_what, uses, expected) => {
+      const [seen, out] = [{ calls: 0, most: 0 }, new Set<unknown>()]
+      const call: Model['call'] = async (request) => {
+        seen.calls++
+        out.add(request)
+        seen.most = Math.max(seen.most, out.size)
+        await new Promise((resolve) => setImmediate(resolve))
+        out.delete(request)
+        return model().call(request)
+      }
+      const { outcome } = await played(of({ tokens: 5_000 }, tasks([uses], [uses], [uses], [uses], [uses]), {}, member({}, { call })))
+      expect(seen).toEqual({ calls: expected, most: 3 })
+      const statuses = outcome.results?.tasks.map(({ output }) => output).sort()
+      expect(statuses).toEqual(Array.from({ length: 5 }, (_, i) => (i < expected ? 'completed' : 'limited')))
+    },
+  )
 })
 
 describe('a human is asked', () => {
@@ -277,14 +430,18 @@ describe('a human is asked', () => {
   }
 
   test('how much more: what does not fit waits, the others go on, and begins when there is room', async () => {
-    const stage = await staged(of(budget, plan))
+    const stage = await staged(of(budget, plan, {}, member({ C: 5 })))
     await stage.until(0.5)
+    // it fits if a uses less than was set aside for it: nobody is asked yet
+    expect((await stage.run.view()).interrupts).toEqual([])
+    expect((await stage.run.view()).teams[0]!.budget.waiting).toEqual(['b'])
+    await stage.until(1.5)
     expect(await question(stage.run)).toMatchObject({
       type: 'budget',
       of: 'tokens',
       limit: 5_000,
-      spent: 0,
-      reserved: 4_000,
+      spent: 4_000,
+      reserved: 500,
       wanted: 4_000,
       task: 'b',
     })
@@ -329,9 +486,9 @@ describe('a human is asked', () => {
         tasks(['4000', { estimate: { tokens: 4_000 } }], ['10', { estimate: { tokens: 4_000 } }], ['10', { estimate: { tokens: 4_000 } }]),
       ),
     )
-    await stage.until(0.5)
+    await stage.until(1.5)
     await answered(stage, 100)
-    await stage.until(0.6)
+    await stage.until(1.6)
     expect(await question(stage.run)).toMatchObject({ limit: 5_100, task: 'b' })
     await answered(stage, 10_000)
     const { events } = await stage.end()
@@ -345,7 +502,8 @@ describe('a human is asked', () => {
       description: 'Fails.',
       run: async (ctx: Context) => (await sleep(ctx, 1_000), { success: false }),
     })
-    const given = await staged(of(budget, plan, { tolerance: 0 }, dying))
+    const never = [plan[0]!, { ...plan[1]!, estimate: { tokens: 5_001 } }, plan[2]!]
+    const given = await staged(of(budget, never, { tolerance: 0 }, dying))
     const { outcome } = await given.end()
     expect(outcome).toMatchObject({
       status: 'failed',

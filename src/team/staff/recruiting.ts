@@ -62,8 +62,8 @@ export interface StaffParts {
   readonly book: Book
   readonly directory: Directory
   readonly work: Work
-  /** Whether the budget has room for somebody who is expected to use this; a failure says why not. */
-  readonly admit: (estimate: Estimate | undefined) => Failure | undefined
+  /** Whether the budget may have room for somebody who is expected to use this; a failure says why not. `asker`: the task of whoever asks. */
+  readonly admit: (estimate: Estimate | undefined, asker: string | undefined) => Failure | undefined
   /** Whether it is too late: the work has ended. */
   readonly isClosed: () => boolean
 }
@@ -174,7 +174,7 @@ export class Recruiting {
     if (entry !== undefined && own >= perMember)
       return refusal('per_member', `"${name}" has ${own} recruits, and ${perMember} is the most for one member`)
     if (depthOf(speaker) > depth) return refusal('depth', `recruits may recruit ${depth} deep, and "${name}" is that deep already`)
-    const short = admit(estimate)
+    const short = admit(estimate, entry?.id)
     return short === undefined ? undefined : refusal('budget', short.message)
   }
 

@@ -16,14 +16,14 @@ export interface BudgetOptions {
   /** US dollars. Default: any number. Refused at build for a model without a known price. */
   readonly usd?: number
   /**
-   * `hard` (default): a task that does not fit is refused, and has failed. Except with `onExhausted: 'ask'` it is also a limit of the whole tree, so that a model call that would go beyond it
-   * is not made. `soft`: it begins, with a warning.
+   * `hard` (default): a task that does not fit waits until others have used less than was set aside for them; it is refused, and has failed, as soon as it cannot fit any more. Except with
+   * `onExhausted: 'ask'` it is also a limit of the whole tree, so that a model call that would go beyond it is not made. `soft`: it begins, with a warning.
    */
   readonly mode?: 'hard' | 'soft'
   /**
    * What becomes of the rest when a hard budget is used up. `synthesise` (default): nothing begins any more, what is under way ends, and there is an answer of what there is. `abort`: everything
-   * is stopped; so it is when a task does not fit. `ask`: a human says how much more there is, and what does not fit waits for it; what is under way goes on, also beyond the limit. An answer
-   * that is no number above 0 means no more: then as with `synthesise`.
+   * is stopped; so it is when a task cannot fit any more. `ask`: a human says how much more there is, and what cannot fit waits for it; what is under way goes on, also beyond the limit. An
+   * answer that is no number above 0 means no more: then as with `synthesise`.
    */
   readonly onExhausted?: 'synthesise' | 'abort' | 'ask'
   /** What a task is expected to use that does not say so itself; not more than the whole. Default: nothing is set aside. */
@@ -99,6 +99,22 @@ export class TeamBudget {
   shortage(wanted: Amounts): Shortage | undefined {
     const reserved = this.#reserved
     return this.#firstShort((of, limit) => isMore(this.#spent[of] + reserved[of] + wanted[of], limit), wanted)
+  }
+
+  /** Why there will be no room, even if everybody at work used nothing; undefined if there may be. `besides`: a task whose reserve counts as spent. */
+  never(wanted: Amounts, besides?: string): Shortage | undefined {
+    const kept = (besides === undefined ? undefined : this.#reserves.get(besides)) ?? nothing
+    return this.#firstShort((of, limit) => isMore(this.#spent[of] + kept[of] + wanted[of], limit), wanted)
+  }
+
+  /** Whether there is room for it now, or will be none. */
+  isDecided(wanted: Amounts): boolean {
+    return this.exhausted() !== undefined || this.shortage(wanted) === undefined || this.never(wanted) !== undefined
+  }
+
+  /** For whom something is set aside. */
+  get holders(): readonly string[] {
+    return [...this.#reserves].flatMap(([task, { tokens, usd }]) => (tokens > 0 || usd > 0 ? [task] : []))
   }
 
   /** What is used up, whatever is set aside; undefined if nothing is. */

@@ -1,7 +1,7 @@
 /**
  * Deadlocks: looks whether everybody of a team can still go on, whenever something has changed, and sets free who cannot.
  *
- * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts), waits (../mail), what the one who waited does then.
+ * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts), waits (../mail, spending.ts), what the one who waited does then.
  * Holds: K3: it follows from the book and the waits, which follow from recorded arrivals. Nobody outside is counted on, unless somebody waits for them.
  */
 import { failure } from '../../core/index.ts'
@@ -28,12 +28,20 @@ export interface MailWaits {
   failWait(entry: Entry, message: string, cycle: readonly string[]): void
 }
 
+/** Which tasks wait for room in the budget, and how such a wait is ended. */
+export interface RoomWaits {
+  /** Whose ends it waits for, as tasks: one of them may be enough. Undefined: it does not wait for room. */
+  awaited(entry: Entry): readonly string[] | undefined
+  refuse(entry: Entry): void
+}
+
 /** What a look is taken at. */
 export interface DeadlockParts {
   readonly book: Book
   readonly directory: Pick<Directory, 'get' | 'isThere'>
   readonly work: Pick<Work, 'awaited' | 'closed' | 'leave' | 'running' | 'settle' | 'waitsForHuman' | 'watch'>
   readonly mail: MailWaits
+  readonly room: RoomWaits
   /** Whether there is a lead, who may write. */
   readonly hasLead: boolean
   /** Whether somebody is asked right now (a policy, a human, the lead) who may let a sender in. */
@@ -103,21 +111,29 @@ export class Deadlocks {
   }
 
   #waiters(waits: readonly MailWaiter[]): readonly Waiter[] {
-    const { book, work, isUndecided } = this.#parts
+    const { book, isUndecided } = this.#parts
     const open = book.all.filter((each) => !hasEnded(each))
     const mayCome = isUndecided()
     const byEntry = new Map(waits.map((wait) => [wait.entry, wait]))
     return open.map((entry): Waiter => {
       const name = entry.id
       const wait = byEntry.get(entry)
-      if (wait === undefined)
-        return entry.status === 'waiting' ? { name, needs: 'all', of: work.awaited(entry).map(({ id }) => id) } : { name, needs: 'nothing' }
+      if (wait === undefined) return this.#worker(entry)
       const sender = this.#sender(wait)
       if (this.#isOpen(wait)) return { name, needs: 'nothing' }
       if (sender !== undefined) return { name, needs: 'any', of: [sender.id] }
       if (!this.#mayWrite(wait.from)) return { name, needs: 'any', of: [] }
       return mayCome ? { name, needs: 'nothing' } : { name, needs: 'any', of: open.filter((each) => each !== entry).map(({ id }) => id) }
     })
+  }
+
+  /** Somebody who does not wait for mail. */
+  #worker(entry: Entry): Waiter {
+    const { room, work } = this.#parts
+    const { id: name, status } = entry
+    if (status === 'waiting') return { name, needs: 'all', of: work.awaited(entry).map(({ id }) => id) }
+    const holders = room.awaited(entry)
+    return holders === undefined ? { name, needs: 'nothing' } : { name, needs: 'any', of: holders }
   }
 
   /** Whether somebody of this name may write who is no member now: the lead, or who has yet to join. Members get their names from the team, with a number. */
@@ -141,8 +157,14 @@ export class Deadlocks {
   }
 
   #break({ cycle: found, names }: Stuck): void {
-    const { book, mail, work } = this.#parts
+    const { book, mail, room, work } = this.#parts
     const cycle = inPlanOrder(found, book)
+    // whoever is at work goes on without the one who has not begun
+    const short = cycle.map((id) => book.get(id)!).find((each) => room.awaited(each) !== undefined)
+    if (short !== undefined) {
+      this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message: this.#told(cycle, undefined) })
+      return room.refuse(short)
+    }
     const waits = mail.waiting()
     const hit = waits.findLast(({ entry }) => cycle.includes(entry.id)) ?? waits.findLast(({ entry }) => names.includes(entry.id))
     const entry = hit?.entry ?? book.get(cycle[0]!)!

@@ -8,10 +8,13 @@
 import { step } from '../../agent/index.ts'
 import type { Context } from '../../engine/index.ts'
 
+/** By which rules the work goes on: what leave to begin says. Older journals have `null`: there, a task that does not fit into the budget right away is refused. */
+const rules = 1
+
 /** Who has to do with it. */
 export interface GateKeepers {
-  /** One may begin. */
-  readonly open: () => void
+  /** One may begin. `waits`: it may wait for room in the budget. */
+  readonly open: (waits: boolean) => void
   /** Keeps the work from ending while leave is asked for. What it returns lets go. */
   readonly hold: () => () => void
   /** The team is cancelled. */
@@ -37,12 +40,12 @@ export class Gate {
     const { open, hold, leave } = this.#keepers
     this.#asked++
     const letGo = hold()
-    const opened = (): void => {
+    const opened = (said: number | null): void => {
       this.#asked--
-      open()
+      open(said === rules)
       letGo()
     }
-    step(this.#ctx.scope('begin'), 'gate', () => null, { effect: 'read' })
+    step(this.#ctx.scope('begin'), 'gate', (): number | null => rules, { effect: 'read' })
       .then(opened)
       .catch(leave)
   }

@@ -28,6 +28,8 @@ export interface WorkListener {
   mayBegin(entry: Entry): Failure | 'later' | undefined
   /** How much mail its member has not read who is about to begin. */
   unread(entry: Entry): number
+  /** It was to begin (`mayBegin` said so), and could not. */
+  notBegun(entry: Entry): void
   /** It had ended, and is to be done again: whoever has it is back. */
   reopened(entry: Entry): void
   /** It has ended. */

@@ -1,8 +1,9 @@
 /**
  * Spending: a budget at work. Who may begin, what is noted of it, and what becomes of the rest when it is used up (spec team R-20).
  *
- * Owns: the word on every beginning, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (work.ts).
- * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn.
+ * Owns: the word on every beginning, who waits for room, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (work.ts).
+ * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn. A task that waits for room holds none, and only
+ * those at work hold any: so nobody waits for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every circle is (deadlocks.ts).
  */
 import { failure, FailureError, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import { limitReached, type Context } from '../../engine/index.ts'
@@ -14,7 +15,7 @@ import { TeamBudget, treeLimits, type BudgetOptions, type Counted, type Shortage
 import type { Work } from './work.ts'
 
 /** What a budget has a say in. */
-export type SpentOn = Pick<Work, 'settle' | 'abort' | 'again' | 'leave' | 'closed'>
+export type SpentOn = Pick<Work, 'settle' | 'abort' | 'again' | 'requeue' | 'leave' | 'closed' | 'waitsForRoom'>
 
 export class Spending {
   readonly #ctx: Context
@@ -30,6 +31,8 @@ export class Spending {
   #ending = false
   /** What waits for the answer of a human. */
   readonly #waiting = new Set<Entry>()
+  /** What waits for others to use less than was set aside for them, in the order in which it began to. */
+  readonly #short = new Set<Entry>()
 
   /** Notes what there is to be spent, if there is a budget. */
   constructor(ctx: Context, book: Book, options: BudgetOptions | undefined) {
@@ -48,12 +51,26 @@ export class Spending {
     this.#work = work
   }
 
-  /** Why there is no room for somebody who is expected to use this; undefined if there is. For those who are not at work yet. */
-  refusal(estimate: Estimate | undefined): Failure | undefined {
+  /** Why there will be no room for somebody who is expected to use this; undefined if there may be. For those who are not at work yet. What whoever asks for them holds is not counted on. */
+  refusal(estimate: Estimate | undefined, asker?: string): Failure | undefined {
     const budget = this.#budget
     if (budget === undefined || this.#mode === 'soft') return undefined
-    const short = budget.exhausted() ?? budget.shortage(budget.wanted(estimate))
+    const wanted = budget.wanted(estimate)
+    const short = budget.exhausted() ?? (this.#work?.waitsForRoom === true ? budget.never(wanted, asker) : budget.shortage(wanted))
     return short === undefined ? undefined : noRoom(short)
+  }
+
+  /** Whose ends a task waits for that waits for room; undefined if it does not, or is about to be looked at again. */
+  awaited(entry: Entry): readonly string[] | undefined {
+    const budget = this.#budget
+    return budget === undefined || !this.#short.has(entry) || budget.isDecided(budget.wanted(entry.estimate)) ? undefined : budget.holders
+  }
+
+  /** A task that waits for room is refused: whoever holds it waits for that task. */
+  refuse(entry: Entry): void {
+    const budget = this.#budget
+    const short = budget?.shortage(budget.wanted(entry.estimate))
+    if (short !== undefined) this.#work?.settle(entry, 'failed', { failure: noRoom(short) })
   }
 
   /** Whether a task may begin: undefined if so, and what it is expected to use is set aside; `later`: not yet, the work hears of it (`again`). It may have ended when this returns. */
@@ -72,7 +89,11 @@ export class Spending {
       this.#reserve(entry, budget)
       return undefined
     }
-    return this.#short(entry, used, short ?? used!)
+    const never = used ?? (this.#work?.waitsForRoom === true ? budget.never(wanted) : short)
+    if (never !== undefined) return this.#cannotFit(entry, used, never)
+    if (!this.#short.has(entry)) this.#noteMove(entry, budget, 'waiting', wanted)
+    this.#short.add(entry)
+    return 'later'
   }
 
   #warn(entry: Entry, { of, limit, spent, reserved, wanted }: Shortage): void {
@@ -81,6 +102,7 @@ export class Spending {
 
   #reserve(entry: Entry, budget: TeamBudget): void {
     const wanted = budget.wanted(entry.estimate)
+    this.#short.delete(entry)
     budget.reserve(entry.id, wanted)
     if (wanted.tokens > 0 || wanted.usd > 0) this.#noteMove(entry, budget, 'reserved', wanted)
   }
@@ -88,7 +110,7 @@ export class Spending {
   #noteMove(
     entry: Entry,
     budget: TeamBudget,
-    move: 'reserved' | 'settled',
+    move: 'reserved' | 'settled' | 'waiting',
     amounts: { readonly tokens: number; readonly usd: number },
   ): void {
     const { spent, reserved, unknown } = budget.state()
@@ -103,9 +125,10 @@ export class Spending {
     })
   }
 
-  #short(entry: Entry, used: Shortage | undefined, short: Shortage): Failure | 'later' | undefined {
+  #cannotFit(entry: Entry, used: Shortage | undefined, short: Shortage): Failure | 'later' | undefined {
     switch (this.#onExhausted) {
       case 'ask':
+        this.#short.delete(entry)
         this.#waiting.add(entry)
         this.#ask(entry, short)
         return 'later'
@@ -132,9 +155,28 @@ export class Spending {
     const budget = this.#budget
     if (budget === undefined) return undefined
     this.#count(entry, usage, budget)
+    this.#makeRoom(budget)
     const of = this.#endedBy(outcome)
     const short = of === undefined ? undefined : budget.ranOut(of)
     return short === undefined ? undefined : noRoom(short)
+  }
+
+  /** What was set aside for an attempt that never began is free. */
+  notBegun(entry: Entry): void {
+    if (this.#budget === undefined) return
+    this.#count(entry, [], this.#budget)
+    this.#makeRoom(this.#budget)
+  }
+
+  /** A task has ended: it waits for nothing any more. */
+  settled(entry: Entry): void {
+    this.#short.delete(entry)
+    this.#waiting.delete(entry)
+  }
+
+  /** Those that fit now, or cannot fit any more, are looked at again; in the order of the plan. */
+  #makeRoom(budget: TeamBudget): void {
+    this.#work?.requeue([...this.#short].filter(({ estimate }) => budget.isDecided(budget.wanted(estimate))))
   }
 
   /** What of the limits of the tree has ended an attempt; undefined if it was something else. */

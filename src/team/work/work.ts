@@ -51,6 +51,7 @@ export class Work {
   #thrown: { readonly why: unknown } | undefined
   #news: (() => void) | undefined
   #held = 0
+  #waits = true
 
   constructor(
     ctx: Context,
@@ -68,7 +69,7 @@ export class Work {
     this.#listener = listener
     this.watch = new Watch((name) => this.#stopper(name))
     this.#queue = new Queue(book, (entry) => this.#readinessOf(entry), topics)
-    this.#gate = new Gate(this.#ctx, { open: () => this.#open(), hold: () => this.hold(), leave: this.leave })
+    this.#gate = new Gate(this.#ctx, { open: (waits) => this.#open(waits), hold: () => this.hold(), leave: this.leave })
     this.#retries = new Retries(rules.retry, this.watch, this.leave)
     this.#publishing = new Publishing(this.#ctx, topics, (topic, isFirst) => {
       this.#patience.published(topic)
@@ -125,6 +126,11 @@ export class Work {
   readonly leave = (thrown: unknown): void => {
     this.#thrown ??= { why: thrown }
     this.#news?.()
+  }
+
+  /** Whether a task may wait for room in the budget: by the rules of the journal that it goes on from. */
+  get waitsForRoom(): boolean {
+    return this.#waits
   }
 
   /** Why nothing begins any more; undefined while something may. */
@@ -202,7 +208,8 @@ export class Work {
   }
 
   /** Whoever is first begins, if there is still a permit. */
-  #open(): void {
+  #open(waits: boolean): void {
+    this.#waits = waits
     const next = this.#closed === undefined && this.#free > 0 ? this.#queue.next() : undefined
     if (next !== undefined) this.#overseeing.open(next.entry, next.state)
   }
@@ -233,7 +240,10 @@ export class Work {
     const ctx = this.#ctx.scope(entry.id)
     const unread = this.#listener.unread(entry)
     const id = startMember(ctx, this.#edge, entry, { book: this.#book, topics: this.#topics, rules: this.#rules, unread })
-    if (typeof id !== 'string') return this.settle(entry, 'failed', { failure: id })
+    if (typeof id !== 'string') {
+      this.#listener.notBegun(entry)
+      return this.settle(entry, 'failed', { failure: id })
+    }
     const attempt = ++entry.begun
     entry.status = 'running'
     this.#directory.move(entry.member, 'running')
@@ -305,11 +315,16 @@ export class Work {
 
   /** There may be room for these now, which were to wait for it. */
   again(entries: readonly Entry[]): void {
+    this.requeue(entries)
+    this.advance()
+  }
+
+  /** The same for when the work advances next. */
+  requeue(entries: readonly Entry[]): void {
     for (const entry of entries) {
       entry.backingOff = false
       this.#queue.again(entry)
     }
-    this.advance()
   }
 
   /** The end of a task, once. */

@@ -36,7 +36,7 @@ import {
   noteHeld,
   earlierOf,
   notRegistered,
-  reserveAll,
+  reserveFor,
   stoppedEnd,
   streamOf,
   type EffectsHost,
@@ -361,9 +361,7 @@ export class Site implements Host, EffectsHost {
   // ---- accounts and values ---------------------------------------------------------------------------------------------------------
 
   reserve(owner: Owner, charge: Charge): Failure | undefined {
-    const refused = reserveAll(owner.birth.accounts, charge)
-    if (refused === undefined) return undefined
-    return failure('budget.exceeded', `the limit of ${refused.account.limits[refused.limit]} ${refused.limit} is reached`, 'budget')
+    return reserveFor(owner.id, owner.birth.accounts, charge)
   }
   settle(owner: Owner, reserved: Charge, actual: Charge | undefined): void {
     for (const account of owner.birth.accounts) account.settle(reserved, actual)
