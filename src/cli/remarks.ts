@@ -51,7 +51,9 @@ function budgetRemarks({ budget: { limits, spent, reserved, waiting, unknown, wa
   })
   return [
     ...(dimensions.length === 0 ? [] : [`budget: ${dimensions.join('; ')}`]),
-    ...(waiting.length === 0 ? [] : [`budget: ${waiting.map(shown).join(', ')} ${waiting.length === 1 ? 'waits' : 'wait'} until there is room`]),
+    ...(waiting.length === 0
+      ? []
+      : [`budget: ${waiting.map(shown).join(', ')} ${waiting.length === 1 ? 'waits' : 'wait'} until there is room`]),
     ...(unknown === 0 ? [] : [`budget: nobody knows what ${unknown} of the calls used`]),
     ...(warned.length === 0 ? [] : [`budget: it may not be enough for ${[...new Set(warned.map(({ task }) => shown(task)))].join(', ')}`]),
   ]

@@ -19,7 +19,12 @@ const crew = (uses: number) =>
       return { calls: names.map((worker) => ({ name: 'delegate', input: { worker, instructions: 'go' } })), usage }
     },
     workers: names.map((name) =>
-      agent({ name, description: `Is ${name}.`, model: () => ({ text: 'done', usage: { input: uses, output: 0 } }), settings: { maxOutputTokens: 3_000 } }),
+      agent({
+        name,
+        description: `Is ${name}.`,
+        model: () => ({ text: 'done', usage: { input: uses, output: 0 } }),
+        settings: { maxOutputTokens: 3_000 },
+      }),
     ),
     settings: { maxOutputTokens: 100 },
     limits: { tokens: 8_000 },
@@ -55,7 +60,12 @@ describe('tasks of a plan', () => {
   const hears = agent({
     name: 'hears',
     description: 'Hears.',
-    run: async (ctx) => (await teammate(ctx).nextMail({ from: 'generalist_2' }).catch(() => [])).length,
+    run: async (ctx) =>
+      (
+        await teammate(ctx)
+          .nextMail({ from: 'generalist_2' })
+          .catch(() => [])
+      ).length,
   })
   const circle = team({
     name: 'circle',
@@ -71,8 +81,11 @@ describe('tasks of a plan', () => {
     tolerance: 90,
     timeoutMs: 0,
   })
-  diesEverywhere(teamScenario({ name: 'a task whose room is held by somebody who waits for it', agents: [circle], input: 'go', outside: patient }), {
-    status: 'completed',
-    results: { tasks: [{ status: 'succeeded' }, { status: 'failed', failure: { code: 'budget.exceeded' } }] },
-  })
+  diesEverywhere(
+    teamScenario({ name: 'a task whose room is held by somebody who waits for it', agents: [circle], input: 'go', outside: patient }),
+    {
+      status: 'completed',
+      results: { tasks: [{ status: 'succeeded' }, { status: 'failed', failure: { code: 'budget.exceeded' } }] },
+    },
+  )
 })

@@ -32,7 +32,9 @@ function crew(uses: number, limits = { tokens: 8_000 }) {
   return { S: supervisor({ name: 'S', model: leading, workers, limits }), seen, open }
 }
 const short = async (run: Run): Promise<readonly string[]> =>
-  (await run.view()).activations.flatMap(({ agent: name, shortOf }) => (shortOf === undefined ? [] : [`${name} ${shortOf.limit} ${shortOf.max}`]))
+  (await run.view()).activations.flatMap(({ agent: name, shortOf }) =>
+    shortOf === undefined ? [] : [`${name} ${shortOf.limit} ${shortOf.max}`],
+  )
 
 describe('work at once, and room for three', () => {
   test('two wait, shown as such, and are called when there is room: nobody is refused, and the limit holds all the time', async () => {
@@ -103,7 +105,8 @@ describe('work at once, and room for three', () => {
     open()
     await until(async () => (await run.view()).status === 'paused')
     // whose time is up looks only when the run goes on; one may have got through before the pause took hold of it
-    const looks = async () => (await run.view()).activations.flatMap(({ open: all }) => all.filter(({ address }) => address.endsWith('/look')))
+    const looks = async () =>
+      (await run.view()).activations.flatMap(({ open: all }) => all.filter(({ address }) => address.endsWith('/look')))
     await until(async () => (await looks()).length === 5 - seen.calls)
     expect((await run.view()).status).toBe('paused')
     await run.resume()

@@ -150,7 +150,9 @@ describe('team C99: reserved before it begins', () => {
   })
 
   test('in a pause nobody begins for whom there is room by now', async () => {
-    const stage = await staged(of({ tokens: 9_500 }, tasks(['10', { estimate: { tokens: 9_000 } }], ['10', { estimate: { tokens: 9_000 } }])))
+    const stage = await staged(
+      of({ tokens: 9_500 }, tasks(['10', { estimate: { tokens: 9_000 } }], ['10', { estimate: { tokens: 9_000 } }])),
+    )
     await stage.until(0.5)
     await stage.run.pause()
     await stage.until(60)
@@ -280,7 +282,11 @@ describe('whoever holds room waits for a task that waits for it', () => {
 
   test('all who hold room wait for it: it is refused', async () => {
     const { outcome } = await played(crew({ tokens: 9_000 }, ['hears generalist_3', 'hears generalist_3', 'writes generalist_1']))
-    expect(outputs(outcome)).toEqual([expect.stringContaining('who has ended'), expect.stringContaining('who has ended'), 'budget.exceeded'])
+    expect(outputs(outcome)).toEqual([
+      expect.stringContaining('who has ended'),
+      expect.stringContaining('who has ended'),
+      'budget.exceeded',
+    ])
   })
 
   test('a recruit is not taken in on what whoever asks for it holds, but on what others hold', async () => {
