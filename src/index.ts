@@ -217,6 +217,7 @@ export type {
   Subtask,
   TaskApproval,
   PlanEdit,
+  EndedTask,
   SynthesisInput,
   SynthesisOptions,
   SynthesisResult,
@@ -224,6 +225,7 @@ export type {
   TeamEnd,
   TeamMemory,
   TeamOptions,
+  UndoTask,
   TeamPolicy,
 } from './team/index.ts'
 export { approve, evaluateEscalation, interrupt, sensitiveWords } from './oversight/index.ts'

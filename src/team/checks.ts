@@ -63,6 +63,8 @@ const meantByOptions: Readonly<Record<string, string>> = {
   maxRetries: 'retry.attempts',
   maxTokens: 'budget.tokens',
   manager: 'lead',
+  rollback: 'undo',
+  compensate: 'undo',
   synthesizer: 'synthesize',
   summarize: 'synthesize',
 }
@@ -276,6 +278,7 @@ const rules: Rules<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'ove
   recruit,
   policy: code,
   approvePlan: flag,
+  undo: code,
   lead: code,
   budget,
   synthesize: elsewhere,

@@ -21,6 +21,7 @@ import type { RecruitOptions } from './staff/recruiting.ts'
 import type { TeamPolicy } from './staff/policy.ts'
 import type { BudgetOptions } from './work/budget.ts'
 import type { Tolerance } from './work/failure-budget.ts'
+import type { UndoTask } from './work/rollback.ts'
 
 /** How a planned team is defined. */
 export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {
@@ -69,6 +70,11 @@ export interface TeamOptions<Name extends string, Out extends SchemaLike | undef
   readonly policy?: TeamPolicy
   /** Whether a human approves the plan before anybody begins, whatever its route: within 30 minutes; they may edit it, or ask for another. Default false. */
   readonly approvePlan?: boolean
+  /**
+   * Undoes what was done for tasks that have ended, where the team is cancelled while it is at work: called for each that has succeeded or failed, last ended first, each once, after those at work
+   * have undone their own (`onCancel`). Default: what has ended stays.
+   */
+  readonly undo?: UndoTask
   /** Asked after each task that has ended: it may recruit, retire, send mail, add tasks. */
   readonly lead?: Lead
   /** What its tasks may use. Default: no limit of its own. */
@@ -129,6 +135,7 @@ export const teamNames: NamesOf<AnyTeamOptions> = {
   recruit: true,
   policy: true,
   approvePlan: true,
+  undo: true,
   lead: true,
   budget: true,
   synthesize: true,

@@ -34,6 +34,7 @@ import { failureBudgetOf, givenUp, type FailureBudget } from './work/failure-bud
 import { isRefused } from './work/reviews.ts'
 import type { WorkRules } from './work/rules.ts'
 import { Spending } from './work/spending.ts'
+import { Rollback } from './work/rollback.ts'
 import { published, Topics } from './work/topics.ts'
 import { Work } from './work/work.ts'
 
@@ -54,6 +55,7 @@ export class TeamRun {
   readonly #directory: Directory
   readonly #topics = new Topics()
   readonly #rounds: Exchanges
+  readonly #rollback: Rollback
   #strategy: TeamStrategy = 'hybrid'
   /** As planned. */
   #subtasks: readonly Subtask[] = []
@@ -71,6 +73,7 @@ export class TeamRun {
     this.#ctx = ctx
     this.#edge = edge
     this.#directory = new Directory(() => ctx.now().getTime())
+    this.#rollback = new Rollback(ctx, options.undo)
     this.#rounds = new Exchanges(options.mailbox?.maxExchanges ?? mailDefaults.maxExchanges)
   }
 
@@ -91,7 +94,10 @@ export class TeamRun {
     const clerks = this.#clerks(work, route)
     const memberAt = ({ from }: HeardWord): Entry | undefined => (from === undefined ? undefined : work.memberAt(from))
     openOffice(this.#ctx, clerks, { memberAt, late: (heard) => this.#post?.late(heard) === true }, work.leave)
-    await work.done()
+    await this.#rollback.around(
+      () => work.done(),
+      () => work.atWork,
+    )
     this.#staff?.close()
     this.#spending?.close()
     this.#deadlocks?.close()
@@ -156,6 +162,7 @@ export class TeamRun {
       reopened: (entry) => this.#back(entry),
       settled: (entry) => {
         spending.settled(entry)
+        this.#rollback.ended(entry)
         this.#post?.settled()
         this.#staff?.settled(entry)
       },

@@ -167,6 +167,11 @@ export class Work {
     return this.#atWork.all.map(({ entry }) => entry)
   }
 
+  /** Who works now, on what, where. */
+  get atWork(): readonly AtWork[] {
+    return this.#atWork.all
+  }
+
   /** Whether somebody at work waits for a human. */
   waitsForHuman(entry: Entry): boolean {
     return this.#atWork.of(entry)?.waitsForHuman === true

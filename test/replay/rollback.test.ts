@@ -1,0 +1,38 @@
+/** A planned team that is cancelled and undoes what has ended, with its process dying at every point where it can: each is undone once, in the same order. */
+import { agent } from '../../src/agent/index.ts'
+import type { Runtime } from '../../src/runtime/index.ts'
+import { team } from '../../src/team/index.ts'
+import { teamScenario } from '../../src/testing/index.ts'
+import { diesEverywhere } from './dying.ts'
+
+const booker = agent({
+  name: 'booker',
+  description: 'Books.',
+  run: async (ctx, brief: string) => {
+    const what = brief.split('\n')[0]!
+    await ctx.step('book', () => what)
+    ctx.onCancel('unbook', (undo) => undo.step('unbook', () => undefined))
+    if (what === 'hotel') await ctx.sleep(86_400_000)
+    return what
+  },
+})
+const crew = team({
+  name: 'crew',
+  roles: { generalist: booker },
+  planner: { subtasks: ['flight', 'car', 'hotel'].map((id) => ({ id, description: id })) },
+  concurrency: 1,
+  undo: (ctx, { output }) => ctx.step('unbook', () => void output),
+})
+
+/** Cancels once the hotel is booked. */
+async function cancels(runtime: Runtime): Promise<void> {
+  const run = runtime.handle('simulated')
+  const view = await run.view().catch(() => undefined) // nothing is recorded yet
+  if (view?.activations.some(({ task, open }) => task === 'hotel' && open.some(({ kind }) => kind === 'timer')) !== true) return
+  await run.cancel('no travel').catch(() => undefined)
+}
+
+diesEverywhere(teamScenario({ name: 'a cancel with rollback', agents: [crew], input: 'Go', outside: cancels }), {
+  status: 'cancelled',
+  reason: 'no travel',
+})
