@@ -72,7 +72,10 @@ describe('team C74', () => {
       await ctx.step('undo', () => void world.push(`${task} given back`))
     }
     const { outcome } = await cancelled(world, travel(world).crew({ undo }))
-    expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'orchestration.threw', message: expect.stringContaining('no trains') as string } })
+    expect(outcome).toMatchObject({
+      status: 'failed',
+      failure: { code: 'orchestration.threw', message: expect.stringContaining('no trains') as string },
+    })
     expect(world.slice(4)).toEqual(['hotel given back by itself', 'car given back', 'flight given back'])
   })
 
@@ -81,9 +84,16 @@ describe('team C74', () => {
     const undo = (_ctx: AgentContext, { task }: EndedTask): void => void undone.push(task)
     const world: string[] = []
     const done = travel(world).crew({ undo, planner: { subtasks: [{ id: 'flight', description: 'flight' }] } })
-    const given = travel(world).crew({ undo, tolerance: 0, planner: { subtasks: ['flight', 'train'].map((id) => ({ id, description: id })) } })
+    const given = travel(world).crew({
+      undo,
+      tolerance: 0,
+      planner: { subtasks: ['flight', 'train'].map((id) => ({ id, description: id })) },
+    })
     expect(await (await runtimeOf([done])).run(done, 'Go')).toMatchObject({ status: 'completed' })
-    expect(await (await runtimeOf([given])).run(given, 'Go')).toMatchObject({ status: 'failed', failure: { code: 'team.too-many-failures' } })
+    expect(await (await runtimeOf([given])).run(given, 'Go')).toMatchObject({
+      status: 'failed',
+      failure: { code: 'team.too-many-failures' },
+    })
     const taken = travel(world).crew({ undo })
     const run = await (await runtimeOf([taken])).start(taken, 'Go')
     await until(() => world.includes('hotel booked'))
@@ -118,7 +128,8 @@ describe('team C74', () => {
       const run = await runtime.start(root, 'Go')
       await until(() => world.length === 2)
       const cancel = run.cancel('enough')
-      for (let i = 0; i < ticks; i++) await new Promise((resolve) => (i % 2 === 0 ? setImmediate(resolve) : queueMicrotask(() => resolve(undefined))))
+      for (let i = 0; i < ticks; i++)
+        await new Promise((resolve) => (i % 2 === 0 ? setImmediate(resolve) : queueMicrotask(() => resolve(undefined))))
       open()
       await cancel
       expect(await run.outcome()).toMatchObject({ status: 'cancelled' })
