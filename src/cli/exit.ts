@@ -44,6 +44,7 @@ const usageCodes: ReadonlySet<string> = new Set([
   'input.invalid',
   'plan.invalid',
   'run.ended',
+  'run.not-paused',
   'run.not-taken-over',
   'run.taken-over',
   'store.foreign',

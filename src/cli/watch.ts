@@ -123,7 +123,10 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   if (json) return exits.waiting
   const say = (text: string): void => terminal.line(text)
   say('')
-  if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${run.id}${where}`)
+  if (state.queued !== undefined) {
+    const { behind, needs } = state.queued
+    say(`The run waits for its turn behind ${behind}, which is ${needs.status}. See: reeve show ${behind}${where}`)
+  } else if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${run.id}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)

@@ -76,6 +76,7 @@ export const errorCodes = [
   'run.crash-loop',
   'run.ended',
   'run.invalid-id',
+  'run.not-paused',
   'run.not-taken-over',
   'run.taken-over',
   'run.unknown',

@@ -51,8 +51,11 @@ export interface RunEnd {
   readonly usage: Usage
 }
 
-/** `waiting`: everything inside waits for somebody outside. `human_control`: a human has taken it over. `stuck`: it needs an operator (diverged replay, missing agent). */
-export type RunStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
+/**
+ * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session; a runtime says so, engines never do. `human_control`: a human has taken it over.
+ * `stuck`: it needs an operator (diverged replay, missing agent).
+ */
+export type RunStatus = 'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
 /** One line about a run. */
 export interface RunSummary {
@@ -63,6 +66,8 @@ export interface RunSummary {
   readonly caller: Caller
   readonly createdAt: number
   readonly endedAt?: number
+  /** The run that has the session in which it waits for its turn. Only of one that is `queued`. */
+  readonly queued?: { readonly behind: RunId }
   /** Why it is stuck. */
   readonly reason?: string
   /** It is set aside for this, and no process goes on with it until an operator resumes or cancels it. Absent where it is stuck for want of code or of a decision. */

@@ -132,8 +132,10 @@ export interface DoubtView {
   readonly madeBy?: ActivationId
 }
 
-/** `waiting`: everything inside waits for somebody outside. `human_control`: a human has taken it over. `stuck`: it needs an operator. */
-export type ViewStatus = 'running' | 'waiting' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
+/**
+ * `waiting`: everything inside waits for somebody outside. `queued`: it waits for its turn in its session. `human_control`: a human has taken it over. `stuck`: it needs an operator.
+ */
+export type ViewStatus = 'running' | 'waiting' | 'queued' | 'pausing' | 'paused' | 'human_control' | 'stuck' | Outcome['status']
 
 /** A whole run at one position of its feed. */
 export interface RunView {
@@ -158,6 +160,8 @@ export interface RunView {
   readonly failedAttempts: readonly FailedAttempt[]
   readonly usage: Usage
   readonly pause?: { readonly at: string; readonly since: number; readonly reason?: string; readonly by?: string }
+  /** The run that has the session in which it waits for its turn. Not in its journal: `run.view()` says so, a view folded from events does not. */
+  readonly queued?: { readonly behind: RunId }
   /** A human has it. `pause` says since when nothing new begins. */
   readonly takeover?: { readonly since: number; readonly reason?: string; readonly by?: string }
   readonly cancel?: { readonly reason: string; readonly by?: string }

@@ -6,6 +6,7 @@
  */
 import {
   newId,
+  present,
   ReeveError,
   systemClock,
   underName,
@@ -48,6 +49,7 @@ import {
 import { follow, followMessages, hasEnded, liveParts, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed.ts'
 import type { RunPart } from './placing.ts'
 import { postToTeam, type PostFromOutside } from './posting.ts'
+import { queuedBehind, withQueue } from './queue.ts'
 import { recruit, retire, type RecruitFromOutside, type RetireFromOutside } from './staffing.ts'
 import { stopDelegation, type StopDelegation } from './stopping.ts'
 import { textOf } from './text.ts'
@@ -73,9 +75,11 @@ import { Telling } from './telling.ts'
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
 
-/** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too). */
+/** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too), but nothing whose deadline has passed. */
 export interface RunWaiting {
-  readonly status: 'waiting' | 'paused' | 'human_control' | 'stuck'
+  readonly status: 'waiting' | 'queued' | 'paused' | 'human_control' | 'stuck'
+  /** Of a run that waits for its turn in its session: the run ahead of it, and what that one needs. Its approvals are decided by `runtime.decide`, or its own handle. */
+  readonly queued?: { readonly behind: RunId; readonly needs: RunWaiting }
   /** Why it is stuck. */
   readonly reason?: string
   /** It is stuck because it was set aside for this: `run.resume()` tries it again, `run.cancel()` ends it without its code. */
@@ -104,14 +108,17 @@ export interface Run<O = Json> {
    * call (a delegation, an agent as a tool) or for code that delegates is left out; name them by `agent` or `path`. Branches of a `parallel` come as they speak: `parts` tells them apart.
    */
   text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
-  /** Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. */
+  /**
+   * Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. A run that waits for its turn in its session resolves as
+   * `queued` when the run ahead of it needs somebody; while that one works, it waits.
+   */
   until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
   decide(decision: Decision): Promise<void>
   answer(answer: Answer): Promise<void>
   settleDoubt(settlement: DoubtSettlement): Promise<void>
   settleDivergence(settlement: DivergenceSettlement): Promise<void>
   pause(options?: PauseOptions): Promise<void>
-  /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back. */
+  /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back; with `run.not-paused` where it waits for somebody, and says for what: then nothing is recorded. */
   resume(how?: string | ResumeOptions): Promise<void>
   /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done. Again on a run that was cancelled: nothing. */
   cancel(reason?: string, by?: string): Promise<void>
@@ -189,7 +196,7 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     messages: (options) => followMessages(engine, id, options),
     parts: (options) => liveParts(engine, id, options),
     text: (options) => textOf(engine, id, options),
-    until: async () => (await untilWaiting(desk, id)) ?? outcome(),
+    until: async () => (await untilWaiting(desk)) ?? outcome(),
     decide: (decision) => decide(desk, underName(decision)),
     answer: (given) => answer(desk, underName(given)),
     settleDoubt: (settlement) => settleDoubt(desk, underName(settlement)),
@@ -211,9 +218,12 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     retire: (wish) => retire(desk, underName(wish)),
     post: posting(desk),
     view: async () => {
+      const status = (await engine.summary(id))?.status
       const view = viewOf(await current())
-      // why a run is stuck may be what its journal cannot hold
-      return view.endedAt === undefined && (await engine.summary(id))?.status === 'stuck' ? { ...view, status: 'stuck' } : view
+      if (view.endedAt !== undefined) return view
+      // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
+      if (status === 'stuck' || (status === 'waiting' && view.status === 'running')) return { ...view, status }
+      return withQueue(engine, view)
     },
     delegations: async () => delegationsIn(await delegated()),
     usage: async () => viewOf(await current()).usage,
@@ -259,44 +269,66 @@ function reader<F>(
 /** How long to wait for news before the status is looked at again, in milliseconds. */
 const patience = 100
 
+interface Looking {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly run: RunId
+}
+
 /** Waits until the run needs somebody; undefined if it has ended instead. */
-async function untilWaiting(desk: { readonly engine: Engine; readonly clock: Clock }, run: RunId): Promise<RunWaiting | undefined> {
-  const { engine } = desk
+async function untilWaiting(desk: Looking): Promise<RunWaiting | undefined> {
+  const { engine, run } = desk
+  const telling = new Telling()
+  let ahead: { readonly run: RunId; readonly telling: Telling } | undefined
+  for (;;) {
+    const found = await neededBy(desk, telling)
+    if (found === 'ended') return undefined
+    if (found !== undefined) return found
+    const summary = await engine.summary(run)
+    const behind = summary?.status === 'running' ? await queuedBehind(engine, summary) : undefined
+    if (behind !== undefined) {
+      ahead = ahead?.run === behind ? ahead : { run: behind, telling: new Telling() }
+      await hear(engine, behind, ahead.telling)
+      const needs = await neededBy({ ...desk, run: behind }, ahead.telling)
+      if (needs !== undefined && needs !== 'ended') return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
+    }
+    await changedOrLater(engine, run, telling.position)
+    await hear(engine, run, telling)
+  }
+}
+
+async function hear(engine: Engine, run: RunId, telling: Telling): Promise<void> {
+  for (const recorded of await engine.read(run, telling.position)) telling.take(recorded)
+}
+
+/** What the run needs somebody for, as far as its journal was heard; undefined while something in it goes on. */
+async function neededBy(desk: Looking, telling: Telling): Promise<RunWaiting | 'ended' | undefined> {
+  const { engine, run } = desk
   // What nobody can decide in time any more is not waited for: it ends as soon as a process drives the run.
   const open = async (): Promise<readonly Question[]> => {
     const now = storeTime(desk)
     return unanswered(await engine.questions({ run })).filter(({ until }) => until === undefined || until >= now)
   }
-  const telling = new Telling()
-  for (;;) {
-    const summary = await engine.summary(run)
-    if (summary === undefined) throw unknownRun(run)
-    const { status, reason, failure } = summary
-    if (hasEnded(status)) return undefined
-    if (status === 'waiting' || status === 'paused' || status === 'stuck') {
-      const questions = await open()
-      if (status !== 'waiting' || questions.length > 0)
-        return {
-          status,
-          ...(reason === undefined ? {} : { reason }),
-          ...(failure === undefined ? {} : { failure }),
-          waiting: approvalsAmong(questions),
-          questions,
-        }
-    }
-    // what was in flight when it was taken over may still end
-    if (status === 'human_control' && telling.isHeld) {
-      const questions = await open()
-      return { status, waiting: approvalsAmong(questions), questions }
-    }
-    // a channel that takes its time holds up nobody who wants to decide
-    if (status === 'running' && telling.only) {
-      const questions = await open()
-      if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
-    }
-    await changedOrLater(engine, run, telling.position)
-    for (const recorded of await engine.read(run, telling.position)) telling.take(recorded)
+  const summary = await engine.summary(run)
+  if (summary === undefined) throw unknownRun(run)
+  const { status, reason, failure } = summary
+  if (hasEnded(status)) return 'ended'
+  if (status === 'waiting' || status === 'paused' || status === 'stuck') {
+    const questions = await open()
+    if (status !== 'waiting' || questions.length > 0)
+      return { status, ...present({ reason, failure }), waiting: approvalsAmong(questions), questions }
   }
+  // what was in flight when it was taken over may still end
+  if (status === 'human_control' && telling.isHeld) {
+    const questions = await open()
+    return { status, waiting: approvalsAmong(questions), questions }
+  }
+  // a channel that takes its time holds up nobody who wants to decide
+  if (status === 'running' && telling.only) {
+    const questions = await open()
+    if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
+  }
+  return undefined
 }
 
 /** A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to wait for. */

@@ -25,6 +25,7 @@ import {
 } from './decide.ts'
 import { forkRun, type ForkOptions } from './fork.ts'
 import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
+import { listRuns } from './queue.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustBeFile, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents } from './registry.ts'
@@ -280,7 +281,7 @@ class EngineRuntime implements Runtime {
   }
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
-    return this.#engine.runs(filter)
+    return listRuns(this.#engine, filter)
   }
 
   async approvals(filter: { readonly run?: string } = {}): Promise<readonly Approval[]> {

@@ -160,13 +160,17 @@ const runInLine = (run: string): InLine => ({ id: run, at: rootActivation(run as
 /** Where the line is kept. A fork does not take it over. Persistent. */
 export const lineKey = '$line'
 
+/** The runs in a line as it is stored; the first has the session. */
+export const runsInLine = (value: Json): readonly RunId[] =>
+  isObject(value) && Array.isArray(value['runs']) ? (value['runs'] as readonly RunId[]) : []
+
 /** The line of the runs of a session: of each only its id is stored. */
 const lineOf = (when: BusySession, hasEnded: HasEnded): Line => ({
   key: lineKey,
   word: '$session.your-turn',
   read: (value) => {
-    const { runs, passedBy } = isObject(value) && Array.isArray(value['runs']) ? value : { runs: [] as Json }
-    return { all: (runs as readonly string[]).map(runInLine), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
+    const passedBy = isObject(value) ? value['passedBy'] : undefined
+    return { all: runsInLine(value).map(runInLine), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
   },
   write: ({ all, passedBy }) => ({ runs: all.map(({ id }) => id), ...(passedBy === undefined ? undefined : { passedBy }) }),
   mayWait: () => when === 'queue',

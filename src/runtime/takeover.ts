@@ -20,10 +20,11 @@ import {
   type RunId,
 } from '../core/index.ts'
 import { fitting, teamMessage, type Agent } from '../agent/index.ts'
-import { unknownRun, type Engine } from '../engine/index.ts'
+import { unknownRun, type Engine, type Question } from '../engine/index.ts'
 import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../journal/index.ts'
 import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../oversight/index.ts'
 import type { PlanEdit } from '../team/index.ts'
+import { unanswered } from './approval.ts'
 import { follow } from './feed.ts'
 import { asItsEnd } from './substitute.ts'
 import { teamOf } from './team-of.ts'
@@ -131,7 +132,7 @@ export async function pause(desk: ControlDesk, given: PauseOptions = {}): Promis
 /** Lets a paused run go on. Resolves when the word is durable. */
 export async function resume(desk: ControlDesk, options: ResumeOptions = {}): Promise<void> {
   mustBe(options, resumeNames, 'resume', [])
-  await mayResume(desk)
+  await mayResume(desk, options.id)
   await posted(desk, { type: 'resume', run: desk.run, ...present(options) })
 }
 
@@ -224,9 +225,11 @@ const unnamed = 'operator'
 const doneBy = (by: string = unnamed, reason: string | undefined): string =>
   reason === undefined || reason === '' ? `finished by ${by}` : `finished by ${by}: ${reason}`
 
-/** A run that a human has goes on only by a hand back. */
-async function mayResume({ engine, run }: ControlDesk): Promise<void> {
-  if ((await engine.summary(run))?.status !== 'human_control') return
+/** A run that a human has goes on only by a hand back, and one that waits by what it waits for. */
+async function mayResume({ engine, run }: ControlDesk, id: string | undefined): Promise<void> {
+  const status = (await engine.summary(run))?.status
+  if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id)))) throw notPaused(run, unanswered(await engine.questions({ run })))
+  if (status !== 'human_control') return
   const by = runView(await engine.read(run)).takeover?.by
   throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {
     hint: 'They hand it back: run.handBack(), or reeve handback <run>. Nothing was changed.',
@@ -241,6 +244,18 @@ async function mustBeTaken({ engine, run }: ControlDesk): Promise<readonly Recor
   if (status !== 'human_control') throw notTaken(run)
   return events
 }
+
+/** The same command again is no other one. */
+const wasSaid = async ({ engine, run }: Pick<ControlDesk, 'engine' | 'run'>, id: string): Promise<boolean> =>
+  (await engine.read(run)).some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))
+
+const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
+  new ReeveError('run.not-paused', `the run "${run}" is not paused: it waits for ${questions.map(awaited).join(', ') || 'what was decided to reach it'}`, {
+    hint: 'It goes on when that is decided or answered: reeve show <run>, or run.until("waiting"). Nothing was recorded.',
+  })
+
+const awaited = ({ kind, id }: Question): string =>
+  `${kind === 'approval' ? 'an approval' : kind === 'interrupt' ? 'an answer' : "an operator's word on what is in doubt"} (${id})`
 
 const ended = (run: RunId): ReeveError =>
   new ReeveError('run.ended', `the run "${run}" has ended`, {
@@ -281,7 +296,12 @@ async function edit(desk: ControlDesk, plan: PlanEdit, { team: named, by, reason
   if (decided?.type !== 'plan.edited') throw ended(desk.run)
 }
 
-const isOf = (event: JournalEvent, id: string, type: 'run.taken-over' | 'run.handed-back', command: 'takeover' | 'handback'): boolean =>
+const isOf = (
+  event: JournalEvent,
+  id: string,
+  type: 'run.taken-over' | 'run.handed-back' | 'run.resumed',
+  command: 'takeover' | 'handback' | 'resume',
+): boolean =>
   (event.type === type && event.id === id) || (event.type === 'control.ignored' && event.command === command && event.id === id)
 
 /** Waits for the first event of this kind; undefined if the run has ended without it. */

@@ -118,14 +118,12 @@ describe('resume with an engine', () => {
     expect(config.seen).toEqual({ made: 3, driven: 2, closed: 2 })
   })
 
-  test('without a worker: says so, shows what is open, and drives nothing', async () => {
+  test('of a run that waits for somebody: says no word, shows what is open, and drives nothing', async () => {
     const config = await given('embedded')
     const approval = await asked(config)
     const terminal = fakeTerminal()
     expect(await reeve(terminal, ['resume', 'run_e', ...where])).toBe(3)
-    expect(terminal.notes).toBe(
-      'No worker has taken the run up yet. It goes on as soon as one drives it: reeve work --config reeve.config.ts\n',
-    )
+    expect(terminal.notes).toBe('')
     expect(terminal.written).toContain('Decide; a worker goes on with it then:')
     expect(terminal.written).toContain(`reeve approve ${approval} --config reeve.config.ts`)
     expect(terminal.written).not.toContain('reeve resume')

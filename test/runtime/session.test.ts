@@ -7,7 +7,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { completed, failed, failure } from '../../src/core/index.ts'
 import { briefText } from '../../src/edge/index.ts'
 import { agent, interrupt, type Agent } from '../../src/index.ts'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+import type { Run, RunWaiting, Runtime } from '../../src/runtime/index.ts'
 import { runtimeUnderTest as createRuntime } from '../engine-under-test.ts'
 import { manualClock } from '../../src/testing/index.ts'
 import { effect, hand } from './hand.ts'
@@ -56,12 +56,55 @@ test('runs on one session queue in their order', async () => {
   await settle()
   const third = await runtime.start(talker, 'three', { session, runId: 'r3' })
   await settle()
-  expect((await second.view()).status).toBe('running')
+  for (const each of [second, third]) expect(await each.view()).toMatchObject({ status: 'queued', queued: { behind: 'r1' } })
+  expect(await first.view()).not.toHaveProperty('queued')
   await first.post(rootOf(first), 'go')
   const ends = await Promise.all([first.outcome(), second.outcome(), third.outcome()])
   expect(ends.map((end) => (end.status === 'completed' ? (end.output as { before: string[] }).before.length : end.status))).toEqual([
     0, 2, 4,
   ])
+})
+
+test('a run that waits for its turn says behind which run, and is told what that one needs', async () => {
+  const asker = agent({ name: 'asker', run: async (ctx) => (await interrupt(ctx, 'well?')) as string })
+  const runtime = await runtimeWith([asker])
+  const first = await runtime.start(asker, 'one', { session, runId: 'r1' })
+  const [question] = (await waiting(first)).questions
+  const second = await runtime.start(asker, 'two', { session, runId: 'r2' })
+  const state = await second.until('waiting')
+  expect(state).toMatchObject({
+    status: 'queued',
+    waiting: [],
+    questions: [],
+    queued: { behind: 'r1', needs: { status: 'waiting', questions: [{ id: question!.id }] } },
+  })
+  expect((await runtime.runs({ status: ['queued'] })).map(({ run, queued }) => [run, queued])).toEqual([['r2', { behind: 'r1' }]])
+  expect((await runtime.runs({ status: ['running'] })).map(({ run }) => run)).not.toContain('r2')
+  expect((await runtime.runs({ status: ['running', 'queued', 'waiting'] })).map(({ run, status }) => [run, status])).toEqual([
+    ['r2', 'queued'],
+    ['r1', 'waiting'],
+  ])
+  await first.answer({ interruptId: question!.id, value: 'fine' })
+  expect(await waiting(second)).toMatchObject({ status: 'waiting', questions: [{ run: 'r2' }] })
+  expect(await second.view()).toMatchObject({ status: 'waiting' })
+  await second.answer({ interruptId: (await waiting(second)).questions[0]!.id, value: 'too' })
+  expect(await second.outcome()).toMatchObject({ output: 'too' })
+})
+
+test('a run that waits for its turn behind one that works goes on waiting, and behind one that is paused it is told so', async () => {
+  const runtime = await runtimeWith([talker])
+  const first = await runtime.start(talker, 'wait 1', { session, runId: 'r1' })
+  await expect.poll(async () => (await first.view()).activations.length).toBe(1)
+  await settle()
+  const second = await runtime.start(talker, 'two', { session, runId: 'r2' })
+  await expect.poll(async () => (await second.view()).status).toBe('queued')
+  const state = second.until('waiting')
+  expect(await Promise.race([state, settle()])).toBeUndefined()
+  await first.pause({ by: 'ann' })
+  expect(await state).toMatchObject({ status: 'queued', queued: { behind: 'r1', needs: { status: 'paused' } } })
+  await first.resume()
+  await first.post(rootOf(first), 'go')
+  expect(await second.outcome()).toMatchObject({ status: 'completed' })
 })
 
 test('a run may be refused instead', async () => {
@@ -77,6 +120,11 @@ test('a run may be refused instead', async () => {
   expect(await runtime.run(talker, 'two', { session, busySession: 'reject' })).toMatchObject({ status: 'completed' })
 })
 
+async function waiting(run: Run): Promise<RunWaiting> {
+  const state = await run.until('waiting')
+  if (!('waiting' in state)) throw new Error(`the run has ended: ${state.status}`)
+  return state
+}
 const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 50))
 
 test.each(['fail', 'throw'])('the session is passed on by a run that ends otherwise: %s', async (how) => {

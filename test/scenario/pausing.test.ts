@@ -5,6 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { agent, delegate, step, tool } from '../../src/agent/index.ts'
 import { FailureError, failure } from '../../src/core/index.ts'
+import { interrupt } from '../../src/oversight/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, store, told, waiting } from './team.ts'
 
@@ -224,6 +225,33 @@ describe('pause', () => {
     expect(events.filter((event) => event.type === 'control.ignored')).toEqual([
       { type: 'control.ignored', command: 'resume', why: 'it is not paused', by: 'ann' },
     ])
+  })
+
+  test('resume of a run that waits for somebody records nothing, and says what for; a pause that nobody has read yet is before it', async () => {
+    const root = agent({ name: 'root', run: async (ctx) => (await interrupt(ctx, 'well?')) as string })
+    const runtime = await runtimeOf([root])
+    const run = await runtime.start(root, 'go')
+    const state = await run.until('waiting')
+    if (!('waiting' in state)) throw new Error('it has ended')
+    const [question] = state.questions
+    const { position } = await run.view()
+    await expect(run.resume('ann')).rejects.toMatchObject({
+      code: 'run.not-paused',
+      message: `the run "${run.id}" is not paused: it waits for an answer (${question!.id})`,
+    })
+    await run.pause({ by: 'ann' })
+    await run.resume({ by: 'ben', id: 'go' })
+    await expect.poll(async () => (await run.control()).ops.length).toBe(2)
+    expect((await run.control()).ops.map(({ op, accepted, by }) => [op, accepted, by])).toEqual([
+      ['pause', true, 'ann'],
+      ['resume', true, 'ben'],
+    ])
+    expect((await run.view()).position).toBeGreaterThan(position)
+    await run.until('waiting')
+    await run.resume({ by: 'ben', id: 'go' }) // the same command again
+    expect((await run.control()).ops.length).toBe(2)
+    await run.answer({ interruptId: question!.id, value: 'yes' })
+    expect(await run.outcome()).toMatchObject({ output: 'yes' })
   })
 
   test('team C66: workers that queue for a permit do not begin during a pause', async () => {

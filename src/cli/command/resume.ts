@@ -69,13 +69,13 @@ async function tell(context: CommandContext, place: Place, id: string, { yes = f
 const isStuck = async (runtime: Runtime, id: string): Promise<boolean> =>
   (await runtime.runs({ status: ['stuck'] })).some(({ run }) => run === id)
 
-/** Says the word. False: a cancel that lay unread has ended the run by now, and whoever looks is shown that. */
+/** Says the word. False: it is not needed. A cancel that lay unread has ended the run by now, or it waits for somebody, and whoever looks is shown that. */
 async function goesOn(run: Run): Promise<boolean> {
   try {
     await run.resume('cli')
     return true
   } catch (thrown) {
-    if (ReeveError.is(thrown, 'run.ended')) return false
+    if (ReeveError.is(thrown, 'run.ended') || ReeveError.is(thrown, 'run.not-paused')) return false
     throw thrown
   }
 }

@@ -14,6 +14,7 @@ const colours: Partial<Record<RunStatus, Style>> = {
   limited: 'red',
   'timed-out': 'red',
   waiting: 'yellow',
+  queued: 'yellow',
   stuck: 'yellow',
   running: 'cyan',
 }
@@ -31,11 +32,12 @@ export function runs(
     }
     if (found.length === 0) terminal.line('There are no runs in this store.')
     const widest = Math.max(0, ...found.map((each) => each.run.length))
-    for (const { run, status, agent, createdAt, endedAt, reason } of found) {
+    for (const { run, status, agent, createdAt, endedAt, reason, queued } of found) {
       const took = endedAt === undefined ? '' : `  took ${duration(endedAt - createdAt)}`
       terminal.line(
         `${run.padEnd(widest)}  ${terminal.style(colours[status] ?? 'dim', status.padEnd(9))}  ${visible(agent)}  ${new Date(createdAt).toISOString().slice(0, 19)}Z${took}`,
       )
+      if (queued !== undefined) terminal.line(`${' '.repeat(widest)}  behind ${queued.behind}`)
       if (reason !== undefined) terminal.line(`${' '.repeat(widest)}  ${visibleLine(reason)}`)
     }
     return exits.done

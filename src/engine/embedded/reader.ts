@@ -173,7 +173,8 @@ export class Reader {
     if (row.stuck !== null) return 'stuck'
     if (row.control === 'pausing' || row.control === 'paused' || row.control === 'human_control') return row.control
     const root = `act_${row.id}`
-    return row.parked === 1 && this.#sql.asks.get(root, `${root}>`, `${root}?`) !== undefined ? 'waiting' : 'running'
+    if (row.parked === 0 || this.#sql.asks.get(root, `${root}>`, `${root}?`) === undefined) return 'running'
+    return this.#sql.unreadPause.get(root) === undefined ? 'waiting' : 'pausing'
   }
 
   /** How an ended run ended. */
@@ -383,6 +384,7 @@ const statements = {
   leftCancelled: `SELECT id FROM run WHERE ended IS NULL AND parked = 1
     AND EXISTS (SELECT 1 FROM inbox WHERE act = 'act_' || run.id AND key = '!cancel' AND taken = 1)`,
   word: "SELECT key FROM inbox WHERE act = ? AND taken = 0 AND (key = '!cancel' OR key GLOB '!resume*') ORDER BY key LIMIT 1",
+  unreadPause: "SELECT 1 FROM inbox WHERE act = ? AND taken = 0 AND key GLOB '!pause*' LIMIT 1",
   cancel: "SELECT 1 FROM inbox WHERE act = ? AND key = '!cancel' AND taken = 0",
   ownClock: "SELECT 1 FROM meta WHERE key = 'own-clock'",
   blob: 'SELECT body FROM blob WHERE hash = ?',

@@ -148,6 +148,24 @@ const points: readonly Play[] = [
   },
   {
     invariant: 'K8',
+    name: 'a run that waits, and a pause of which nobody has read yet, does not count as waiting',
+    async play(stage) {
+      stage.agent('a', async (ctx) => ended(ctx, ctx.ask('q', question('int_1'))))
+      await stage.drive()
+      const run = await stage.start('a')
+      const asked = await stage.question(run)
+      await stage.status(run, 'waiting')
+      await pause(stage, run, 'next')
+      assert.notEqual((await stage.engine.summary(run))?.status, 'waiting')
+      await stage.status(run, 'paused')
+      await stage.post({ type: 'resume', run })
+      await stage.status(run, 'waiting')
+      assert.equal(await stage.answer(asked, 'yes'), 'accepted')
+      assert.deepEqual(await stage.outcome(run), completed('yes'))
+    },
+  },
+  {
+    invariant: 'K8',
     name: 'a command that changes nothing is reported and nothing else',
     async play(stage) {
       const { run, first } = await twoSteps(stage)
