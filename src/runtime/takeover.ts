@@ -228,7 +228,8 @@ const doneBy = (by: string = unnamed, reason: string | undefined): string =>
 /** A run that a human has goes on only by a hand back, and one that waits by what it waits for. */
 async function mayResume({ engine, run }: ControlDesk, id: string | undefined): Promise<void> {
   const status = (await engine.summary(run))?.status
-  if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id)))) throw notPaused(run, unanswered(await engine.questions({ run })))
+  if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id))))
+    throw notPaused(run, unanswered(await engine.questions({ run })))
   if (status !== 'human_control') return
   const by = runView(await engine.read(run)).takeover?.by
   throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {
@@ -250,9 +251,13 @@ const wasSaid = async ({ engine, run }: Pick<ControlDesk, 'engine' | 'run'>, id:
   (await engine.read(run)).some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))
 
 const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
-  new ReeveError('run.not-paused', `the run "${run}" is not paused: it waits for ${questions.map(awaited).join(', ') || 'what was decided to reach it'}`, {
-    hint: 'It goes on when that is decided or answered: reeve show <run>, or run.until("waiting"). Nothing was recorded.',
-  })
+  new ReeveError(
+    'run.not-paused',
+    `the run "${run}" is not paused: it waits for ${questions.map(awaited).join(', ') || 'what was decided to reach it'}`,
+    {
+      hint: 'It goes on when that is decided or answered: reeve show <run>, or run.until("waiting"). Nothing was recorded.',
+    },
+  )
 
 const awaited = ({ kind, id }: Question): string =>
   `${kind === 'approval' ? 'an approval' : kind === 'interrupt' ? 'an answer' : "an operator's word on what is in doubt"} (${id})`
@@ -301,8 +306,7 @@ const isOf = (
   id: string,
   type: 'run.taken-over' | 'run.handed-back' | 'run.resumed',
   command: 'takeover' | 'handback' | 'resume',
-): boolean =>
-  (event.type === type && event.id === id) || (event.type === 'control.ignored' && event.command === command && event.id === id)
+): boolean => (event.type === type && event.id === id) || (event.type === 'control.ignored' && event.command === command && event.id === id)
 
 /** Waits for the first event of this kind; undefined if the run has ended without it. */
 async function told(

@@ -29,7 +29,9 @@ export function show({ terminal, options, cwd }: CommandContext, id: string, { j
       return exits.done
     }
     const where = whereOf(options)
-    terminal.line(`${terminal.style('bold', view.run)}  ${view.status}${view.queued === undefined ? '' : ` behind ${view.queued.behind}`}  ${view.agent} ${view.version}`)
+    terminal.line(
+      `${terminal.style('bold', view.run)}  ${view.status}${view.queued === undefined ? '' : ` behind ${view.queued.behind}`}  ${view.agent} ${view.version}`,
+    )
     terminal.line(`input: ${shortly(inputOf(view))}`)
     if (view.origin !== undefined) terminal.line(originText(view.origin))
     for (const line of treeLines(view, { now: Date.now(), columns: terminal.columns, style: terminal.style })) terminal.line(line)
