@@ -17,10 +17,11 @@ import {
   type Action,
   type Failure,
   type Json,
+  type JsonObject,
   type LimitName,
   type Outcome,
 } from '../core/index.ts'
-import { briefValue, leavesTrail, type Edge, type Schema } from '../edge/index.ts'
+import { briefValue, defaultLimits, howToLift, leavesTrail, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
 import { withQuestions } from './asking.ts'
@@ -169,7 +170,10 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
     desk.sayLater()
     background?.deliver(desk)
     if (desk.ending !== undefined) return desk.ending
-    if (desk.asked >= maxTurns) return desk.limited('turns', `${maxTurns} turns are used up${scoring?.unmet ?? ''}`)
+    if (desk.asked >= maxTurns) {
+      const lift = maxTurns === defaultLimits.turns ? ` (${howToLift('turns', maxTurns)})` : ''
+      return desk.limited('turns', `${maxTurns} turns are used up${lift}${scoring?.unmet ?? ''}`)
+    }
     desk.turn++
     const turn = ctx.scope('turn')
     compacting?.refresh()
@@ -188,18 +192,17 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
     })
     if (asked.status !== 'completed') {
       const max = exceeded(asked)
-      if (mind.lastAnswer && !isUsedUp && max?.limit === 'turns' && max.activation === ctx.place.activation) {
+      if (mind.lastAnswer && !isUsedUp && max?.['limit'] === 'turns' && max['activation'] === ctx.place.activation) {
         isOver = true
         desk.turn--
         continue
       }
-      if (max === undefined || stood === undefined) return unanswered(desk, asked, scoring?.unmet)
-      // more was wanted than there is: what was there is the end
-      stood.take()
-      return stood.end
+      return max === undefined || stood === undefined ? unanswered(desk, asked, scoring?.unmet) : stoodFor(stood)
     }
     let answer = asked.output as unknown as ModelAnswer
     let again: string | undefined
+    const excess = tooMany(mind, edge, answer)
+    if (excess !== undefined) return stood === undefined ? desk.limited('calls', excess) : stoodFor(stood)
     if (hooks !== undefined) ({ answer, again } = await hooks.heard(turn, answer))
     desk.say(answerMessage(answer))
     if (again === undefined && answer.text !== '') desk.text = answer.text
@@ -275,6 +278,12 @@ interface Decided {
   refuse(): void
 }
 
+/** More was wanted than there is: what was there is the end. */
+function stoodFor(stood: Decided): Outcome {
+  stood.take()
+  return stood.end
+}
+
 /** An answer from which the work goes on, should it turn out to be the last. */
 function standing(desk: Desk, end: Outcome, decided: Decided | undefined): Decided {
   const { answer } = desk
@@ -287,17 +296,23 @@ function standing(desk: Desk, end: Outcome, decided: Decided | undefined): Decid
 }
 
 /** The limit, and whose it is, that did not let a call be made; undefined if it was something else. */
-function exceeded(outcome: Outcome): { readonly limit: Json | undefined; readonly activation: Json | undefined } | undefined {
-  if (outcome.status !== 'failed' || outcome.failure.code !== 'budget.exceeded') return undefined
-  const { limit, activation } = outcome.failure.details ?? {}
-  return { limit, activation }
+function exceeded(outcome: Outcome): JsonObject | undefined {
+  return outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded' ? (outcome.failure.details ?? {}) : undefined
+}
+
+/** Why nothing of what an answer asks for is done; undefined if it does not ask for too much at once. */
+function tooMany({ agent }: Mind, { limits }: Edge, { calls }: ModelAnswer): string | undefined {
+  const most = limits?.calls
+  if (most === undefined || calls.length <= most) return undefined
+  return `an answer of "${agent}" asks for ${calls.length} calls at once, and ${most} are allowed: none of them was made (${howToLift('calls', most)})`
 }
 
 /** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
 function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
   const max = exceeded(outcome)
   if (max === undefined || outcome.status !== 'failed') return outcome
-  return desk.limited((max.limit ?? 'turns') as LimitName, outcome.failure.message + unmet)
+  const lift = max['byDefault'] === true ? `; ${howToLift('turns', Number(max['max']))}` : ''
+  return desk.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet)
 }
 
 /** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */

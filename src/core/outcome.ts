@@ -7,7 +7,7 @@ import type { HistoryEntry, Message, Trail } from './message.ts'
 import type { Usage } from './usage.ts'
 
 /** Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new plans. */
-export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'rounds' | 'resets'
+export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'calls' | 'rounds' | 'resets'
 
 /** Where a task of a plan is. `waiting`: for other tasks. `awaiting_approval`: for a human. */
 export type TaskStatus = 'pending' | 'waiting' | 'awaiting_approval' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'

@@ -7,9 +7,9 @@
 import { hasNames, unknownNames, type NamesOf } from '../core/index.ts'
 import type { AccountLimits } from '../engine/index.ts'
 
-/** Limits of a whole tree: an agent and everything that works below it. All hard; each absent one is no limit. */
+/** Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the agent; in a run, `defaultLimits` hold where neither its start nor its root agent says anything. */
 export interface Limits {
-  /** Model calls of the whole tree: the agent's own and those of everybody below it. */
+  /** Model calls of the whole tree: the agent's own and those of everybody below it. Default of a run 10,000; of a root agent that thinks with a model 20. */
   readonly turns?: number
   /** Model calls of the agent itself; those of its workers do not count. For agents that think with a model, and for one activation of it: it is not handed down. */
   readonly ownTurns?: number
@@ -24,13 +24,30 @@ export interface Limits {
    * when they began: what bounds the whole tree exactly is `turns`.
    */
   readonly transfers?: number
+  /** Calls that one answer of a model may ask for. An answer with more ends its agent as limited, and none of its calls is made. Default of a run 256. */
+  readonly calls?: number
+  /** Tasks of one planned team: of its plan, and those that are added to it. A plan with more is refused as any plan that cannot be carried out. Default of a run 2,000. */
+  readonly tasks?: number
   /** Minutes of working time: the clock stands while everything inside waits for a human. */
   readonly minutes?: number
 }
 
-const known: NamesOf<Limits> = { turns: true, ownTurns: true, depth: true, usd: true, tokens: true, minutes: true, transfers: true }
+/** What keeps a runaway from costing without end. Holds for a run where nobody says anything: neither its start, nor its root agent, nor the runtime. */
+export const defaultLimits = { turns: 10_000, calls: 256, tasks: 2_000 } as const satisfies Limits
+
+const known: NamesOf<Limits> = {
+  turns: true,
+  ownTurns: true,
+  depth: true,
+  usd: true,
+  tokens: true,
+  minutes: true,
+  transfers: true,
+  calls: true,
+  tasks: true,
+}
 const names = Object.keys(known) as readonly (keyof Limits)[]
-const counted: ReadonlySet<string> = new Set(['turns', 'ownTurns', 'depth', 'tokens', 'transfers'])
+const counted: ReadonlySet<string> = new Set(['turns', 'ownTurns', 'depth', 'tokens', 'transfers', 'calls', 'tasks'])
 
 /** What is wrong with given limits, one sentence each; empty if nothing. */
 export function limitProblems(limits: Limits, where: string): string[] {
@@ -61,6 +78,18 @@ export function tighter(one: Limits | undefined, other: Limits | undefined): Lim
   return both
 }
 
+/** Those of the defaults that these limits say nothing about; undefined if there are none. Pure. */
+export function unsaid(limits: Limits | undefined, defaults: Limits): Limits | undefined {
+  const filled = Object.fromEntries(
+    names.flatMap((name) => (limits?.[name] === undefined && defaults[name] !== undefined ? [[name, defaults[name]]] : [])),
+  )
+  return Object.keys(filled).length === 0 ? undefined : filled
+}
+
+/** Where a limit of a run is changed, for those who have reached it. */
+export const howToLift = (name: 'turns' | 'calls' | 'tasks', max: number): string =>
+  `${max === defaultLimits[name] ? `${max} is the default of a run; ` : ''}limits: { ${name}: … } at the start, of the root agent or of createRuntime allows more`
+
 /** What of limits holds for those below: own turns are nobody else's. */
 export function handedDown(limits: Limits | undefined): Limits | undefined {
   if (limits?.ownTurns === undefined) return limits
@@ -74,7 +103,7 @@ export const turnsOf = (limits: Limits | undefined): number | undefined => limit
 /** The part that the engine keeps an account for; undefined if there is none, so that no account is opened. `lastAnswer`: one of its turns is kept for the agent's own last answer. */
 export function accountLimits(limits: Limits | undefined, lastAnswer = false): AccountLimits | undefined {
   if (limits === undefined) return undefined
-  const { depth: _depth, transfers: _transfers, ownTurns: _ownTurns, ...account } = limits
+  const { depth: _depth, transfers: _transfers, ownTurns: _ownTurns, calls: _calls, tasks: _tasks, ...account } = limits
   if (!Object.values(account).some((limit) => limit !== undefined)) return undefined
   return lastAnswer && account.turns !== undefined ? { ...account, keepsLast: true } : account
 }

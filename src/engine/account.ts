@@ -137,7 +137,8 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
     return failure('budget.exceeded', message, 'budget', { details: { ...details, later: true } })
   }
   const message = limitReached(max, limit, account.activation === activation ? 'own' : 'leader')
-  return failure('budget.exceeded', message, 'budget', { details })
+  const byDefault = limit === 'turns' && account.limits.byDefault === true ? { byDefault: true } : undefined
+  return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
 }
 
 /** Whether it is only for now that there is no room for a step (`reserveFor`). */

@@ -74,6 +74,8 @@ export interface AccountLimits {
   readonly turns?: number
   /** One of the turns is kept for a last call of the activation itself (`Charge.last`). */
   readonly keepsLast?: true
+  /** The turns are a default of the run: nobody has said how many. */
+  readonly byDefault?: true
   readonly tokens?: number
   readonly usd?: number
   readonly minutes?: number

@@ -5,6 +5,7 @@
  */
 import type { Agent } from '../agent/index.ts'
 import { described, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../core/index.ts'
+import { limitProblems, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
@@ -37,6 +38,11 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly versions?: VersionChoices
   /** The revisions that hold for all agents that nothing is chosen for: reads what is published at each start. Default: none. */
   readonly defaultStatus?: RevisionStatus
+  /**
+   * Limits of runs whose start and whose root agent say nothing about them. Those that are not said here: 10,000 `turns` of the whole tree, 256 `calls` of one answer, 2,000 `tasks` of a planned team.
+   * Recorded with each run when it starts: a change holds for those that start later.
+   */
+  readonly limits?: Omit<Limits, 'ownTurns'>
   /** By which rules trust rises, by name. Default `standard`. */
   readonly trust?: TrustPresets
   /** What becomes of a start that asks for a version that is not there: it begins with the code as it is and says so in its journal, or it throws `version.unknown`. Default `warn`; in strict mode `refuse`. */
@@ -58,6 +64,7 @@ export const optionNames: NamesOf<RuntimeOptions> = {
   defaultStatus: true,
   trust: true,
   onUnknownVersion: true,
+  limits: true,
   clock: true,
   strict: true,
   durability: true,
@@ -94,12 +101,21 @@ export function mustBeFine(options: RuntimeOptions): void {
       ? []
       : [`createRuntime: mayDecide is ${described(options.mayDecide)}, expected a function`]),
     ...statusProblems(options.defaultStatus, 'createRuntime'),
+    ...(options.limits === undefined ? [] : runLimitProblems(options.limits)),
     ...(options.onUnknownVersion === undefined || options.onUnknownVersion === 'warn' || options.onUnknownVersion === 'refuse'
       ? []
       : [`createRuntime: onUnknownVersion is ${described(options.onUnknownVersion)}, expected "warn" or "refuse"`]),
   ]
   if (problems.length > 0)
     throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })
+}
+
+/** Own turns are those of one agent: no default of all runs. */
+function runLimitProblems(limits: Limits): readonly string[] {
+  const problems = limitProblems(limits, 'createRuntime')
+  return limits?.ownTurns === undefined
+    ? problems
+    : [...problems, 'createRuntime: limits.ownTurns is for one agent: state it in its definition']
 }
 
 /** A store is a file. What is an address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */

@@ -6,8 +6,8 @@
  */
 import type { Agent, InputOf, OutputOf } from '../agent/index.ts'
 import { mustBeOptions, newId, ReeveError, systemClock, underName, own, type Clock, type Json, type RunId } from '../core/index.ts'
-import type { Revision } from '../edge/index.ts'
-import type { Engine, Question, RunFilter, RunSummary } from '../engine/index.ts'
+import { defaultLimits, type Limits, type Revision } from '../edge/index.ts'
+import type { Engine, Question, RunFilter, RunSummary, StartRun } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import type { ApprovalGrant, AuditDocument, TrustPresets } from '../oversight/index.ts'
 import { auditRun, type AuditOptions } from './audit.ts'
@@ -29,7 +29,7 @@ import { listRuns } from './queue.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustBeFile, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents } from './registry.ts'
-import { mustHavePrices, startRequest, type StartOptions } from './start.ts'
+import { defaultsIn, mustHavePrices, startRequest, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
 import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustDesk, type TrustSetting, type TrustView } from './trust.ts'
 import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
@@ -105,6 +105,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     trust,
     versions,
     defaultStatus,
+    limits,
     onUnknownVersion = others.strict === true ? 'refuse' : 'warn',
     ...embedded
   } = others
@@ -128,7 +129,16 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       ...(versions === undefined ? undefined : { versions }),
       ...(defaultStatus === undefined ? undefined : { defaultStatus }),
     }
-    return new EngineRuntime(engine, registry, embedded.clock ?? systemClock, chosen, onUnknownVersion, trust, mayDecide)
+    return new EngineRuntime(
+      engine,
+      registry,
+      embedded.clock ?? systemClock,
+      chosen,
+      { ...defaultLimits, ...limits },
+      onUnknownVersion,
+      trust,
+      mayDecide,
+    )
   } catch (thrown) {
     await engine?.close()
     throw thrown
@@ -149,6 +159,8 @@ class EngineRuntime implements Runtime {
   readonly #clock: Clock
   /** What holds for every run. */
   readonly #chosen: Chosen
+  /** What holds for a run where nobody says more. */
+  readonly #defaults: Limits
   readonly #onUnknownVersion: 'warn' | 'refuse'
   readonly #trust: TrustPresets | undefined
   readonly #mayDecide: DecisionDesk['mayDecide']
@@ -158,6 +170,7 @@ class EngineRuntime implements Runtime {
     registry: ReturnType<typeof registerAgents>,
     clock: Clock,
     chosen: Chosen,
+    defaults: Limits,
     onUnknownVersion: 'warn' | 'refuse',
     trust: TrustPresets | undefined,
     mayDecide: DecisionDesk['mayDecide'],
@@ -166,6 +179,7 @@ class EngineRuntime implements Runtime {
     this.#registry = registry
     this.#clock = clock
     this.#chosen = chosen
+    this.#defaults = defaults
     this.#onUnknownVersion = onUnknownVersion
     this.#trust = trust
     this.#mayDecide = mayDecide
@@ -179,37 +193,38 @@ class EngineRuntime implements Runtime {
   async start<O>(agent: Agent | string, input: unknown, options: StartOptions = {}): Promise<Run<O>> {
     const root = this.#registry.require(agent)
     // what is wrong with it is said before anything is read
-    const request = startRequest(root, input, options)
+    const request = startRequest(root, input, options, undefined, this.#defaults)
     if (options.oversight !== undefined) this.#registry.mustHaveChannels(options.oversight)
-    const chosen = chosenBy(this.#chosen, options)
-    if (chosen === undefined) mustHavePrices(root, options.limits)
-    if (chosen === undefined) await this.#engine.start(request)
-    else await this.#startChosen(root, input, { ...options, runId: request.run }, chosen)
+    await this.#startOnce(root, input, { ...options, runId: request.run }, request)
     return this.handle<O>(request.run)
   }
 
-  /** The same start again is the same run, whatever was published since: then what was chosen then counts. */
-  async #startChosen(root: Agent, input: unknown, options: StartOptions & { readonly runId: string }, chosen: Chosen): Promise<void> {
-    const begin = (choice: Resolved): Promise<unknown> => {
+  /** The same start again is the same run, whatever was published, or became a default, since: then what held then counts. */
+  async #startOnce(root: Agent, input: unknown, options: StartOptions & { readonly runId: string }, plain: StartRun): Promise<void> {
+    const chosen = chosenBy(this.#chosen, options)
+    const begin = (choice: Resolved, defaults: Limits, request?: StartRun): Promise<unknown> => {
       const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#registry.named(root.name, base)) ?? root
-      mustHavePrices(agent, options.limits, choice.revisions)
-      return this.#engine.start(startRequest(agent, input, options, { ...choice, chosen }))
+      mustHavePrices(agent, { ...defaults, ...options.limits }, choice.revisions)
+      const choosing = chosen === undefined ? undefined : { ...choice, chosen }
+      return this.#engine.start(request ?? startRequest(agent, input, options, choosing, defaults))
     }
-    const now = await this.#versions.resolve(root, chosen)
+    const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)
     const [missing] = now.unknown
     if (missing !== undefined && this.#onUnknownVersion === 'refuse') throw unknownVersion(missing.agent, missing.asked, missing.known)
     try {
-      await begin(now)
+      await begin(now, this.#defaults, chosen === undefined ? plain : undefined)
     } catch (thrown) {
       if (!ReeveError.is(thrown, 'run.conflict')) throw thrown
-      await begin(await this.#begunWith(options.runId as RunId))
+      const birth = await this.#birthOf(options.runId as RunId)
+      await begin(chosen === undefined ? now : resolvedIn(birth), defaultsIn(birth))
     }
   }
 
-  async #begunWith(run: RunId): Promise<Resolved> {
+  /** What a run was begun with. */
+  async #birthOf(run: RunId): Promise<Json> {
     const [first] = await this.#engine.read(run)
-    return first?.event.type === 'activation.started' ? resolvedIn(first.event.input) : { unknown: [] }
+    return first?.event.type === 'activation.started' ? first.event.input : {}
   }
 
   async grants(of: GrantsOf): Promise<readonly ApprovalGrant[]> {

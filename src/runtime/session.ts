@@ -29,7 +29,7 @@ import {
   type Shelf,
 } from '../agent/index.ts'
 import { failed, failure, isObject, rootActivation, trailOf, withoutTrail, type Json, type Outcome, type RunId } from '../core/index.ts'
-import { briefText, type Edge, type EdgeMessage } from '../edge/index.ts'
+import { briefText, type Edge, type EdgeMessage, type Limits } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
 import type { TrustPresets } from '../oversight/index.ts'
@@ -42,6 +42,8 @@ export type BusySession = 'queue' | 'reject'
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
+  /** What of the limits on the edge nobody has asked for. The same start again means the same. Absent in journals older than the defaults. */
+  readonly defaults?: Limits
   /** The versions that were chosen: the same start again means the same choice. What they came to is in the edge. */
   readonly chosen?: Chosen
   /** Versions that were asked for and are not there. */

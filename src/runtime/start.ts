@@ -23,11 +23,13 @@ import {
 import {
   accountLimits,
   briefOf,
+  defaultLimits,
   limitProblems,
   messageProblems,
   oversightProblems,
   permissionProblems,
   rootEdge,
+  unsaid,
   type Limits,
   type Oversight,
   type Permissions,
@@ -92,30 +94,36 @@ export interface Choice extends Resolved {
   readonly chosen: Chosen
 }
 
-/** The request that starts this agent with this input. `agent` is the version that runs. */
-export function startRequest(agent: Agent, input: unknown, options: StartOptions, choice?: Choice): StartRun {
+/** The request that starts this agent with this input. `agent` is the version that runs; `defaults`: the limits where neither the caller nor the agent says any. */
+export function startRequest(
+  agent: Agent,
+  input: unknown,
+  options: StartOptions,
+  choice?: Choice,
+  defaults: Limits = defaultLimits,
+): StartRun {
   const problems = optionProblems(options, agent)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was started.' })
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
   const { limits, permissions, oversight, values, busySession, messages } = options
+  const given = {
+    ...(limits === undefined ? {} : { limits }),
+    ...(permissions === undefined ? {} : { permissions }),
+    ...(oversight === undefined ? {} : { oversight }),
+    ...(messages === undefined ? {} : { messages }),
+    ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
+  }
+  const said = rootEdge(brief, given, agent)
+  const filled = unsaid(said.limits, defaults)
+  const edge = filled === undefined ? said : rootEdge(brief, { ...given, limits: { ...limits, ...filled } }, agent)
   const extras: RootExtras = {
     ...(values === undefined ? {} : { values }),
     ...(busySession === undefined ? {} : { busySession }),
+    ...(filled === undefined ? {} : { defaults: filled }),
     ...(choice === undefined ? {} : { chosen: choice.chosen }),
     ...(choice === undefined || choice.unknown.length === 0 ? {} : { unknown: choice.unknown }),
   }
-  const edge = rootEdge(
-    brief,
-    {
-      ...(limits === undefined ? {} : { limits }),
-      ...(permissions === undefined ? {} : { permissions }),
-      ...(oversight === undefined ? {} : { oversight }),
-      ...(messages === undefined ? {} : { messages }),
-      ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
-    },
-    agent,
-  )
   const account = accountLimits(edge.limits, agent.lastAnswer)
   return {
     run,
@@ -123,8 +131,15 @@ export function startRequest(agent: Agent, input: unknown, options: StartOptions
     version: agent.version,
     input: copy({ ...edge, ...(Object.keys(extras).length === 0 ? {} : { root: extras }) } as unknown as Json),
     caller: callerOf(options),
-    ...(account === undefined ? {} : { limits: account }),
+    ...(account === undefined ? {} : { limits: filled?.turns === undefined ? account : { ...account, byDefault: true } }),
   }
+}
+
+/** The defaults that a run was begun with, as they were recorded; none before there were any. */
+export function defaultsIn(recorded: Json): Limits {
+  const root = isObject(recorded) ? recorded['root'] : undefined
+  const defaults = isObject(root) ? root['defaults'] : undefined
+  return isObject(defaults) ? (defaults as Limits) : {}
 }
 
 /** Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price. */

@@ -222,7 +222,7 @@ export class TeamRun {
   #editing(work: Work): EditParts {
     const { defaultRole = generalist } = this.#options
     const parts = { ctx: this.#ctx, book: this.#book, directory: this.#directory, roles: this.#roles, rules: this.#rules! }
-    return { ...parts, work, defaultRole, oversight: this.#edge.oversight }
+    return { ...parts, work, defaultRole, oversight: this.#edge.oversight, limits: this.#edge.limits }
   }
 
   /** Who looks after the mail. */
@@ -254,6 +254,7 @@ export class TeamRun {
       ctx: this.#ctx,
       rules,
       oversight: this.#edge.oversight,
+      limits: this.#edge.limits,
       roles: this.#roles,
       book: this.#book,
       directory: this.#directory,

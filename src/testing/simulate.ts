@@ -160,8 +160,9 @@ async function live(
   let end: RunEnd | undefined
   let problem: unknown
   engine.drive(watched(scenario.registry, watcher))
-  engine
-    .start(scenario.start)
+  // who goes on with a run that an older Reeve began need not begin it as this one would
+  const begun = async (): Promise<unknown> => (await engine.summary(scenario.start.run)) ?? engine.start(scenario.start)
+  begun()
     .then(
       () => engine.outcome(scenario.start.run).then((ended) => (end = ended)),
       (thrown: unknown) => (problem = thrown),

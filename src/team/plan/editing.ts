@@ -6,7 +6,7 @@
  */
 import { described, isObject, jsonProblem, unknownNames, type Json, type NamesOf } from '../../core/index.ts'
 import { fitting } from '../../agent/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Subtask } from './plan.ts'
 import type { RoleBook } from './roles.ts'
 import { validatePlan } from './validate.ts'
@@ -69,7 +69,7 @@ export function lookAtEdit(
   given: unknown,
   standing: readonly Standing[],
   roles: RoleBook,
-  around: { readonly defaultRole: string; readonly oversight: Oversight | undefined },
+  around: { readonly defaultRole: string; readonly oversight: Oversight | undefined; readonly limits: Limits | undefined },
 ): LookedAtEdit {
   const problems = [...unknownNames(given, names, 'the edit')]
   const said: Readonly<Record<string, unknown>> = isObject(given) ? given : {}

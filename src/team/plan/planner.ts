@@ -6,7 +6,7 @@
  * Holds: K3, K6: everything it goes by is recorded: steps, workers, model turns, decisions.
  */
 import { asText, failure, failureFrom, type Failure } from '../../core/index.ts'
-import type { Edge, Oversight } from '../../edge/index.ts'
+import type { Edge, Limits, Oversight } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
 import { consentTo, type ConsentOptions } from './consent.ts'
@@ -61,6 +61,7 @@ class Planning {
   readonly #ctx: Context
   readonly #options: PlanningOptions
   readonly #oversight: Oversight | undefined
+  readonly #limits: Limits | undefined
   readonly #roles: RoleBook
   readonly #question: PlanQuestion
   readonly #source: PlanSource | undefined
@@ -74,6 +75,7 @@ class Planning {
     this.#question = question
     this.#source = sourceOf(options, edge)
     this.#oversight = edge.oversight
+    this.#limits = edge.limits
   }
 
   get canBeAsked(): boolean {
@@ -113,7 +115,8 @@ class Planning {
   }
 
   #look(given: unknown, more?: Pick<PlanSurroundings, 'author' | 'unknownFields'>): Validated {
-    return validatePlan(given, this.#roles, { defaultRole: this.#options.defaultRole, oversight: this.#oversight, ...more })
+    const { defaultRole } = this.#options
+    return validatePlan(given, this.#roles, { defaultRole, oversight: this.#oversight, limits: this.#limits, ...more })
   }
 
   /** The whole question as one task, where that is allowed. */

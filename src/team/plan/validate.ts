@@ -4,11 +4,12 @@
  * Owns: what makes a plan impossible (`problems`) or doubtful (`warnings`), who has which role, and the plan as it is carried out then. Does not own: the types of its fields (reading.ts),
  * what a planner is told of it (planner.ts).
  */
-import { meantInstead, nearest } from '../../core/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import { isObject, meantInstead, nearest } from '../../core/index.ts'
+import { howToLift, type Limits, type Oversight } from '../../edge/index.ts'
 import { cyclesOf } from './cycles.ts'
 import { consentProblems, onlyStricter, oversightOf } from './overseen.ts'
 import type { Plan, Subtask } from './plan.ts'
+import { fieldOf } from './fields.ts'
 import { called, readPlan, type Notes } from './reading.ts'
 import { generalist, type RoleBook } from './roles.ts'
 
@@ -34,6 +35,8 @@ export interface PlanSurroundings {
   readonly existing?: readonly Subtask[] | undefined
   /** Ids of tasks that have ended: they wait for nothing any more, so a later round may build on them. */
   readonly ended?: ReadonlySet<string> | undefined
+  /** The limits of the team's edge: they say how many tasks there may be. */
+  readonly limits?: Limits | undefined
   /** What holds for the team. */
   readonly oversight?: Oversight | undefined
 }
@@ -47,8 +50,12 @@ const notSimple = 0.3
 export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurroundings = {}): Validated {
   const notes: Notes = { problems: [], warnings: [], unknown: [] }
   const { problems, warnings } = notes
+  const nothing = { subtasks: [], complexity: 1 }
+  // before it is read: reading it takes as long as it is
+  const excess = tooManyTasks(given, around)
+  if (excess !== undefined) return { plan: nothing, problems: [excess], warnings, unreadable: false }
   const read = readPlan(given, notes)
-  if (read === undefined) return { plan: { subtasks: [], complexity: 1 }, problems, warnings, unreadable: true }
+  if (read === undefined) return { plan: nothing, problems, warnings, unreadable: true }
   if (around.unknownFields === 'refused') problems.push(...notes.unknown.map(({ sentence }) => sentence))
   else warnings.push(...notes.unknown.flatMap(({ sentence, understood }) => (understood ? [] : [sentence])))
   const { agentTypes, subtasks: listed, ...facts } = read
@@ -72,6 +79,14 @@ export function validatePlan(given: unknown, roles: RoleBook, around: PlanSurrou
     problems.push(...consentProblems(task, oversight, called(task.id, place)))
   }
   return { plan: { ...facts, subtasks }, problems, warnings, unreadable: false }
+}
+
+function tooManyTasks(given: unknown, { limits, existing = [] }: PlanSurroundings): string | undefined {
+  const most = limits?.tasks
+  const subtasks = isObject(given) ? fieldOf(given, 'subtasks') : undefined
+  if (most === undefined || !Array.isArray(subtasks) || existing.length + subtasks.length <= most) return undefined
+  const there = existing.length === 0 ? '' : `, and ${existing.length} are there already`
+  return `the plan has ${counted(subtasks.length)}${there}; ${most} are allowed in all (${howToLift('tasks', most)})`
 }
 
 const counted = (tasks: number): string => `${tasks} task${tasks === 1 ? '' : 's'}`

@@ -116,11 +116,11 @@ export class LeadDesk {
 
   /** Tasks are added all together or not at all. */
   #add(ctx: Context, added: readonly Subtask[]): void {
-    const { book, directory, roles, work, rules, oversight } = this.#parts
+    const { book, directory, roles, work, rules, oversight, limits } = this.#parts
     if (work.closed !== undefined) return this.#refuse(ctx, 'the work of this team has ended: no tasks are added')
     const existing = book.all.map(({ task }) => task)
     const ended = new Set(book.all.flatMap((entry) => (hasEnded(entry) ? [entry.id] : [])))
-    const around = { existing, ended, defaultRole: rules.defaultRole, oversight }
+    const around = { existing, ended, defaultRole: rules.defaultRole, oversight, limits }
     const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, around)
     if (problems.length > 0) return this.#refuse(ctx, `tasks were not added: ${problems.join('; ')}`, problems)
     if (plan.subtasks.length === 0) return

@@ -6,7 +6,7 @@
  */
 import { asText, type Failure, type Json, type JsonObject } from '../../core/index.ts'
 import type { Recruited, RecruitWish } from '../../agent/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { StaffRefusal } from '../../journal/index.ts'
 import type { Speaker } from '../office.ts'
@@ -58,6 +58,7 @@ export interface StaffParts {
   readonly rules: StaffRules
   /** What holds for the team. */
   readonly oversight: Oversight | undefined
+  readonly limits: Limits | undefined
   readonly roles: RoleBook
   readonly book: Book
   readonly directory: Directory

@@ -6,7 +6,7 @@
  */
 import { present, type JsonObject } from '../../core/index.ts'
 import type { EditWord, HeardWord } from '../../agent/index.ts'
-import type { Oversight } from '../../edge/index.ts'
+import type { Limits, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { lookAtEdit, type LookedAtEdit, type Standing } from '../plan/editing.ts'
 import type { Subtask } from '../plan/plan.ts'
@@ -26,6 +26,7 @@ export interface EditParts {
   readonly roles: RoleBook
   readonly defaultRole: string
   readonly oversight: Oversight | undefined
+  readonly limits: Limits | undefined
   readonly work: Work
   /** What the work goes by; changed in place. */
   readonly rules: { -readonly [K in 'concurrency' | 'failures']: WorkRules[K] }
@@ -37,14 +38,14 @@ const unnamed = 'operator'
 /** Hears a word that edits the plan. What became of it is a fact; nobody inside may say such a word. */
 export function edited(parts: EditParts, { request, edit, reason }: EditWord, { from, by }: HeardWord): JsonObject {
   if (from !== undefined) return { accepted: false, reason: 'invalid', message: 'a member does not edit the plan' }
-  const { ctx, book, roles, defaultRole, oversight, work } = parts
+  const { ctx, book, roles, defaultRole, oversight, limits, work } = parts
   const looked =
     work.closed === undefined && !book.all.every(hasEnded)
       ? lookAtEdit(
           edit,
           book.all.map((entry) => standing(entry, work)),
           roles,
-          { defaultRole, oversight },
+          { defaultRole, oversight, limits },
         )
       : { problems: ['the work of this team has ended: its plan stays as it is'] }
   if (!('added' in looked) || looked.problems.length > 0)
