@@ -81,8 +81,11 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
   const program = new Command('reeve')
     .description('Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.')
     .version(version, '-V, --version')
-    .option('--store <file>', 'the store, for the embedded engine (default: .reeve/reeve.db here, else what the config names)')
-    .option('--config <file>', 'a reeve.config.ts that exports `agents`, `store` or `engine`, and `channels` if there are any')
+    .option('--store <file>', 'the store, for the embedded engine (default: what --config names, else .reeve/reeve.db here)')
+    .option(
+      '--config <file>',
+      'a module that exports `agents`, `store` or `engine`, and `channels` if there are any; it is code: only work and resume take reeve.config.ts unasked',
+    )
     .addHelpText('after', exitHelp)
     .showSuggestionAfterError()
     .showHelpAfterError('(reeve --help shows commands and examples)')

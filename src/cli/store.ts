@@ -2,7 +2,7 @@
  * Stores, engines and configs: where the runs are that a command means, and which agents belong to them.
  *
  * Owns: finding a store without creating one, loading `reeve.config.ts`, opening a runtime on either. Does not own: what is in a store.
- * A command that looks or decides runs no user code where there is `.reeve/reeve.db` or it is told a store; else it loads the `reeve.config.ts` of the folder it is called in. A bad argument creates no store.
+ * A config is code. `work` and `resume`, which run agents, take the `reeve.config.ts` of the folder they are called in; every other command loads a config only where it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
@@ -49,19 +49,29 @@ export function mustBeOwn(store: string): void {
       throw usage(`${path} is a link, and would be written to where it leads`, 'Remove it, or name a store: --store <file>')
 }
 
-/** The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here, else what `reeve.config.ts` here names. */
+/** The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here. Loads a config only where it is named. */
 export async function findPlace(options: StoreOptions, cwd: string): Promise<Place> {
   const config = options.config === undefined ? undefined : (await loadConfig(options.config, cwd)).place
   if (options.store !== undefined) return namedStore(options.store, cwd, config?.options)
   if (config !== undefined) return existing(config)
   const here = storeBelow(cwd)
   if (isFile(here)) return (mustBeOwn(here), { store: here })
-  if (isFile(join(cwd, configName))) return existing((await loadConfig(configName, cwd)).place)
+  if (isFile(join(cwd, configName)))
+    throw usage(
+      `there is no store here, but a ${configName}: it is code, and this command runs none unasked`,
+      `Name it, if you trust it: --config ${configName}. Or name a store: --store <file>`,
+    )
   throw usage(
     `there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`,
     'Name one with --store <file> or --config <file>, or begin with: reeve demo',
   )
 }
+
+/** For commands that run agents: where nothing is named and there is no store, the config of the folder is as good as named, also in the commands that are printed. */
+export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =>
+  options.store === undefined && options.config === undefined && !isFile(storeBelow(cwd)) && isFile(join(cwd, configName))
+    ? { ...options, config: configName }
+    : options
 
 /** The store of `--store`, which must exist; `options` of the config that is named beside it. */
 export const namedStore = (file: string, cwd: string, options: ConfigOptions = {}): Place =>

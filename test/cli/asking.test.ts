@@ -52,9 +52,15 @@ async function driven(config: Config, name?: string): Promise<string | undefined
   const state = await run.until('waiting')
   return 'waiting' in state ? state.questions[0]!.id : undefined
 }
+const where = ['--config', 'reeve.config.ts']
 async function reeve(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
   const terminal = fakeTerminal()
-  const code = await main(args, { terminal, cwd: folder, interrupted: new AbortController().signal, version: '1.2.3' })
+  const code = await main(args.includes('--config') ? args : [...args, ...where], {
+    terminal,
+    cwd: folder,
+    interrupted: new AbortController().signal,
+    version: '1.2.3',
+  })
   return { code, out: terminal.written, err: terminal.notes }
 }
 
@@ -64,7 +70,7 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
   test('open delegations are listed with what stops them, and one is stopped; the run goes on', async () => {
     const config = await given(maker)
     await driven(config, 'lead')
-    expect((await reeve('show', 'run_q')).out).toContain('waiting: d1 (asked)    (reeve stop run_q d1)\n')
+    expect((await reeve('show', 'run_q')).out).toContain('waiting: d1 (asked)    (reeve stop run_q d1 --config reeve.config.ts)\n')
     expect(await reeve('stop', 'run_q', 'd7')).toMatchObject({
       code: 2,
       err: expect.stringContaining('there is no delegation "d7"') as string,
@@ -100,7 +106,9 @@ describe.each(['embedded', 'adversarial'] as const)('on an engine (%s)', (maker)
   test('an interrupt is answered with JSON or a text, and that has a line', async () => {
     const config = await given(maker)
     const id = await driven(config, 'asker')
-    expect((await reeve('show', 'run_q')).out).toContain(`asks (${id}): "Which one?"\n  reeve answer ${id} <json or text>\n`)
+    expect((await reeve('show', 'run_q')).out).toContain(
+      `asks (${id}): "Which one?"\n  reeve answer ${id} <json or text> --config reeve.config.ts\n`,
+    )
     const said = await reeve('answer', id!, '{"n": 1}', '--by', 'ann')
     expect(said).toMatchObject({ code: 0, err: '' })
     expect(said.out).toContain(`Answered ${id}.`)

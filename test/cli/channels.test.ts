@@ -60,11 +60,13 @@ describe('channels of a config', () => {
     await expect.poll(notes, { timeout: 20_000 }).toMatch(/Decide: reeve approve/)
     const [, command] = /Decide: reeve (.*)/.exec(await notes())!
     expect(await reeve(folder, ...command!.split(' '))).toMatchObject({ code: 0 })
-    await expect.poll(async () => (await reeve(folder, 'show', id, '--json')).out, { timeout: 20_000 }).toContain('"completed"')
-    const events = await reeve(folder, 'events', id)
+    await expect
+      .poll(async () => (await reeve(folder, 'show', id, '--json', '--config', 'reeve.config.ts')).out, { timeout: 20_000 })
+      .toContain('"completed"')
+    const events = await reeve(folder, 'events', id, '--config', 'reeve.config.ts')
     expect(events.out).toMatch(/asker told paper of apr_/)
     expect(events.out).not.toMatch(/notice:/)
-    expect((await reeve(folder, 'show', id)).out).not.toMatch(/notice/)
+    expect((await reeve(folder, 'show', id, '--config', 'reeve.config.ts')).out).not.toMatch(/notice/)
     for (const child of children) child.kill('SIGTERM')
     expect(await end).toMatchObject({ code: 0 })
     expect((await notes()).match(/Decide:/g)).toHaveLength(1)

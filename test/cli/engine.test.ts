@@ -67,7 +67,8 @@ const reeve = (terminal: FakeTerminal, args: readonly string[], interrupted = ne
   main(args, { terminal, cwd: folder, interrupted, version: '1.2.3' })
 async function said(...args: string[]): Promise<string> {
   const terminal = fakeTerminal()
-  expect(await reeve(terminal, args), terminal.notes).toBe(0)
+  const named = args.some((each) => each === '--store' || each === '--config') ? args : [...args, ...where]
+  expect(await reeve(terminal, named), terminal.notes).toBe(0)
   return terminal.written
 }
 const paid = (): Promise<string> => readFile(join(folder, 'paid'), 'utf8').catch(() => '')

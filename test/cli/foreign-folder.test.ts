@@ -1,16 +1,25 @@
 /** A folder that somebody else has made: where the command line writes, and what it refuses to take for a store. */
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { createRuntime } from '../../src/index.ts'
+import { main } from '../../src/cli/program.ts'
 import { reeve } from './command.ts'
+import { fakeTerminal } from './fake-terminal.ts'
 
 let folder = ''
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-foreign-')))
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
+
+/** A command in this process. */
+async function said(...args: string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }> {
+  const terminal = fakeTerminal()
+  const code = await main(args, { terminal, cwd: folder, interrupted: new AbortController().signal, version: '1.2.3' })
+  return { code, out: terminal.written, err: terminal.notes }
+}
 
 test('a .reeve that is a link is not written through: the demo writes in the folder that it is given, and nowhere else', async () => {
   const elsewhere = join(folder, 'elsewhere')
@@ -24,6 +33,68 @@ test('a .reeve that is a link is not written through: the demo writes in the fol
   expect(await readdir(elsewhere)).toEqual([])
   expect(await reeve(given, 'runs')).toMatchObject({ code: 2 })
 })
+
+/** Every command that is no worker, with arguments that it takes. */
+const lookers: Readonly<Record<string, readonly string[]>> = {
+  runs: [],
+  show: ['run_x'],
+  events: ['run_x'],
+  fork: ['run_x'],
+  diff: ['run_x', 'run_y'],
+  approve: ['apr_x'],
+  reject: ['apr_x'],
+  edit: ['apr_x', '{}'],
+  retry: ['apr_x'],
+  answer: ['int_x', '1'],
+  pause: ['run_x'],
+  stop: ['run_x', 'd1'],
+  post: ['run_x', '*', 'hello'],
+  cancel: ['run_x'],
+  recruit: ['run_x', '--description', 'more'],
+  retire: ['run_x', 'w_1'],
+  trust: [],
+  audit: ['run_x'],
+  takeover: ['run_x'],
+  complete: ['run_x', 't', '1'],
+  finish: ['run_x', '1'],
+  handback: ['run_x'],
+  backup: ['copy.db'],
+  compact: [],
+}
+
+test('a command that runs no agents runs no code of the folder unasked: it says what to name, and does so only then', async () => {
+  const config = `import { writeFileSync } from 'node:fs'
+writeFileSync(new URL('./ran', import.meta.url), 'x')
+export const store = './own.db'
+export const agents = [{}]`
+  await writeFile(join(folder, 'reeve.config.ts'), config)
+  const help = await said('--help')
+  const commands = [...help.out.matchAll(/^ {2}([a-z]+)(?: |$)/gm)].map(([, name]) => name!)
+  expect(commands.filter((name) => !['demo', 'resume', 'work', 'restate', 'help'].includes(name)).toSorted()).toEqual(
+    Object.keys(lookers).toSorted(),
+  )
+  for (const [name, args] of Object.entries(lookers)) {
+    expect(await said(name, ...args), name).toMatchObject({ code: 2, err: expect.stringContaining('--config reeve.config.ts') as string })
+    expect(await readdir(folder)).toEqual(['reeve.config.ts'])
+  }
+  expect(await said('runs', '--config', 'reeve.config.ts')).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('there is no store at') as string,
+  })
+  expect(await readdir(folder)).toContain('ran')
+})
+
+test('resume of a run of the demo that surveys another folder than the one its store is in is refused, unless the store is named', async () => {
+  const [theirs, mine] = [join(folder, 'theirs'), join(folder, 'mine')]
+  await mkdir(theirs)
+  await writeFile(join(theirs, 'a.js'), 'x')
+  expect(await reeve(folder, 'demo', theirs, '--run', 'evil')).toMatchObject({ code: 3 })
+  await cp(theirs, mine, { recursive: true })
+  const resumed = await reeve(mine, 'resume', 'evil', '--yes')
+  expect(resumed).toMatchObject({ code: 2, err: expect.stringContaining('surveys another folder') as string })
+  expect(await readdir(theirs)).not.toContain('REPORT.md')
+  expect(await reeve(mine, 'resume', 'evil', '--yes', '--store', '.reeve/reeve.db')).toMatchObject({ code: 0 })
+}, 60_000)
 
 test('an address is no store: it is said what a store is, without the password, and nothing is created', async () => {
   const made = createRuntime({ store: 'postgres://me:secret@db.example/reeve' })

@@ -87,7 +87,7 @@ describe.each([
     child.kill('SIGTERM')
     expect(await end).toMatchObject({ code: 0, signal: null })
     expect((await end).err).toMatch(/^The worker ends/)
-    expect((await reeve(folder, 'runs')).out).toMatch(/completed +worker/)
+    expect((await reeve(folder, 'runs', '--config', 'reeve.config.ts')).out).toMatch(/completed +worker/)
   })
 
   test('a warning is one line, and stops nothing', async () => {

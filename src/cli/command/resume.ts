@@ -4,12 +4,13 @@
  * Owns: who drives it, and with which agents: this process if the run is in a store, with the demo's own agents or those of the config; with an engine
  * its workers do, and this process says the word and watches. Does not own: going on, which is the same loop as running.
  */
+import { realpathSync } from 'node:fs'
 import { ReeveError, visible } from '../../core/index.ts'
-import { whereOf, type CommandContext } from '../context.ts'
+import { quoted, whereOf, type CommandContext } from '../context.ts'
 import { demoAgents, isDemoAgent } from '../demo/team.ts'
 import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
-import { configName, findPlace, loadConfig, openRuntime, type ConfigOptions, type Place } from '../store.ts'
+import { configName, findPlace, loadConfig, openRuntime, orConfigHere, storeBelow, type ConfigOptions, type Place } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import type { Run, Runtime, RunView } from '../../runtime/index.ts'
 
@@ -20,7 +21,8 @@ export interface ResumeOptions {
 }
 
 /** Goes on with a run and watches it. */
-export async function resume(context: CommandContext, id: string, given: ResumeOptions): Promise<Exit> {
+export async function resume(called: CommandContext, id: string, given: ResumeOptions): Promise<Exit> {
+  const context = { ...called, options: orConfigHere(called.options, called.cwd) }
   const place = await findPlace(context.options, context.cwd)
   return 'engine' in place ? tell(context, place, id, given) : drive(context, place, id, given)
 }
@@ -115,10 +117,25 @@ const glanceMs = 1_500
 /** How long whoever drives the run may take to read a word. */
 const patienceMs = 5_000
 
+/** Whether two paths lead to the same folder. One that is gone is none. */
+function isSamePlace(one: string, other: string): boolean {
+  try {
+    return realpathSync(one) === realpathSync(other)
+  } catch {
+    return false
+  }
+}
+
 async function drivenFor(view: RunView, { options, cwd }: CommandContext): Promise<ConfigOptions> {
   if (isDemoAgent(view.agent)) {
     const settings = settingsOf(view)
     if (settings === undefined) throw usage(`the run "${view.run}" does not say which folder it surveys`)
+    // a store that came with a folder may hold a run that its author has approved, and that writes where its author wants
+    if (options.store === undefined && options.config === undefined && !isSamePlace(settings.folder, cwd))
+      throw usage(
+        `the run "${view.run}" surveys another folder than the one its store is in: ${visible(settings.folder)}`,
+        `It would write its report there. If the store is yours, name it: --store ${quoted(storeBelow('.'))}`,
+      )
     return { agents: demoAgents(settings) }
   }
   const config = await loadConfig(options.config ?? configName, cwd)
