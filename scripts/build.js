@@ -1,8 +1,9 @@
 /**
- * Builds `dist/` from `src/`, with declarations. Plain JavaScript, because `prepare` may run it on a Node that cannot read TypeScript.
+ * Builds `dist/` from `src/`, with declarations. Plain JavaScript, because an install may run it on a Node that cannot read TypeScript.
  *
- * It builds beside `dist/` and swaps at the end, so a reader of `dist/` never sees half of it. With `--if-possible` (how `prepare` calls it) an
- * unpacked tarball, a folder without its tools or a type error does not fail an install: what can be emitted is emitted, and the errors are printed.
+ * It builds beside `dist/` and swaps at the end, so a reader of `dist/` never sees half of it. With `--if-possible` (how `postprepare` calls it, after `npm ci` in a checkout) a
+ * folder without its tools or a type error does not fail an install: what can be emitted is emitted, and the errors are printed. It is no `prepare`: npm would ask everybody who
+ * installs the packed file to allow a script that has nothing to do there.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, renameSync, rmSync } from 'node:fs'

@@ -94,7 +94,7 @@ export async function loadConfig(path: string, cwd: string): Promise<ReeveConfig
   const place = placeOf(given, file)
   const { agents, channels } = given
   if (!Array.isArray(agents) || agents.length === 0)
-    throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [yourSupervisor]')
+    throw usage(`${file} exports no \`agents\``, 'Add: export const agents = [ … ], the agents that you start')
   if (channels !== undefined && !Array.isArray(channels))
     throw usage(`the \`channels\` that ${file} exports are no list`, 'Write: export const channels = [terminal()]')
   return { place: { ...place, options: optionsOf(given) }, agents: agents as ReeveConfig['agents'] }

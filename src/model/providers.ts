@@ -111,7 +111,7 @@ export function isLocal(provider: string, of: Preset, around: ProviderSurroundin
 
 function baseURL(provider: string, of: Preset, around: ProviderSurroundings): string {
   const given = filled(around.baseURLs[provider]) ?? filled(around.env[of.urlName]) ?? of.url
-  const hint = `Set ${of.urlName}, or give baseURLs: { '${provider}': 'http://…/v1' }.`
+  const hint = `Set ${of.urlName} in the environment, for example http://localhost:8000/v1, or give the agent a model object of the AI SDK that has it.`
   if (given === undefined) throw new FailureError(failure('config.invalid', `there is no base URL for ${provider}`, 'validation', { hint }))
   if (!URL.canParse(given) || !/^https?:/.test(given)) {
     throw new FailureError(failure('config.invalid', `the base URL of ${provider} is not an http(s) URL`, 'validation', { hint }))

@@ -139,7 +139,7 @@ export function startRequest(
 export function defaultsIn(recorded: Json): Limits {
   const root = isObject(recorded) ? recorded['root'] : undefined
   const defaults = isObject(root) ? root['defaults'] : undefined
-  return isObject(defaults) ? (defaults as Limits) : {}
+  return isObject(defaults) ? defaults : {}
 }
 
 /** Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price. */
