@@ -103,18 +103,19 @@ describe('the approver sees what will run', () => {
 test('no command writes a control character that somebody else wrote', { timeout: 120_000 }, async () => {
   const evil = `${escape}[2J${escape}]0;x\u0007\u009b2J\u202e\u200b`
   await clerkWith({ [`name${evil}`]: `value${evil}`, list: [{ [evil]: evil }] })
-  const asking = await reeve(folder, 'show', 'r1', '--json')
+  const look = (...args: string[]) => reeve(folder, ...args, '--store', 'runs.db')
+  const asking = await look('show', 'r1', '--json')
   const id = /apr_[a-z0-9]+/.exec(asking.out)![0]
   const words = ['--reason', `no${evil}`, '--by', `ann${evil}`]
-  await reeve(folder, 'pause', 'r1', '--reason', `why${evil}`)
-  const decided = await reeve(folder, 'reject', id, ...words)
+  await look('pause', 'r1', '--reason', `why${evil}`)
+  const decided = await look('reject', id, ...words)
   const outs = [decided, asking]
   for (const command of ['show', 'events', 'audit', 'runs', 'diff', 'delegations', 'trust'])
     for (const more of [[], ['--json']]) {
       const ids = command === 'diff' ? ['r1', 'r1'] : command === 'runs' || command === 'trust' ? [] : ['r1']
-      outs.push(await reeve(folder, command, ...ids, ...more))
+      outs.push(await look(command, ...ids, ...more))
     }
-  outs.push(await reeve(folder, `nothing${evil}`), await reeve(folder, 'show', `r${evil}`), await reeve(folder, 'resume', 'r1', '--yes'))
-  outs.push(await reeve(folder, 'show', 'r1'), await reeve(folder, 'events', 'r1'), await reeve(folder, 'audit', 'r1'))
+  outs.push(await look(`nothing${evil}`), await look('show', `r${evil}`), await reeve(folder, 'resume', 'r1', '--yes'))
+  outs.push(await look('show', 'r1'), await look('events', 'r1'), await look('audit', 'r1'))
   for (const { out, err } of outs) expect((out + err).replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
 })
