@@ -127,7 +127,9 @@ test('a config brings the store and the agents', async () => {
   expect(await run(terminal, 'runs', '--config', 'reeve.config.ts')).toBe(0)
   expect(terminal.written).toMatch(/run_c {2}waiting/)
   expect(await run(terminal, 'resume', 'run_c')).toBe(3)
-  expect(terminal.written).toMatch(/Answer it: reeve answer int_\w+ <json or text> --config reeve.config.ts\nThen let it go on:\n {2}reeve resume run_c --config reeve.config.ts/)
+  expect(terminal.written).toMatch(
+    /Answer it: reeve answer int_\w+ <json or text> --config reeve.config.ts\nThen let it go on:\n {2}reeve resume run_c --config reeve.config.ts/,
+  )
   expect(await run(terminal, 'cancel', 'run_c', '--config', 'reeve.config.ts')).toBe(0)
   expect(await run(terminal, '--config', 'reeve.config.ts', 'resume', 'run_c')).toBe(4)
 })
