@@ -23,7 +23,7 @@ import {
 } from '../core/index.ts'
 import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { evaluateEscalation, goodUntil, notApprovedAs, review, type Subject, type Verdict } from '../oversight/index.ts'
+import { evaluateEscalation, notApprovedAs, review, reviewToBegin, type Subject, type Verdict } from '../oversight/index.ts'
 import type { Assess, Assessment } from './assessment.ts'
 import type { Agent } from './definition.ts'
 import { fitting } from './output.ts'
@@ -94,35 +94,20 @@ async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | 
   const { name, version, description, inputSchema } = agent
   const { oversight, failures } = edge
   const begin = ctx.scope('begin')
-  for (let lapsed: string | undefined; ;) {
-    const subject = { ...present({ failures }), ...(lapsed === undefined ? undefined : { always: true }) }
-    const verdict = await review(begin, oversight, { subject: 'work', name }, subject, {
-      tool: name,
-      toolVersion: version,
-      input: briefValue(edge.brief),
-      kind: 'work',
-      ...present({ reason: lapsed }),
-      ...(description === '' ? undefined : { description }),
-      fits: (input) => {
-        const checked = inputSchema?.check(input)
-        return checked === undefined || checked.ok ? undefined : checked.problem
-      },
-    })
-    if (verdict === undefined) return edge
-    if (!verdict.approved) return failed(turnedDown(`to let "${name}" begin this`, verdict))
-    lapsed = await lapsedBegin(begin, verdict)
-    if (lapsed === undefined) return verdict.edited ? withBrief(edge, verdict.input) : edge
-  }
-}
-
-/** Why a yes to a beginning is not good any more: a pause, which holds this step back, has lasted too long. */
-async function lapsedBegin(ctx: Context, verdict: Extract<Verdict, { approved: true }>): Promise<string | undefined> {
-  const { until } = goodUntil(verdict)
-  if (until === undefined) return undefined
-  const { outcome } = await ctx.next(ctx.begin('capability', (io) => io.now <= until, { effect: 'read' }))
-  return outcome.status === 'completed' && outcome.output === true
-    ? undefined
-    : `it was approved before, but that was good until ${new Date(until).toISOString()}, and nobody had begun`
+  const verdict = await reviewToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
+    tool: name,
+    toolVersion: version,
+    input: briefValue(edge.brief),
+    kind: 'work',
+    ...(description === '' ? undefined : { description }),
+    fits: (input) => {
+      const checked = inputSchema?.check(input)
+      return checked === undefined || checked.ok ? undefined : checked.problem
+    },
+  })
+  if (verdict === undefined) return edge
+  if (!verdict.approved) return failed(turnedDown(`to let "${name}" begin this`, verdict))
+  return verdict.edited ? withBrief(edge, verdict.input) : edge
 }
 
 /** Another brief, also where it stands in a conversation. */

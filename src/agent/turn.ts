@@ -22,7 +22,7 @@ import {
   type ToolCall,
   type ToolSpec,
 } from '../model/index.ts'
-import { approvalQuestion } from '../oversight/index.ts'
+import { approvalQuestion, lapsedSince } from '../oversight/index.ts'
 import { noSuchTool } from './assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
 import type { Desk } from './desk.ts'
@@ -217,9 +217,16 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   if (reason === undefined) return binding.run(ctx, call, desk)
   const placed = binding.placed?.(call) ?? binding
   const rules = desk.edge.oversight?.approval
-  const asking = { reason, always: true, ...(rules === undefined ? undefined : { rules }) }
-  const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, call, asking, () => undefined))
-  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
+  let [asked, why] = [call, reason]
+  for (;;) {
+    const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
+    const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, asked, asking, () => undefined))
+    if (!verdict.approved) return notApproved(ctx, call, verdict)
+    asked = { ...call, input: verdict.input }
+    const lapsed = await lapsedSince(ctx, verdict)
+    if (lapsed === undefined) return placed.run(ctx, asked, desk)
+    why = `${reason} (asked again: ${lapsed})`
+  }
 }
 
 async function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {

@@ -9,7 +9,7 @@ import type { Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { EscalationHit } from '../journal/index.ts'
 import { approve, type ApprovalRequest } from './approval.ts'
-import type { DecidedOn, Verdict } from './decided.ts'
+import { goodUntil, type DecidedOn, type Verdict } from './decided.ts'
 import { gateOf, type GateWord, type Subject } from './escalation.ts'
 import { currentMode } from './trust.ts'
 
@@ -65,6 +65,37 @@ export async function review(
     ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
   }
   return approveFitting(ctx, question, 'what was put in its place does not fit', fits)
+}
+
+/** As `review`, for what is done right after a yes: one that is not good any more by then, because the run was held for too long, is asked for again, with what was approved. Rejects only with `Cancelled`. */
+export async function reviewToBegin(
+  ctx: Context,
+  oversight: Oversight | undefined,
+  what: Reviewed,
+  subject: Subject,
+  request: ReviewRequest,
+): Promise<Verdict | undefined> {
+  let asked = request
+  let about = subject
+  for (;;) {
+    const verdict = await review(ctx, oversight, what, about, asked)
+    if (verdict?.approved !== true) return verdict
+    const lapsed = await lapsedSince(ctx, verdict)
+    // what was edited and is shown again is edited, also where nobody has edited it since
+    if (lapsed === undefined) return asked.input === request.input ? verdict : { ...verdict, edited: true }
+    about = { ...subject, always: true }
+    asked = { ...request, input: verdict.edited ? verdict.input : asked.input, reason: lapsed }
+  }
+}
+
+/** Why a yes is not good any more by now: a pause, which holds this step back, has lasted too long. Undefined: it is. Rejects only with `Cancelled`. */
+export async function lapsedSince(ctx: Context, verdict: Extract<Verdict, { approved: true }>): Promise<string | undefined> {
+  const { until } = goodUntil(verdict)
+  if (until === undefined) return undefined
+  const { outcome } = await ctx.next(ctx.begin('capability', (io) => io.now <= until, { effect: 'read' }))
+  return outcome.status === 'completed' && outcome.output === true
+    ? undefined
+    : `it was approved before, but that was good until ${new Date(until).toISOString()}, and nobody had begun`
 }
 
 /** Asks, and asks again where what a human has put in its place does not fit, three times in all. `misfit` says that it does not, for whoever is asked again. Rejects only with `Cancelled`. */

@@ -28,6 +28,47 @@ const cases: Readonly<Record<string, (done: () => string) => Agent>> = {
       oversight: alert,
     })
   },
+  'a plan as a whole': (done) =>
+    team({
+      name: 'root',
+      roles: { generalist: agent({ name: 'worker', description: 'w', run: done }) },
+      planner: { subtasks: [{ id: 'a', description: 'a' }] },
+      approvePlan: true,
+      oversight: alert,
+    }),
+  mail: (done) => {
+    const writes = agent({ name: 'writes', description: 'a', run: (ctx) => (teammate(ctx).post({ to: 'reads_1', content: 'x' }), 'sent') })
+    const reads = agent({ name: 'reads', description: 'b', run: async (ctx) => (await teammate(ctx).nextMail(), done()) })
+    return team({
+      name: 'root',
+      roles: { writes, reads },
+      planner: { subtasks: ['writes', 'reads'].map((id) => ({ id, description: id, role: id })) },
+      route: 'team',
+      policy: ({ action }) => (action === 'message' ? 'ask' : 'allow'),
+      oversight: alert,
+    })
+  },
+  'a retirement': (done) => {
+    const idle = agent({ name: 'idle', description: 'i', run: (ctx) => ctx.sleep(20 * day) })
+    const asks = agent({
+      name: 'asks',
+      description: 'a',
+      run: async (ctx) => {
+        const { retired } = await teammate(ctx).retire({ member: 'idle_1', mode: 'force', reassign: false })
+        return retired ? done() : 'no'
+      },
+    })
+    return team({
+      name: 'root',
+      roles: { asks, idle },
+      planner: { subtasks: ['asks', 'idle'].map((id) => ({ id, description: id, role: id })) },
+      route: 'team',
+      policy: ({ action }) => (action === 'retire' ? 'ask' : 'allow'),
+      oversight: alert,
+      timeoutMs: 0,
+      tolerance: 100,
+    })
+  },
   'a delegation': (done) =>
     supervisor({
       name: 'root',
@@ -35,6 +76,23 @@ const cases: Readonly<Record<string, (done: () => string) => Agent>> = {
       oversight: strict,
       model: ({ messages }) =>
         messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'x' } }] },
+    }),
+  'a verb that permissions name': (done) =>
+    supervisor({
+      name: 'root',
+      workers: [
+        supervisor({
+          name: 'lead',
+          description: 'l',
+          workers: [agent({ name: 'worker', description: 'w', run: done })],
+          model: ({ messages }) =>
+            messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: { worker: 'worker', instructions: 'x' } }] },
+        }),
+      ],
+      delegation: { workers: { lead: { permissions: { approval: ['delegate'] } } } },
+      oversight: { approval: { timeoutMs: 10 * day } },
+      model: ({ messages }) =>
+        messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate', input: { worker: 'lead', instructions: 'x' } }] },
     }),
   'a call of a tool': (done) =>
     agent({

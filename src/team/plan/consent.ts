@@ -7,7 +7,7 @@
 import { asText, failure, type Failure, type Json } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { review, type Verdict } from '../../oversight/index.ts'
+import { reviewToBegin, type Verdict } from '../../oversight/index.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
 import type { Validated } from './validate.ts'
 
@@ -68,7 +68,7 @@ async function approved(
   let asked = ''
   for (let edits = 0; ; edits++) {
     const input = shown.plan as unknown as Json
-    const verdict = await review(ctx, oversight, { subject: 'action', name: 'plan' }, why === undefined ? {} : { always: true }, {
+    const verdict = await reviewToBegin(ctx, oversight, { subject: 'action', name: 'plan' }, why === undefined ? {} : { always: true }, {
       kind: 'plan',
       tool: 'plan',
       toolVersion: ctx.place.version,

@@ -7,7 +7,7 @@
 import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { goodUntil, review } from '../../oversight/index.ts'
+import { goodUntil, reviewToBegin } from '../../oversight/index.ts'
 import type { Entry } from '../work/book.ts'
 import type { Work } from '../work/work.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
@@ -65,7 +65,7 @@ export async function permission(
   const about = { tool: action, toolVersion: ctx.place.version, input, ...(action === 'recruit' ? { kind: action } : undefined) }
   const asks = verdict === 'ask' ? { always: true } : {}
   const said = await waitingFor(whoever.entry?.member, whoever.work, (asking) =>
-    review(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
+    reviewToBegin(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
       ...about,
       asking,
       ...(verdict === 'ask' ? { reason: why } : undefined),
