@@ -55,7 +55,17 @@ export {
 export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval.ts'
 export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation.ts'
 export { channelOf, channelProblems, channelWork, missingChannel, unregistered, type Channel, type Notice } from './notice.ts'
-export { approveFitting, lapsedSince, noteHits, reasonOf, review, reviewToBegin, type Fits, type Reviewed, type ReviewRequest } from './review.ts'
+export {
+  approveFitting,
+  lapsedSince,
+  noteHits,
+  reasonOf,
+  review,
+  reviewToBegin,
+  type Fits,
+  type Reviewed,
+  type ReviewRequest,
+} from './review.ts'
 export { controlState, type ControlOp, type ControlState } from './control.ts'
 export {
   takeoverContext,

@@ -290,7 +290,13 @@ export class PostRoom {
     const about = { kind: 'mail', tool: 'send_message', toolVersion: '1', input: { from, ...letter } } as const
     const why = `the policy asks for it: ${reason}`
     const asked = await this.#parts.waitForHuman(isAwaited ? from : undefined, (asking) =>
-      reviewToBegin(ctx, this.#parts.oversight, { subject: 'action', name: 'message' }, { always: true }, { ...about, asking, reason: why }),
+      reviewToBegin(
+        ctx,
+        this.#parts.oversight,
+        { subject: 'action', name: 'message' },
+        { always: true },
+        { ...about, asking, reason: why },
+      ),
     )
     if (asked?.approved !== true) return this.#refuse(sender, to, 'policy', asked?.comment ?? `not approved (${asked?.how ?? 'not asked'})`)
     if (!asked.edited) return this.#take(sender, mail, source)
