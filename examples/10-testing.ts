@@ -3,8 +3,8 @@
  * process can die; each time another process goes on, and must come to the same end without doing anything twice.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, supervisor, tool } from 'reeve'
-import { manualClock, scripted, simulate, teamScenario } from 'reeve/testing'
+import { agent, createRuntime, interrupt, sleep, supervisor, tool } from 'reeve'
+import { manualClock, manualStart, scripted, simulate, teamScenario, virtualRuntime } from 'reeve/testing'
 
 // #region team
 const send = tool({ name: 'send', sensitive: true, execute: () => 'sent' })
@@ -26,6 +26,25 @@ const clock = manualClock() // time stands until the test moves it
   const outcome = await run.outcome()
   assert.equal(outcome.status === 'completed' && outcome.output, 'Done.')
   assert.match(JSON.stringify(postman.prompts.at(-1)), /nobody approved/)
+}
+// #endregion
+
+// #region virtual
+{
+  const reminder = agent({
+    name: 'reminder',
+    run: async (ctx, letter) => {
+      await sleep(ctx, 3 * 24 * 3_600_000)
+      return `${letter}: ${(await interrupt(ctx, 'Any answer yet?')) as string}`
+    },
+  })
+  await using virtual = await virtualRuntime({ agents: [reminder] })
+  const run = await virtual.runtime.start(reminder, 'The letter')
+  const { waiting, now } = await virtual.runUntilIdle() // three days, in no time
+  assert.equal(now - manualStart, 3 * 24 * 3_600_000)
+  await run.answer({ interruptId: waiting[0]!.questions[0]!.id, value: 'yes' })
+  assert.deepEqual((await virtual.runUntilIdle()).waiting, [])
+  assert.equal((await run.outcome()).status, 'completed')
 }
 // #endregion
 

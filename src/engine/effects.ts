@@ -136,6 +136,13 @@ export class Effects {
     return this.#flights.size
   }
 
+  /** How many of them are under way: neither ended, nor waiting for their next attempt or their turn. */
+  get working(): number {
+    let count = 0
+    for (const { event, backingOff } of this.#flights.values()) if (event === undefined && backingOff === undefined) count++
+    return count
+  }
+
   /** Under which an effect is out. */
   static key(op: Operation): string {
     return `${op.owner.id}:${op.address}`

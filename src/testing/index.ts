@@ -3,6 +3,15 @@ export { manualClock, manualStart, type ManualClock } from './manual-clock.ts'
 export { checkJournal } from './journal-check.ts'
 export { verifyJournal, verifyReplay, type ReplayReport } from './replay.ts'
 export { resume, simulate, type Played, type Scenario, type SimulateOptions, type SimulationReport } from './simulate.ts'
+export {
+  virtualRuntime,
+  type Idle,
+  type RunUntilIdleOptions,
+  type VirtualRuntime,
+  type VirtualRuntimeOptions,
+  type WaitingActivation,
+  type WaitingRun,
+} from './virtual-runtime.ts'
 export { watched, type Watcher } from './watch.ts'
 export { AdversarialEngine, AdversarialStore, badWeather, type AdversarialOptions, type Weather } from './adversarial/index.ts'
 export { engineContract, type ContractCase } from './contract/engine-contract.ts'

@@ -20,6 +20,10 @@ export interface ManualClock extends Clock {
   advance(ms: number): void
   /** Moves to the next timer and fires it. False if there is none. */
   advanceToNext(): boolean
+  /** For effects that take time: resolves when so many milliseconds have passed on this clock; rejects when the signal, that of the effect, is aborted. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** How many sleep. */
+  readonly sleeping: number
   /** When the next timer fires; undefined if none is set. */
   readonly next: number | undefined
   /** How many timers are set. */
@@ -30,6 +34,7 @@ export interface ManualClock extends Clock {
 export function manualClock(start: number = manualStart): ManualClock {
   let now = start
   let order = 0
+  let sleeping = 0
   const timers = new Set<Timer>()
   const earliest = (): Timer | undefined => {
     let first: Timer | undefined
@@ -46,13 +51,28 @@ export function manualClock(start: number = manualStart): ManualClock {
     for (let timer = earliest(); timer !== undefined && timer.at <= until; timer = earliest()) fire(timer)
     now = Math.max(now, until)
   }
+  const set: Clock['timer'] = (at, callback) => {
+    const timer: Timer = { at, order: order++, callback }
+    timers.add(timer)
+    if (at <= now) setImmediate(fire, timer)
+    return () => void timers.delete(timer)
+  }
   return {
     now: () => now,
-    timer(at, callback) {
-      const timer: Timer = { at, order: order++, callback }
-      timers.add(timer)
-      if (at <= now) setImmediate(fire, timer)
-      return () => void timers.delete(timer)
+    timer: set,
+    sleep(ms, signal) {
+      signal?.throwIfAborted()
+      sleeping++
+      return new Promise<void>((resolve, reject) => {
+        const callOff = set(now + ms, resolve)
+        signal?.addEventListener('abort', () => {
+          callOff()
+          reject(signal.reason as Error)
+        })
+      }).finally(() => sleeping--)
+    },
+    get sleeping() {
+      return sleeping
     },
     advance: (ms) => moveTo(now + ms),
     advanceToNext() {

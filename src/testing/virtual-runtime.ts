@@ -1,0 +1,163 @@
+/**
+ * A runtime on virtual time: the clock moves when nothing else does, from timer to timer, until no run can go on without somebody outside.
+ *
+ * Owns: when nothing moves, when the clock does, what is still waiting then. Does not own: time itself (manual-clock.ts), who plays the people (the test).
+ * Embedded engine only. Nothing sleeps in real time: whoever waits gives the event loop its turn. An effect that takes virtual time awaits `clock.sleep(ms, io.signal)`; any other is waited for until it has ended.
+ */
+import type { ActivationId, RunId } from '../core/index.ts'
+import { createEmbeddedEngine, type EmbeddedEngine } from '../engine/embedded/index.ts'
+import type { OpenOperation, RunView, ViewStatus } from '../journal/index.ts'
+import { createRuntime, type Question, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import { manualClock, type ManualClock } from './manual-clock.ts'
+
+/** How a virtual runtime is made. `clock` default: a new one. `strict` default true. */
+export interface VirtualRuntimeOptions extends Omit<RuntimeOptions, 'engine' | 'clock' | 'drive'> {
+  readonly clock?: ManualClock
+}
+
+/** How far time may go. */
+export interface RunUntilIdleOptions {
+  /** Whether time passes the deadlines of open questions, which end unanswered then. Default false: it stands still before the first of them. */
+  readonly pastDeadlines?: boolean
+  /** How much virtual time may pass at most, in milliseconds. Default 30 days. */
+  readonly withinMs?: number
+}
+
+/** An agent at work that waits, and has nobody below it who does. */
+export interface WaitingActivation {
+  readonly activation: ActivationId
+  readonly agent: string
+  /** What it waits for. Empty: a message. */
+  readonly open: readonly OpenOperation[]
+}
+
+/** A run that has not ended, and what it waits for. */
+export interface WaitingRun {
+  readonly run: RunId
+  readonly agent: string
+  readonly status: ViewStatus
+  /** What people are asked. */
+  readonly questions: readonly Question[]
+  /** The run ahead of it in its session. */
+  readonly queued?: RunView['queued']
+  readonly activations: readonly WaitingActivation[]
+}
+
+/** What is left when nothing moves. */
+export interface Idle {
+  /** The virtual time. Milliseconds since 1970. */
+  readonly now: number
+  /** False: time would go on, and `withinMs` is over. */
+  readonly isIdle: boolean
+  /** Oldest first. Empty: every run has ended. */
+  readonly waiting: readonly WaitingRun[]
+}
+
+/** A runtime, and time. */
+export interface VirtualRuntime extends AsyncDisposable {
+  readonly runtime: Runtime
+  readonly clock: ManualClock
+  /** Lets all runs go on, and time with them, until none can move without an answer, a message or a command. Rejects with nothing of its own. */
+  runUntilIdle(options?: RunUntilIdleOptions): Promise<Idle>
+}
+
+/** Makes one, on a store in memory if no other is given. Throws what `createRuntime` throws. */
+export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promise<VirtualRuntime> {
+  const { agents, earlier, onMissingVersion, channels, mayDecide, memory, trust, versions, defaultStatus, onUnknownVersion, ...embedded } =
+    options
+  const { store = ':memory:', clock = manualClock(), ...rest } = embedded
+  const forRuntime = { agents, earlier, onMissingVersion, channels, mayDecide, memory, trust, versions, defaultStatus, onUnknownVersion }
+  const engine = createEmbeddedEngine({ strict: true, writer: 'inline', durability: 'relaxed', onWarning: () => {}, ...rest, file: store, clock })
+  const runtime = await createRuntime({
+    engine,
+    clock,
+    ...(Object.fromEntries(Object.entries(forRuntime).filter(([, value]) => value !== undefined)) as Partial<RuntimeOptions>),
+  })
+  return {
+    runtime,
+    clock,
+    runUntilIdle: (until) => runUntilIdle({ engine, runtime, clock }, until),
+    [Symbol.asyncDispose]: () => runtime.close(),
+  }
+}
+
+interface Parts {
+  readonly engine: EmbeddedEngine
+  readonly runtime: Runtime
+  readonly clock: ManualClock
+}
+
+/** 30 days. */
+const longestMs = 30 * 24 * 3_600_000
+
+async function runUntilIdle(parts: Parts, { pastDeadlines = false, withinMs = longestMs }: RunUntilIdleOptions = {}): Promise<Idle> {
+  const { clock } = parts
+  const end = clock.now() + withinMs
+  for (;;) {
+    await rests(parts)
+    const next = nextMove(parts, pastDeadlines)
+    if (next === undefined || next > end) return { now: clock.now(), isIdle: next === undefined, waiting: await waitingRuns(parts) }
+    clock.advanceToNext()
+  }
+}
+
+/** How many turns of the event loop in which nothing happens are enough: one for what was posted, one for what that wakes, and as many for what they write. */
+const quietTurns = 4
+
+/** Waits until nothing goes on any more without the clock. */
+async function rests({ engine, clock }: Parts): Promise<void> {
+  const { driver } = engine
+  for (let quiet = 0; quiet < quietTurns; quiet++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if (driver.busy || driver.effects.working > clock.sleeping) quiet = -1
+  }
+}
+
+/** When the clock is to be moved to next; undefined if nothing comes of it. */
+function nextMove({ engine, clock }: Parts, pastDeadlines: boolean): number | undefined {
+  const { next } = clock
+  if (next === undefined) return undefined
+  const { effects, reader } = engine.driver
+  const due = dueIn(reader)
+  const deadlines = due.filter(({ kind }) => kind !== 'timer').map(({ until }) => until)
+  if (!pastDeadlines && next > Math.min(...deadlines)) return undefined
+  const moves = effects.size > 0 || due.some((each) => (each.kind === 'timer' ? !isLook(each.address) : pastDeadlines))
+  return moves ? next : undefined
+}
+
+interface Due {
+  readonly act: string
+  readonly address: string
+  readonly kind: string
+  readonly until: number
+}
+
+const dueIn = ({ db }: EmbeddedEngine['driver']['reader']): readonly Due[] =>
+  db.prepare('SELECT act, address, kind, until FROM question WHERE until IS NOT NULL').all() as unknown as Due[]
+
+/** Whoever waits for its turn looks by and by whether the first one is still there: nothing comes of that while that one is. */
+const isLook = (address: string): boolean => /(?:^|\/)(?:session|thread|memory)(?:#\d+)?\/wait(?:#\d+)?$/.test(address)
+
+async function waitingRuns({ engine, runtime }: Parts): Promise<readonly WaitingRun[]> {
+  // a timer that was called off stands in the journal as open
+  const due = new Set(dueIn(engine.driver.reader).map(({ act, address }) => `${act} ${address}`))
+  const open = (await runtime.runs({ limit: Number.MAX_SAFE_INTEGER })).filter(({ endedAt }) => endedAt === undefined)
+  return Promise.all(
+    open.toReversed().map(async ({ run, agent }) => {
+      const { status, queued, activations } = await runtime.handle(run).view()
+      const waits = activations.filter((each) => each.outcome === undefined && each.open.every(({ kind }) => kind !== 'worker'))
+      return {
+        run,
+        agent,
+        status,
+        questions: await runtime.questions({ run }),
+        ...(queued === undefined ? undefined : { queued }),
+        activations: waits.map(({ activation, agent: who, open: left }) => ({
+          activation,
+          agent: who,
+          open: left.filter(({ kind, address }) => kind !== 'timer' || due.has(`${activation} ${address}`)),
+        })),
+      }
+    }),
+  )
+}
