@@ -67,7 +67,15 @@ export async function virtualRuntime(options: VirtualRuntimeOptions = {}): Promi
     options
   const { store = ':memory:', clock = manualClock(), ...rest } = embedded
   const forRuntime = { agents, earlier, onMissingVersion, channels, mayDecide, memory, trust, versions, defaultStatus, onUnknownVersion }
-  const engine = createEmbeddedEngine({ strict: true, writer: 'inline', durability: 'relaxed', onWarning: () => {}, ...rest, file: store, clock })
+  const engine = createEmbeddedEngine({
+    strict: true,
+    writer: 'inline',
+    durability: 'relaxed',
+    onWarning: () => {},
+    ...rest,
+    file: store,
+    clock,
+  })
   const runtime = await createRuntime({
     engine,
     clock,
