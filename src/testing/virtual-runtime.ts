@@ -57,8 +57,8 @@ export interface Idle {
 export interface VirtualRuntime extends AsyncDisposable {
   readonly runtime: Runtime
   readonly clock: ManualClock
-  /** Lets all runs go on, and time with them, until none can move without an answer, a message or a command. Rejects with nothing of its own. */
-  runUntilIdle(options?: RunUntilIdleOptions): Promise<Idle>
+  /** Lets all runs go on, and time with them, until none can move without an answer, a message or a command. */
+  readonly runUntilIdle: (options?: RunUntilIdleOptions) => Promise<Idle>
 }
 
 /** Makes one, on a store in memory if no other is given. Throws what `createRuntime` throws. */
