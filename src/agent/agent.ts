@@ -208,6 +208,7 @@ class CodeAgent extends DefinedAgent {
     const where = `agent "${options.name}"`
     super({
       ...options,
+      reaches: options.workers,
       inputSchema: schemaOf(options.input, `${where}: input`),
       outputSchema: schemaOf(options.output, `${where}: output`),
     })

@@ -15,6 +15,15 @@ export function checkAgents(roots: readonly Agent[]): void {
   refuseTeam(agentProblems(roots))
 }
 
+/**
+ * Throws what is wrong with a team or a flow that is being made, and if that is nothing, what its tree makes wrong: one name for two different agents, however deep. Of a team that is given as a
+ * function nobody knows yet who is in it: it is looked at when a runtime is made.
+ */
+export function refuseTree(root: Agent): void {
+  refuseTeam(root.problems())
+  refuseTeam(twiceNamed(reachable([root], ({ open }) => open !== true)))
+}
+
 /** Throws what is wrong with a team or a flow, if anything is: all of it in one error. */
 export function refuseTeam(problems: readonly string[]): void {
   if (problems.length === 0) return
@@ -35,7 +44,6 @@ const noPrice = 'is not known'
 /** What is wrong with these agents and everybody they can reach, one sentence each. */
 export function agentProblems(roots: readonly Agent[]): readonly string[] {
   const all = reachable(roots)
-  const byName = new Map<string, Agent>()
   const problems = new Set<string>(listProblems(roots, 'agents'))
   for (const agent of all) {
     if (!isAgent(agent)) continue
@@ -44,10 +52,8 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
     if (own.length === 0) for (const problem of listProblems(agent.related(), `agent "${agent.name}": related()`)) problems.add(problem)
     if (!isName(agent.name) && !isToolAgentName(agent.name))
       problems.add(`agent "${agent.name}": a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
-    const other = byName.get(agent.name)
-    if (other !== undefined && other !== agent) problems.add(`two different agents are called "${agent.name}"`)
-    byName.set(agent.name, agent)
   }
+  for (const problem of twiceNamed(all)) problems.add(problem)
   const rounds = new Set<string>()
   // what is no agent has been named; only agents are asked for more
   for (const agent of all.filter(isAgent)) {
@@ -61,10 +67,22 @@ export function agentProblems(roots: readonly Agent[]): readonly string[] {
   return [...problems]
 }
 
-/** The agents and everybody they can reach, each once, in the order in which they are met. */
-export function reachable(roots: readonly Agent[]): readonly Agent[] {
+/** Names that two different agents have, one sentence each. */
+export function twiceNamed(agents: readonly Agent[]): readonly string[] {
+  const byName = new Map<string, Agent>()
+  const problems = new Set<string>()
+  for (const agent of agents.filter(isAgent)) {
+    const other = byName.get(agent.name)
+    if (other !== undefined && other !== agent) problems.add(`two different agents are called "${agent.name}"`)
+    byName.set(agent.name, agent)
+  }
+  return [...problems]
+}
+
+/** The agents and everybody they can reach, each once, in the order in which they are met. `asks`: whether an agent is asked whom it can reach. */
+export function reachable(roots: readonly Agent[], asks: (agent: Agent) => boolean = () => true): readonly Agent[] {
   const met = new Set<Agent>(roots)
-  for (const agent of met) if (isAgent(agent)) for (const next of agent.related()) met.add(next)
+  for (const agent of met) if (isAgent(agent) && asks(agent)) for (const next of agent.related()) met.add(next)
   return [...met]
 }
 

@@ -62,13 +62,14 @@ export class SeenContext extends ContextView {
   }
 
   #writing(values: SessionValues): SessionValues {
+    const wrote = (): void => {
+      this.#deeds.done = true
+    }
     return {
-      get: (key) => values.get(key),
-      getAll: (keys) => values.getAll(keys),
-      update: (key, change) => {
-        this.#deeds.done = true
-        return values.update(key, change)
-      },
+      ...values,
+      update: (key, change) => (wrote(), values.update(key, change)),
+      set: (key, value) => (wrote(), values.set(key, value)),
+      setAll: (all) => (wrote(), values.setAll(all)),
     }
   }
 }

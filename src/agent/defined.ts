@@ -20,6 +20,8 @@ export interface Defined {
   readonly outputKey?: string | undefined
   readonly model?: Agent['model'] | undefined
   readonly team?: (() => readonly string[]) | undefined
+  /** Whom it can reach, as it was given: a function is not asked before a runtime is made. */
+  readonly reaches?: unknown
   /** Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a worker it has one only if it states limits: an account costs. */
   readonly rootTurns?: number
   /** Its last turn is for an answer only. */
@@ -40,6 +42,7 @@ export abstract class DefinedAgent implements Agent {
   readonly model?: NonNullable<Agent['model']>
   readonly team?: () => readonly string[]
   readonly lastAnswer?: boolean
+  readonly open?: true
   #version: string | undefined
 
   constructor(given: Defined) {
@@ -54,6 +57,7 @@ export abstract class DefinedAgent implements Agent {
       outputKey,
       model,
       team,
+      reaches,
       rootTurns,
       lastAnswer = false,
     } = given
@@ -71,6 +75,7 @@ export abstract class DefinedAgent implements Agent {
     if (outputKey !== undefined) this.outputKey = outputKey
     if (model !== undefined) this.model = model
     if (team !== undefined) this.team = team
+    if (typeof reaches === 'function') this.open = true
   }
 
   get version(): string {

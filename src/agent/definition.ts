@@ -36,6 +36,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   /** Who must be registered along with it: its workers as they are now, and its orchestration tools as agents named `<agent>.<tool>`. */
   related(): readonly Agent[]
+  /** Whom it can reach is given as a function, which is not asked before a runtime is made: it may name agents that are defined later. */
+  readonly open?: true
   /** What is wrong with its definition, one sentence each. Cheap enough to ask at every build; empty if nothing. */
   problems(): readonly string[]
   /** The names of its workers as they are now; only for those that lead. The edge records them, so a later change strands no run. */

@@ -66,6 +66,8 @@ export interface MindParts {
   readonly outputKey: string | undefined
   /** Its workers as they are now. */
   readonly workers?: () => readonly Agent[]
+  /** Its workers as they were given. */
+  readonly reaches?: unknown
   /** Names of the workers that are offered at once. */
   readonly team?: () => readonly string[]
   /** Why it cannot begin at all with this edge. */
@@ -80,7 +82,7 @@ export class MindAgent extends DefinedAgent {
   readonly #own: readonly Agent[]
 
   constructor(parts: MindParts) {
-    const { mind, description, inputSchema, limits, oversight, assess, outputKey, team } = parts
+    const { mind, description, inputSchema, limits, oversight, assess, outputKey, team, reaches } = parts
     const { agent: name, model, outputSchema } = mind
     super({
       name,
@@ -93,6 +95,7 @@ export class MindAgent extends DefinedAgent {
       assess,
       outputKey,
       team,
+      reaches,
       rootTurns: defaultTurns,
       lastAnswer: mind.lastAnswer,
     })

@@ -124,9 +124,18 @@ export type DomainEvent = Without<FactEvent, 'op' | 'address'>
 
 /** Values shared by all activations of a run (and of its session). Reads are recorded, writes are compare-and-set and happen once. */
 export interface SessionValues {
+  /** `null` for a key that nobody has written, too: `has` tells them apart. */
   get(key: string): Promise<Json>
   /** Several at once, in the order of the keys, as one recorded read. */
   getAll(keys: readonly string[]): Promise<readonly Json[]>
+  /** Every key that somebody has written, in the order of their characters; not those that begin with `$`, which belong to Reeve. A recorded read. */
+  keys(): Promise<readonly string[]>
+  /** Whether somebody has written this key, if only `null`. Reads as `keys` does. */
+  has(key: string): Promise<boolean>
+  /** Writes a value over what is there, whoever wrote it. What depends on what is there is `update`. */
+  set(key: string, value: Json): Promise<void>
+  /** Writes several, one after the other in their order: each for itself, so that others may see some before the rest. Nothing is written if one is no JSON. */
+  setAll(values: { readonly [key: string]: Json }): Promise<void>
   /** `change` is pure and may be called again when another writer was faster. Returns the new value. */
   update(key: string, change: (value: Json) => Json): Promise<Json>
 }

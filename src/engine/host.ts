@@ -52,6 +52,8 @@ export interface Host {
   settle(activation: Owner, reserved: Charge, actual: Charge | undefined): void
   /** `stream`: one that outlives runs; undefined: that of the session, or of the run itself. */
   readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json>
+  /** The keys that hold a value there, in any order. */
+  valueKeys(activation: Owner, stream: string | undefined): Promise<readonly string[]>
   updateValue(
     activation: Owner,
     stream: string | undefined,

@@ -304,18 +304,32 @@ export class Scope implements Context {
   #valuesOf(word: string, stream: string | undefined): SessionValues {
     const activation = this.#activation
     const read = async (key: string): Promise<Json> => activation.host.readValue(activation, stream, storable(key))
+    const written = async (): Promise<Json> =>
+      (await activation.host.valueKeys(activation, stream)).filter((key) => !key.startsWith('$')).toSorted()
+    const keys = (): Promise<readonly string[]> => this.#value(`${word}.keys`, 'read', written, 'kept') as Promise<readonly string[]>
+    // under a key of this attempt alone: another one changes what it finds, also where this one has changed it
+    const update = (key: string, change: (value: Json) => Json): Promise<Json> =>
+      this.#value(
+        `${word}.update:${key}`,
+        'idempotent',
+        (own) => activation.host.updateValue(activation, stream, storable(key), writable(key, change), own),
+        valueShape(stream, key),
+      )
+    const set = async (key: string, value: Json): Promise<void> => {
+      await update(key, () => value)
+    }
     return {
       get: (key) => this.#value(`${word}.get:${key}`, 'read', () => read(key), valueShape(stream, key)),
       getAll: (keys) =>
         this.#value(`${word}.get-all`, 'read', () => Promise.all(keys.map(read)), valuesShape(stream, keys)) as Promise<readonly Json[]>,
-      // under a key of this attempt alone: another one changes what it finds, also where this one has changed it
-      update: (key, change) =>
-        this.#value(
-          `${word}.update:${key}`,
-          'idempotent',
-          (own) => activation.host.updateValue(activation, stream, storable(key), writable(key, change), own),
-          valueShape(stream, key),
-        ),
+      keys,
+      has: async (key) => (await keys()).includes(key),
+      update,
+      set,
+      async setAll(values) {
+        for (const [key, value] of Object.entries(values)) mustBeJson(value, `the value "${key}"`)
+        for (const [key, value] of Object.entries(values)) await set(key, value)
+      },
     }
   }
 

@@ -22,7 +22,7 @@ import {
   factProblems,
   DefinedAgent,
   listProblems,
-  refuseTeam,
+  refuseTree,
   renamable,
   versionOf,
   type Agent,
@@ -226,14 +226,14 @@ class Fixed extends DefinedAgent {
   constructor(word: string, given: FlowOptions<string, readonly Agent[]>, order: Order, problems: readonly string[] = [], bound?: string) {
     mustBeOptions(given, word, 'team.invalid')
     const members = new MemberList(given.agents)
-    super({ ...given, team: () => members.names })
+    super({ ...given, team: () => members.names, reaches: given.agents })
     this.#members = members
     this.#given = given
     this.#order = order
     this.#word = word
     this.#bound = bound
     this.#problems = problems
-    if (members.known) refuseTeam(this.problems())
+    if (members.known) refuseTree(this)
   }
 
   members(): readonly Agent[] {

@@ -29,7 +29,7 @@ import {
   listProblems,
   mindNames,
   mustHaveBrain,
-  refuseTeam,
+  refuseTree,
   renamable,
   versionOf,
   type Agent,
@@ -169,12 +169,13 @@ class RouterAgent extends DefinedAgent {
       model,
       outputKey,
       team: () => members.names,
+      reaches: options.workers,
       rootTurns: defaultTurns,
     })
     this.#options = options
     this.#lead = lead
     this.#members = members
-    if (members.known) refuseTeam(this.problems())
+    if (members.known) refuseTree(this)
   }
 
   members(): readonly Agent[] {

@@ -16,7 +16,7 @@ import {
   humanData,
   humanNames,
   humanProblems,
-  refuseTeam,
+  refuseTree,
   renamable,
   saidBy,
   schemaOf,
@@ -85,7 +85,7 @@ function leader(options: AnyLeader): Agent {
     problems: () => humanProblems(options, output, where),
     data: humanData(options),
   })
-  if (typeof options.workers !== 'function') refuseTeam(made.problems())
+  if (typeof options.workers !== 'function') refuseTree(made)
   return Object.assign(made, { channels: channelsOf(options) })
 }
 

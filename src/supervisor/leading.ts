@@ -247,7 +247,8 @@ export class CodeSupervisor extends DefinedAgent {
   constructor(parts: CodeParts) {
     const { name, description, inputSchema, limits, oversight, assess, outputKey, policy } = parts
     const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
-    super({ name, description, inputSchema, outputSchema: policy.output, limits, oversight, assess, outputKey, team })
+    const { reaches } = policy.roster
+    super({ name, description, inputSchema, outputSchema: policy.output, limits, oversight, assess, outputKey, team, reaches })
     this.#parts = parts
   }
 

@@ -29,6 +29,7 @@ import {
   isAgent,
   judgedText,
   refuseTeam,
+  refuseTree,
   renamable,
   scoreOf,
   startWorker,
@@ -143,7 +144,7 @@ export function reflect<A extends Agent, const Name extends string = `${NameOf<A
   mustBeOptions(options, 'reflect', 'team.invalid')
   refuseTeam(isAgent(agent) ? [] : [`reflect() wraps ${described(agent)}, expected an agent`])
   const reflection = new Reflection(agent, options)
-  refuseTeam(reflection.problems())
+  refuseTree(reflection)
   return renamable(reflection, (name) => reflect(agent, { ...options, name })) as unknown as Agent<Name, InputOf<A>, OutputOf<A>>
 }
 

@@ -8,10 +8,12 @@
  * `workers: () => …` that answers differently after a restart changes a run that has begun.
  */
 import { failure, type Failure } from '../core/index.ts'
-import { isAgent, isBlank, isName, listOf, listProblems, noWorkers, refuseTeam, type Agent } from '../agent/index.ts'
+import { isAgent, isBlank, isName, listOf, listProblems, noWorkers, reachable, refuseTeam, twiceNamed, type Agent } from '../agent/index.ts'
 
 /** The workers of one leader's definition. */
 export class Roster {
+  /** The workers as they were given. */
+  readonly reaches: unknown
   readonly #leader: string
   readonly #given: () => readonly Agent[]
   readonly #specialists: readonly Agent[]
@@ -22,6 +24,7 @@ export class Roster {
   readonly #removed = new Set<string>()
 
   constructor(leader: string, given: readonly Agent[] | (() => readonly Agent[]), specialists: readonly Agent[]) {
+    this.reaches = given
     this.#leader = leader
     const fixed = typeof given === 'function' ? [] : listOf(given).filter(isAgent)
     this.#given = () => (typeof given === 'function' ? listOf(given()).filter(isAgent) : fixed)
@@ -61,6 +64,8 @@ export class Roster {
     if (this.workers().some((other) => other.name === worker.name))
       problems.push(`${leaderNamed(this.#leader)}: two workers are called "${worker.name}"`)
     refuseTeam(problems)
+    const others = typeof this.reaches === 'function' ? [] : this.everybody().filter(({ name }) => name !== worker.name)
+    refuseTeam(twiceNamed(reachable([...others, worker], ({ open }) => open !== true)))
     this.#added.set(worker.name, worker)
   }
 

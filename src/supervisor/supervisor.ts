@@ -15,7 +15,7 @@ import {
   mindOf,
   mindProblems,
   mustHaveBrain,
-  refuseTeam,
+  refuseTree,
   renamable,
   schemaOf,
   ToolBinding,
@@ -204,7 +204,7 @@ function leader(options: AnyOptions): Supervisor {
   if (whole === undefined) refuseBase(where, base, unknownNames(options, anyOptions, where))
   mustHaveBrain(whole, where, anyOptions)
   const made = typeof whole.run === 'function' ? codeSupervisor(whole, () => whole.run!) : new SupervisorAgent(whole)
-  if (typeof whole.workers !== 'function') refuseTeam(made.problems())
+  if (typeof whole.workers !== 'function') refuseTree(made)
   return made as unknown as Supervisor
 }
 
@@ -301,6 +301,7 @@ class SupervisorAgent extends MindAgent {
       assess,
       outputKey,
       workers: () => roster.everybody(),
+      reaches: options.workers,
       team: namesNow,
       refusal: (edge) => ((edge.team ?? namesNow()).length === 0 && roster.specialists.length === 0 ? emptyRefusal(name) : undefined),
       problems: () => {

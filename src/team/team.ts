@@ -8,7 +8,7 @@ import {
   dataOf,
   DefinedAgent,
   isAgent,
-  refuseTeam,
+  refuseTree,
   renamable,
   schemaOf,
   usdCapOf,
@@ -56,7 +56,7 @@ class PlannedTeam extends DefinedAgent {
     this.#options = options
     this.#roles = new RoleBook(name, options.roles, options.model, options.tools)
     this.otherModels = modelsBeside(options)
-    refuseTeam(this.problems())
+    refuseTree(this)
   }
 
   protected madeVersion(): string {

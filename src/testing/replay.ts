@@ -136,6 +136,9 @@ class ListeningHost implements Host {
   readValue(): Promise<Json> {
     throw new Error('a replay reads no value')
   }
+  valueKeys(): Promise<readonly string[]> {
+    throw new Error('a replay reads no keys')
+  }
   updateValue(): Promise<Json> {
     throw new Error('a replay writes no value')
   }

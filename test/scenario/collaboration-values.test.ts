@@ -52,6 +52,41 @@ test('collaboration 78: whoever changes what was read changes no value', async (
   expect(await runtime.run(root, 'go')).toMatchObject({ status: 'completed', output: [{ n: 1 }] })
 })
 
+test('keys are listed, and a value that is null is there; several are written at once', async () => {
+  const root = agent({
+    name: 'root',
+    run: async ({ values }) => {
+      const before = [...(await values.keys())]
+      await values.set('a', 2)
+      await values.setAll({ c: null, b: { n: 1 } })
+      const all = await values.keys()
+      return { before, all: [...all], read: [...(await values.getAll(all))], has: [await values.has('c'), await values.has('d')] }
+    },
+  })
+  const runtime = await runtimeOf([root])
+  const run = await runtime.run(root, 'go', { session: 's1', values: { a: 1 } })
+  expect(run).toMatchObject({
+    output: { before: ['a'], all: ['a', 'b', 'c'], read: [2, { n: 1 }, null], has: [true, false] },
+  })
+  // those of the session, and nothing that Reeve keeps with it
+  expect(await runtime.run(root, 'go', { session: 's1' })).toMatchObject({ output: { before: ['a', 'b', 'c'] } })
+  expect(await runtime.run(root, 'go')).toMatchObject({ output: { before: [] } })
+})
+
+test('what is no JSON is not written, whichever way', async () => {
+  const thrown = (work: Promise<unknown>): Promise<Json> => work.then(() => null, (error: { code: string }) => error.code)
+  const root = agent({
+    name: 'root',
+    run: async ({ values }) => [
+      await thrown(values.set('a', NaN)),
+      await thrown(values.setAll({ b: 1, c: NaN })),
+      [...(await values.keys())],
+    ],
+  })
+  const runtime = await runtimeOf([root])
+  expect(await runtime.run(root, 'go')).toMatchObject({ output: ['input.not-json', 'input.not-json', []] })
+})
+
 test('collaboration 79: values of one run are not those of another', async () => {
   const runtime = await runtimeOf([reader])
   expect(await runtime.run(reader, 'go', { values: { a: 1 } })).toMatchObject({ output: { a: 1, b: null } })

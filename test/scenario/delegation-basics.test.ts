@@ -343,12 +343,11 @@ describe('who works', () => {
     expect(told(lead.prompts[1])).toEqual([{ sum: 3 }, 'inner is done'])
     expect(lead.tools[0]!.map((spec) => spec.name)).toEqual(['delegate', 'delegate_adder', 'forward_message'])
   })
-  test('two different agents under one name are refused when the runtime is made', async () => {
-    const inner = supervisor({ name: 'inner', description: 'Leads.', model: () => 'x', workers: [worker('w1')] })
-    await expect(runtimeOf([supervisor({ name: 'boss', model: () => 'x', workers: [inner, worker('w1')] })])).rejects.toMatchObject({
-      code: 'team.invalid',
-      message: 'two different agents are called "w1"',
-    })
+  test('two different agents under one name are refused when their team is made, and in two teams when the runtime is', async () => {
+    const leads = (name: string) => supervisor({ name, description: 'Leads.', model: () => 'x', workers: [worker('w1')] })
+    const refused = expect.objectContaining({ code: 'team.invalid', message: 'two different agents are called "w1"' }) as Error
+    expect(() => supervisor({ name: 'boss', model: () => 'x', workers: [leads('inner'), worker('w1')] })).toThrow(refused)
+    await expect(runtimeOf([leads('boss'), leads('other')])).rejects.toThrow(refused)
   })
   test('the same agent may work under several leaders', async () => {
     const w1 = worker('w1')

@@ -284,6 +284,8 @@ export interface EventStore {
 
   // ---- values of sessions
   value(stream: string, key: string): Promise<{ readonly version: number; readonly value: Json }>
+  /** The keys that hold a value, in any order. */
+  valueKeys(stream: string): Promise<readonly string[]>
   /** Compare and set; by a run once under its key: a repeated call gives what the first one wrote. `moved`: somebody else was faster. Appends `event` to the stream. */
   writeValue(write: {
     readonly stream: string

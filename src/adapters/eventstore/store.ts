@@ -114,10 +114,11 @@ const activations = (read: Read, write: Write): Part<Activations> => ({
   handOver: (activation, epoch) => write(() => moving.handOver(activation, epoch)),
 })
 
-type Beside = 'post' | 'value' | 'writeValue' | 'sentinels' | 'bury' | 'stuck'
+type Beside = 'post' | 'value' | 'valueKeys' | 'writeValue' | 'sentinels' | 'bury' | 'stuck'
 const beside = (read: Read, write: Write): Part<Beside> => ({
   post: (post: OutsidePost) => write(() => outside.post(post)),
   value: (stream, key) => read(() => values.value(stream, key)),
+  valueKeys: (stream) => read(() => values.valueKeys(stream)),
   writeValue: (one) => write(() => values.writeValue(one), { keep: ({ status }) => status === 'written' }),
   sentinels: (after, before, limit) => read(() => care.sentinels(after, before, limit)),
   bury: (activation, invocation, build) => write(() => care.bury(activation, invocation, build)),

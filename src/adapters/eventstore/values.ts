@@ -12,6 +12,8 @@ type Written = Awaited<ReturnType<EventStore['writeValue']>>
 /** PostgreSQL has no texts with U+0000: it stands as two other characters, and so does the first of these. Different keys stay different. */
 const storable = (key: string): string => key.replace(/[\0\u{10FFFF}]/gu, (char) => (char === '\0' ? '\u{10FFFF}0' : '\u{10FFFF}1'))
 
+const stored = (key: string): string => key.replace(/\u{10FFFF}([01])/gu, (_, which) => (which === '0' ? '\0' : '\u{10FFFF}'))
+
 export function* value(stream: string, key: string): Work<{ readonly version: number; readonly value: Json }> {
   const row = yield* rowOf<{ version: number; body: string }>(
     'SELECT version, body FROM value WHERE stream = $1 AND key = $2',
@@ -19,6 +21,11 @@ export function* value(stream: string, key: string): Work<{ readonly version: nu
     storable(key),
   )
   return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
+}
+
+export function* valueKeys(stream: string): Work<readonly string[]> {
+  const [rows] = yield* ask(statement('SELECT key FROM value WHERE stream = $1', stream))
+  return ((rows ?? []) as readonly { readonly key: string }[]).map(({ key }) => stored(key))
 }
 
 export function* writeValue(w: ValueWrite): Work<Written> {

@@ -51,7 +51,7 @@ import {
 } from '../../engine/index.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { hasHuman } from './held.ts'
-import { readValue, updateValue, type ValueDesk } from './values.ts'
+import { readValue, updateValue, valueKeys, type ValueDesk } from './values.ts'
 
 export class Keeper implements Keeping {
   readonly #seat: Desk
@@ -253,6 +253,9 @@ export class Keeper implements Keeping {
 
   readValue(owner: Owner, stream: string | undefined, key: string): Promise<Json> {
     return readValue(this.#seat, stream ?? this.#stream(owner), key)
+  }
+  valueKeys(owner: Owner, stream: string | undefined): Promise<readonly string[]> {
+    return valueKeys(this.#seat, stream ?? this.#stream(owner))
   }
   updateValue(owner: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
     const { place } = this.#seat

@@ -18,6 +18,10 @@ export async function readValue(desk: Pick<ValueDesk, 'persist'>, stream: string
   return value
 }
 
+export async function valueKeys(desk: Pick<ValueDesk, 'persist'>, stream: string): Promise<readonly string[]> {
+  return desk.persist((store) => store.valueKeys(stream))
+}
+
 /** Tries again while other writers are faster. A repeated call of a run gives what the first one wrote. */
 export async function updateValue(
   desk: ValueDesk,

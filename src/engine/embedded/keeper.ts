@@ -45,7 +45,7 @@ import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { Outlet } from './outlet.ts'
 import type { Run } from './run.ts'
-import { readValue, updateValue } from './values.ts'
+import { readValue, updateValue, valueKeys } from './values.ts'
 
 export class Keeper implements Keeping {
   readonly outlet: Outlet
@@ -356,6 +356,9 @@ export class Keeper implements Keeping {
 
   readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json> {
     return readValue(this.#desk, stream ?? this.#stream(activation), key)
+  }
+  valueKeys(activation: Owner, stream: string | undefined): Promise<readonly string[]> {
+    return valueKeys(this.#desk, stream ?? this.#stream(activation))
   }
   updateValue(activation: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
     return updateValue(this.#desk, stream ?? this.#stream(activation), key, change, { run: runOf(activation.id), once })

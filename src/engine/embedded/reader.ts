@@ -249,6 +249,10 @@ export class Reader {
     for (const row of this.#sql.stream.all(stream) as unknown as LogRow[]) yield { position: row.position, event: this.#event(row) }
   }
 
+  valueKeys(stream: string): readonly string[] {
+    return (this.#sql.valueKeys.all(stream) as { key: string }[]).map(({ key }) => key)
+  }
+
   /** What a value became by an entry of its stream. */
   written(stream: string, seq: number): Json {
     const event = this.#event(this.#sql.entryAt.get(stream, seq) as unknown as LogRow)
@@ -370,6 +374,7 @@ const statements = {
   entryAt: 'SELECT body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) AND seq = ?',
   stream: 'SELECT position, body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq',
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
+  valueKeys: 'SELECT key FROM value WHERE stream = ?',
   nextOrphanKind:
     'SELECT agent, version FROM run WHERE ended IS NULL AND parked = 0 AND owner IS NULL AND (agent, version) > (?, ?) ORDER BY agent, version LIMIT 1',
   orphans:

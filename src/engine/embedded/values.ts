@@ -11,6 +11,10 @@ export async function readValue(desk: Pick<Desk, 'reader'>, stream: string, key:
   return desk.reader.value(stream, key).value
 }
 
+export async function valueKeys(desk: Pick<Desk, 'reader'>, stream: string): Promise<readonly string[]> {
+  return desk.reader.valueKeys(stream)
+}
+
 /** A run writes once under its key: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
 export async function updateValue(
   desk: Pick<Desk, 'reader' | 'options' | 'clock' | 'writeValue'>,

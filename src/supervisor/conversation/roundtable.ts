@@ -10,7 +10,7 @@ import {
   isAgent,
   DefinedAgent,
   listProblems,
-  refuseTeam,
+  refuseTree,
   renamable,
   schemaOf,
   versionOf,
@@ -113,12 +113,12 @@ class Roundtable extends DefinedAgent {
     const outputSchema = schemaOf(options.output, `roundtable "${options.name}": output`)
     const speaker = speakerOf(options)
     const { name, description, limits, oversight, assess, outputKey } = options
-    super({ name, description, outputSchema, limits, oversight, assess, outputKey, model: speaker.model, team: () => members.names })
+    super({ name, description, outputSchema, limits, oversight, assess, outputKey, model: speaker.model, team: () => members.names, reaches: options.agents })
     this.#options = options
     this.#members = members
     const { output: _output, ...rules } = options
     this.#rules = { ...rules, speaker, ...(outputSchema === undefined ? undefined : { output: outputSchema }) }
-    if (members.known) refuseTeam(this.problems())
+    if (members.known) refuseTree(this)
   }
 
   members(): readonly Agent[] {

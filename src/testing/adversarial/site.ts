@@ -387,6 +387,9 @@ export class Site implements Host, EffectsHost {
   readValue(owner: Owner, stream: string | undefined, key: string): Promise<Json> {
     return Promise.resolve(this.store.value(stream ?? this.#stream(owner), key).value)
   }
+  valueKeys(owner: Owner, stream: string | undefined): Promise<readonly string[]> {
+    return Promise.resolve(this.store.valueKeys(stream ?? this.#stream(owner)))
+  }
   updateValue(owner: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
     return this.store.update(stream ?? this.#stream(owner), key, change, once)
   }

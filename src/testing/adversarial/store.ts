@@ -184,6 +184,10 @@ export class AdversarialStore {
     return stored === undefined ? { version: 0, value: null } : { version: stored.version, value: JSON.parse(stored.body) as Json }
   }
 
+  valueKeys(stream: string): readonly string[] {
+    return [...this.values.keys()].flatMap((key) => (key.startsWith(`${stream}/`) ? [key.slice(stream.length + 1)] : []))
+  }
+
   /** Others may be faster in between; then it is tried again. */
   async update(stream: string, key: string, change: (value: Json) => Json, once: string | undefined): Promise<Json> {
     for (;;) {

@@ -56,6 +56,26 @@ export const valueCases: readonly Play[] = [
     },
   },
   {
+    invariant: 'K1',
+    name: 'keys are listed in the order of their characters, those that were never written and those of Reeve are not; null is written',
+    async play(stage) {
+      stage.agent('writer', async (ctx) => {
+        await ctx.values.setAll({ z: 1, a: null, '\u0000\u{10FFFF}': 2 })
+        await ctx.values.set('a/b', 'x')
+        await ctx.values.update('$own', () => 1)
+        return [await ctx.values.has('a'), await ctx.values.has('b'), await ctx.values.has('$own'), [...(await ctx.values.keys())]]
+      })
+      stage.agent('reader', async (ctx) => [...(await ctx.values.keys())])
+      await stage.drive()
+      const keys = ['\u0000\u{10FFFF}', 'a', 'a/b', 'z']
+      const caller = { session: 'ses_1' as SessionId }
+      assert.deepEqual((await stage.play('reader', null, { caller })).outcome, completed([]))
+      assert.deepEqual((await stage.play('writer', null, { caller })).outcome, completed([true, false, false, keys]))
+      assert.deepEqual((await stage.play('reader', null, { caller })).outcome, completed(keys))
+      assert.deepEqual((await stage.play('reader')).outcome, completed([]))
+    },
+  },
+  {
     invariant: 'K6',
     name: 'a read gives what it gave, an update happens once, also after a crash',
     restarts: true,
