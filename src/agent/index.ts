@@ -17,7 +17,18 @@ export {
   type ScorerInput,
   type ScorerResult,
 } from './around/completion.ts'
-export { agentProblems, checkAgents, noWorkers, ownTurnsProblems, reachable, refuseTeam, refuseTree, twiceNamed, unkept, unpricedModels } from './check.ts'
+export {
+  agentProblems,
+  checkAgents,
+  noWorkers,
+  ownTurnsProblems,
+  reachable,
+  refuseTeam,
+  refuseTree,
+  twiceNamed,
+  unkept,
+  unpricedModels,
+} from './check.ts'
 export {
   isAgent,
   isBlank,

@@ -74,7 +74,11 @@ test('keys are listed, and a value that is null is there; several are written at
 })
 
 test('what is no JSON is not written, whichever way', async () => {
-  const thrown = (work: Promise<unknown>): Promise<Json> => work.then(() => null, (error: { code: string }) => error.code)
+  const thrown = (work: Promise<unknown>): Promise<Json> =>
+    work.then(
+      () => null,
+      (error: { code: string }) => error.code,
+    )
   const root = agent({
     name: 'root',
     run: async ({ values }) => [

@@ -51,7 +51,9 @@ test('collaboration 24: two different agents of one name are refused where their
   const refused = expect.objectContaining({ code: 'team.invalid', message: expect.stringContaining('"same"') as string }) as Error
   expect(() => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), deep] })).toThrow(refused)
   // who is given as a function is looked at when the runtime is made
-  await expect(runtimeOf([supervisor({ name: 'boss', model: scripted('x'), workers: () => [worker('same'), deep] })])).rejects.toThrow(refused)
+  await expect(runtimeOf([supervisor({ name: 'boss', model: scripted('x'), workers: () => [worker('same'), deep] })])).rejects.toThrow(
+    refused,
+  )
   expect(() => supervisor({ name: 'boss', model: scripted('x'), workers: [worker('same'), worker('same')] })).toThrow(/"same"/)
 })
 

@@ -31,7 +31,8 @@ test.each<[string, (a: Agent, b: Agent) => Agent]>([
 
 test('a team that is given as a function is asked when a runtime is made, and not before', async () => {
   let asked = 0
-  const late = (name: string, worker: Agent): Agent => supervisor({ name, description: 'A desk.', model, workers: () => (asked++, [worker]) })
+  const late = (name: string, worker: Agent): Agent =>
+    supervisor({ name, description: 'A desk.', model, workers: () => (asked++, [worker]) })
   const top = supervisor({ name: 'top', model, workers: [late('a', one), late('b', writer('two'))] })
   expect(asked).toBe(0)
   await expect(createRuntime({ agents: [top] })).rejects.toThrow(refused)

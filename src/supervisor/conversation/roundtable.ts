@@ -113,7 +113,18 @@ class Roundtable extends DefinedAgent {
     const outputSchema = schemaOf(options.output, `roundtable "${options.name}": output`)
     const speaker = speakerOf(options)
     const { name, description, limits, oversight, assess, outputKey } = options
-    super({ name, description, outputSchema, limits, oversight, assess, outputKey, model: speaker.model, team: () => members.names, reaches: options.agents })
+    super({
+      name,
+      description,
+      outputSchema,
+      limits,
+      oversight,
+      assess,
+      outputKey,
+      model: speaker.model,
+      team: () => members.names,
+      reaches: options.agents,
+    })
     this.#options = options
     this.#members = members
     const { output: _output, ...rules } = options
