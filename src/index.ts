@@ -27,7 +27,11 @@ export type {
   Runtime,
   RuntimeOptions,
   RunWaiting,
+  ContextHook,
+  Hooks,
+  RootContext,
   SessionMemory,
+  SessionShown,
   SessionQuery,
   SessionTurn,
   StartOptions,
@@ -285,6 +289,9 @@ export type {
   Permissions,
   Revision,
   SchemaLike,
+  StartCompletion,
+  StartDelegation,
+  StartHooks,
 } from './edge/index.ts'
 export type {
   Message,

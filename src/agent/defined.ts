@@ -22,6 +22,7 @@ export interface Defined {
   readonly team?: (() => readonly string[]) | undefined
   /** Whom it can reach, as it was given: a function is not asked before a runtime is made. */
   readonly reaches?: unknown
+  readonly hooked?: Agent['hooked'] | undefined
   /** Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a worker it has one only if it states limits: an account costs. */
   readonly rootTurns?: number
   /** Its last turn is for an answer only. */
@@ -43,6 +44,7 @@ export abstract class DefinedAgent implements Agent {
   readonly team?: () => readonly string[]
   readonly lastAnswer?: boolean
   readonly open?: true
+  readonly hooked?: NonNullable<Agent['hooked']>
   #version: string | undefined
 
   constructor(given: Defined) {
@@ -58,6 +60,7 @@ export abstract class DefinedAgent implements Agent {
       model,
       team,
       reaches,
+      hooked,
       rootTurns,
       lastAnswer = false,
     } = given
@@ -75,6 +78,7 @@ export abstract class DefinedAgent implements Agent {
     if (outputKey !== undefined) this.outputKey = outputKey
     if (model !== undefined) this.model = model
     if (team !== undefined) this.team = team
+    if (hooked !== undefined) this.hooked = hooked
     if (typeof reaches === 'function') this.open = true
   }
 

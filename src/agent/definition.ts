@@ -36,6 +36,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   /** Who must be registered along with it: its workers as they are now, and its orchestration tools as agents named `<agent>.<tool>`. */
   related(): readonly Agent[]
+  /** Which hooks of a start it asks: those after its turns (`onIterationComplete`, `isComplete`), those around its delegations. Absent: none. */
+  readonly hooked?: readonly Hooked[]
   /** Whom it can reach is given as a function, which is not asked before a runtime is made: it may name agents that are defined later. */
   readonly open?: true
   /** What is wrong with its definition, one sentence each. Cheap enough to ask at every build; empty if nothing. */
@@ -66,6 +68,9 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   readonly model?: { readonly id: string; readonly price?: ModelPrice }
   readonly [types]?: { readonly input: I; readonly output: O }
 }
+
+/** A kind of hooks that a start may give. */
+export type Hooked = 'turns' | 'delegation'
 
 /** An option that caps US dollars, by its name, and the agents whose work it caps. */
 export interface UsdCap {

@@ -6,6 +6,7 @@ export { askAside, type Aside, type Brain } from './aside.ts'
 export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
 export type { Compaction, Summarize, SummaryInput } from './around/compaction.ts'
 export {
+  completionProblems,
   judgedText,
   scoreOf,
   type Completion,
@@ -38,6 +39,7 @@ export {
   usdCapOf,
   versionOf,
   type Agent,
+  type Hooked,
   type InputOf,
   type NameOf,
   type OutputOf,
@@ -75,6 +77,7 @@ export {
 export { invalidInput, ToolBinding } from './gate.ts'
 export { isOver, leaveLine, takeTurn, type InLine, type Line, type Patience, type StoredLine } from './line.ts'
 export type { Iteration, IterationWord, OnIterationComplete } from './around/iteration.ts'
+export { hookNamed } from './around/started.ts'
 export { judge, type JudgeOptions, type Judgement } from './around/judge.ts'
 export { lastTurn, outputRepairs, think, type Mind } from './loop.ts'
 export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './around/middleware.ts'

@@ -32,11 +32,21 @@ import type { Completion } from './around/completion.ts'
 import { isBlank } from './definition.ts'
 import { Desk } from './desk.ts'
 import { failureOf, Hooks } from './around/hooks.ts'
-import { askIteration, follows, goOn, lastFollows, type Follows, type OnIterationComplete, type Turned } from './around/iteration.ts'
+import {
+  askIteration,
+  follows,
+  goOn,
+  lastFollows,
+  type Follows,
+  type IterationWord,
+  type OnIterationComplete,
+  type Turned,
+} from './around/iteration.ts'
 import type { MiddlewareHooks } from './around/middleware.ts'
 import { correction, fitting, outputOf } from './output.ts'
 import { filled } from './templating.ts'
-import { refusedAnswerText, refusedText, Scoring } from './around/scoring.ts'
+import { allOf, refusedAnswerText, refusedText, Scoring } from './around/scoring.ts'
+import { bothSaid, startedCompletion, startedIteration } from './around/started.ts'
 import { withTeam } from './teamwork/tools.ts'
 import type { Tool } from './tool.ts'
 import { outdone, withTransfer } from './transfer.ts'
@@ -160,7 +170,11 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
   const { ownTurns = Infinity, turns: ofTree = Infinity } = edge.limits ?? {}
   const maxTurns = Math.min(edge.turns ?? mind.maxTurns, ownTurns, ofTree)
   const offer = new Offer(desk, given)
-  const scoring = mind.isComplete === undefined ? undefined : new Scoring(mind.isComplete, desk, maxTurns)
+  const started = startedCompletion(ctx, edge)
+  const scoring = allOf([
+    mind.isComplete && new Scoring(mind.isComplete, desk, maxTurns),
+    started && new Scoring(started, desk, maxTurns, 'start.isComplete'),
+  ])
   const compacting = mind.compaction === undefined ? undefined : new Compacting(mind.compaction, mind, desk, background)
   let isLast = false // by the word of a hook
   let isOver = false // the turns of the tree are used up, but for the one that is kept
@@ -222,8 +236,7 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
       end = undefined
     }
     const turned: Turned = { answer, end, isAnswer: given !== undefined, scored }
-    const hook = mind.onIterationComplete
-    const word = hook === undefined ? undefined : await askIteration(hook, desk, turn, turned, maxTurns)
+    const word = await saidOf(mind, desk, turn, turned, maxTurns)
     const next: Follows = isLast ? lastFollows(turned, desk) : follows(word, turned, desk.asked < maxTurns, desk)
     if (next.end !== undefined) {
       if (next.end === decided?.end) decided.take()
@@ -235,6 +248,16 @@ async function turnsWith({ system, toolbox: given, background }: Opening, mind: 
     isLast = next.last === true
     desk.answer = undefined
   }
+}
+
+/** What the hooks say after a turn: the agent's own, then that of the start. */
+async function saidOf(mind: Mind, desk: Desk, turn: Context, turned: Turned, maxTurns: number): Promise<IterationWord | undefined> {
+  const own = mind.onIterationComplete
+  const first = own && (await askIteration(own, desk, turn, turned, maxTurns))
+  const started = startedIteration(desk.ctx, desk.edge)
+  return started === undefined
+    ? first
+    : bothSaid(first, await askIteration(started, desk, turn, turned, maxTurns, 'start.onIterationComplete'))
 }
 
 /** What the model may call, turn by turn. The same list again while nothing changes. */

@@ -96,6 +96,7 @@ export class MindAgent extends DefinedAgent {
       outputKey,
       team,
       reaches,
+      hooked: team === undefined ? ['turns'] : ['turns', 'delegation'],
       rootTurns: defaultTurns,
       lastAnswer: mind.lastAnswer,
     })

@@ -22,6 +22,7 @@ import {
   type Message,
 } from '../core/index.ts'
 import type { Assignment } from './assignment.ts'
+import type { StartHooks } from './hooks.ts'
 import { handedDown, tighter, type Limits } from './limits.ts'
 import { stricter, type Oversight } from './oversight.ts'
 import { narrow, type Permissions } from './permissions.ts'
@@ -82,6 +83,8 @@ export interface Edge {
   readonly assignment?: Assignment
   /** Versions of agents that hold here and below, whatever was published since. */
   readonly versions?: Revisions
+  /** What stands around this run by the word of its start: of the root, and of whoever leads in its place. */
+  readonly hooks?: StartHooks
   /** Threads of memory that somebody above has while it waits for the work below here. */
   readonly threads?: readonly string[]
   /** Earlier messages of the session, oldest first; only on a root. */
@@ -138,6 +141,7 @@ export interface RootGrant {
   readonly permissions?: Permissions
   readonly history?: readonly EdgeMessage[]
   readonly messages?: readonly Message[]
+  readonly hooks?: StartHooks
 }
 
 /** The edge of a root: nobody is above it, so only its own limits and those of the caller hold. Pure. Give `root`, or its limits and its roster are not in the edge. */
@@ -153,6 +157,7 @@ export function rootEdge(brief: Brief, given: RootGrant = {}, root?: Receiver): 
     ...(oversight === undefined ? undefined : { oversight }),
     ...(root?.team === undefined ? undefined : { team: root.team() }),
     ...(given.versions === undefined ? undefined : { versions: given.versions }),
+    ...(given.hooks === undefined ? undefined : { hooks: given.hooks }),
     ...(given.history === undefined || given.history.length === 0 ? undefined : { history: given.history }),
     ...(given.messages === undefined || given.messages.length === 0 ? undefined : { messages: given.messages }),
   }
@@ -184,6 +189,8 @@ export interface PermitGrant extends Grant {
   readonly delegation?: string
   readonly asks?: Edge['asks']
   readonly assignment?: Assignment
+  /** It works in the place of the one that was started with them. */
+  readonly hooks?: StartHooks
   readonly failures?: number
   readonly admitted?: true
   /** It is another attempt at the work of this one. Nothing of it stands on the edge. */
@@ -228,6 +235,7 @@ export function workerEdge(above: Edge, worker: Receiver, brief: Brief, grant: P
   if (permit !== undefined) edge.permit = permit
   if (grant?.asks !== undefined) edge.asks = grant.asks
   if (grant?.assignment !== undefined) edge.assignment = grant.assignment
+  if (grant?.hooks !== undefined) edge.hooks = grant.hooks
   if (above.versions !== undefined) edge.versions = above.versions
   const threads = grant?.threads ?? above.threads
   if (threads !== undefined) edge.threads = threads
@@ -276,6 +284,7 @@ export function memberEdge(
       ? {
           ...(above.turns === undefined ? undefined : { turns: above.turns }),
           ...(above.added === undefined ? undefined : { added: above.added }),
+          ...(above.hooks === undefined ? undefined : { hooks: above.hooks }),
         }
       : undefined
   const asks = above.asks === undefined ? undefined : { asks: above.asks }
@@ -296,7 +305,7 @@ export function memberEdge(
 /** The edge of a tool that is orchestration: that of its caller, with the tool's input alone. Pure. */
 export function toolEdge(above: Edge, input: Json): Edge {
   const { history: _history, messages: _messages, context: _context, team: _team, entries: _entries, flow: _flow, ...kept } = above
-  const { turns: _turns, added: _added, report: _report, delegation: _delegation, failures: _failures, ...edge } = kept
+  const { turns: _turns, added: _added, report: _report, delegation: _delegation, failures: _failures, hooks: _hooks, ...edge } = kept
   const limits = leftOf(above)
   return {
     ...edge,

@@ -18,6 +18,7 @@ export type { Brief, Candidate, Edge, EdgeMessage, FlowEdge, Grant, PermitGrant,
 export type { Assignment, TaskInput, TeamVerb } from './assignment.ts'
 export { crossing, edgeMessagesProblem, type ContextPolicy, type Conversation } from './context.ts'
 export { answersOnly, entriesOf, mayRead, messageProblems, saysNothing, shownTo, transferPair, withoutTransfers } from './history.ts'
+export type { StartCompletion, StartDelegation, StartHooks } from './hooks.ts'
 export { accountLimits, defaultLimits, handedDown, howToLift, limitProblems, tighter, turnsOf, unsaid, type Limits } from './limits.ts'
 export {
   defaultApprovalTimeoutMs,

@@ -194,6 +194,8 @@ export interface Context {
   emit(event: DomainEvent): void
   /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
   onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
+  /** What the runtime has under this name for hooks of a start: a function, or an agent that measures. Absent where nobody has named any. */
+  hook?(name: string): unknown
   readonly values: SessionValues
   /** Values of a stream that outlives runs and sessions: `reg_…`, `mem_…` or `trust_…`. The same promises as for `values`. Throws `input.invalid` for another name. */
   stream(name: string): SessionValues

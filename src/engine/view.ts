@@ -44,6 +44,10 @@ export abstract class ContextView implements Context {
     return this.ctx.values
   }
 
+  hook(name: string): unknown {
+    return this.ctx.hook?.(name)
+  }
+
   pauses(): Promise<readonly Pause[]> {
     return this.ctx.pauses()
   }

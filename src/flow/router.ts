@@ -170,6 +170,7 @@ class RouterAgent extends DefinedAgent {
       outputKey,
       team: () => members.names,
       reaches: options.workers,
+      hooked: lead.hooked,
       rootTurns: defaultTurns,
     })
     this.#options = options

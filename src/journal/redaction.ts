@@ -81,7 +81,7 @@ const inputShape: Shape = (value) =>
     : 'payload'
 const edge = {
   ...Object.fromEntries(
-    'depth maxDepth permissions limits oversight failures admitted turns report delegation team permit asks threads'
+    'depth maxDepth permissions limits oversight failures admitted turns report delegation team permit asks threads hooks'
       .split(' ')
       .map((name) => [name, 'kept'] as const),
   ),

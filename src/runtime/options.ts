@@ -10,6 +10,7 @@ import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './decide.ts'
+import { registeredProblems, type Hooks } from './hooks.ts'
 import type { SessionMemory } from './session.ts'
 import { strangeRules, trustPresetProblems } from './trust.ts'
 import { choiceProblems, statusProblems, type RevisionStatus, type VersionChoices } from './versions.ts'
@@ -32,6 +33,8 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly channels?: readonly Channel[]
   /** Whether somebody may make a decision on an approval: asked in this process by `decide`, after the approval's own rules. Default: its rules alone. */
   readonly mayDecide?: MayDecide
+  /** Functions that starts may name: `runtime.start(…, { delegation: { onStart: 'name' } })`. Every process that drives runs needs the same ones. Default: none. */
+  readonly hooks?: Hooks
   /** What runs of a session are shown of it. Default: its last 100 turns. */
   readonly memory?: SessionMemory
   /** Versions of agents that hold in every run that is started here. A run may choose others. Default: the code as it is. */
@@ -60,6 +63,7 @@ export const optionNames: NamesOf<RuntimeOptions> = {
   channels: true,
   mayDecide: true,
   memory: true,
+  hooks: true,
   versions: true,
   defaultStatus: true,
   trust: true,
@@ -97,6 +101,7 @@ export function mustBeFine(options: RuntimeOptions): void {
     ...(options.memory === undefined || typeof options.memory?.recall === 'function'
       ? []
       : [`createRuntime: memory is ${described(options.memory)}, expected an object with recall`]),
+    ...registeredProblems(options.hooks, 'createRuntime: hooks'),
     ...(options.mayDecide === undefined || typeof options.mayDecide === 'function'
       ? []
       : [`createRuntime: mayDecide is ${described(options.mayDecide)}, expected a function`]),

@@ -6,7 +6,7 @@
  */
 import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/index.ts'
 import { described, nearest, ReeveError, runOf, rootActivation, type Json, type Outcome } from '../core/index.ts'
-import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
+import { readEdge, trustsOf, type Edge, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
 import {
   channelOf,
@@ -19,7 +19,8 @@ import {
   type Channel,
 } from '../oversight/index.ts'
 import { withMetadata } from './caller.ts'
-import { orchestrateRoot, type SessionParts } from './session.ts'
+import { withHooks } from './hooks.ts'
+import { orchestrateRoot, type RootExtras, type SessionParts } from './session.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
@@ -148,8 +149,10 @@ function orchestrationOf(agent: Agent, sessions: SessionParts): Orchestration {
     version: agent.version,
     waiting: waitingWord,
     run: (given, input: Json) => {
-      const edge = readEdge(input)
-      const ctx = edge.metadata === undefined ? given : withMetadata(given, edge.metadata)
+      const edge: Edge & { readonly root?: RootExtras } = readEdge(input)
+      const named = edge.hooks !== undefined || edge.root?.context !== undefined
+      const hooked = named && sessions.find !== undefined ? withHooks(given, sessions.find) : given
+      const ctx = edge.metadata === undefined ? hooked : withMetadata(hooked, edge.metadata)
       const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
       const work = (begun: typeof edge): Promise<Outcome> => workOf(agent, ctx, begun)
       const begin = (begun: typeof edge): Promise<Outcome> => (isRoot ? orchestrateRoot(ctx, begun, work, sessions) : work(begun))

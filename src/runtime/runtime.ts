@@ -26,10 +26,11 @@ import {
 import { forkRun, type ForkOptions } from './fork.ts'
 import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
 import { listRuns } from './queue.ts'
+import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustBeFile, mustMeanSomething, type RuntimeOptions } from './options.ts'
-import { registerAgents } from './registry.ts'
-import { defaultsIn, mustHavePrices, startRequest, type StartOptions } from './start.ts'
+import { registerAgents, type Agents } from './registry.ts'
+import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
 import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustDesk, type TrustSetting, type TrustView } from './trust.ts'
 import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
@@ -102,6 +103,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     channels,
     mayDecide,
     memory,
+    hooks,
     trust,
     versions,
     defaultStatus,
@@ -119,7 +121,9 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
     mustBeFine(options)
     mustBeFile(store)
     if (given !== undefined) mustMeanSomething({ store, ...embedded })
-    const registry = registerAgents(agents, earlier, onMissingVersion, { hasEnded, memory, trust }, drive ? (channels ?? []) : undefined)
+    const find = findHook(hooks ?? {}, (name) => registry.named(name))
+    const parts = { hasEnded, memory, trust, find }
+    const registry: Agents = registerAgents(agents, earlier, onMissingVersion, parts, drive ? (channels ?? []) : undefined)
     mustBeChoices(versions, registry.names)
     mustBeForSomebody(trust, registry.trusts)
     registry.mustHaveChannels()
@@ -138,6 +142,7 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
       onUnknownVersion,
       trust,
       mayDecide,
+      hooks,
     )
   } catch (thrown) {
     await engine?.close()
@@ -164,6 +169,8 @@ class EngineRuntime implements Runtime {
   readonly #onUnknownVersion: 'warn' | 'refuse'
   readonly #trust: TrustPresets | undefined
   readonly #mayDecide: DecisionDesk['mayDecide']
+  /** What a start may name. */
+  readonly #named: Required<Named>
 
   constructor(
     engine: Engine,
@@ -174,6 +181,7 @@ class EngineRuntime implements Runtime {
     onUnknownVersion: 'warn' | 'refuse',
     trust: TrustPresets | undefined,
     mayDecide: DecisionDesk['mayDecide'],
+    hooks: Hooks | undefined,
   ) {
     this.#engine = engine
     this.#registry = registry
@@ -183,6 +191,7 @@ class EngineRuntime implements Runtime {
     this.#onUnknownVersion = onUnknownVersion
     this.#trust = trust
     this.#mayDecide = mayDecide
+    this.#named = { hooks, find: (name) => registry.named(name) }
   }
 
   async run<O>(agent: Agent | string, input: unknown, options?: StartOptions): Promise<RunOutcome<O>> {
@@ -193,7 +202,7 @@ class EngineRuntime implements Runtime {
   async start<O>(agent: Agent | string, input: unknown, options: StartOptions = {}): Promise<Run<O>> {
     const root = this.#registry.require(agent)
     // what is wrong with it is said before anything is read
-    const request = startRequest(root, input, options, undefined, this.#defaults)
+    const request = startRequest(root, input, options, undefined, this.#defaults, this.#named)
     if (options.oversight !== undefined) this.#registry.mustHaveChannels(options.oversight)
     await this.#startOnce(root, input, { ...options, runId: request.run }, request)
     return this.handle<O>(request.run)
@@ -205,9 +214,9 @@ class EngineRuntime implements Runtime {
     const begin = (choice: Resolved, defaults: Limits, request?: StartRun): Promise<unknown> => {
       const base = own(choice.revisions, root.name)?.base
       const agent = (base === undefined ? undefined : this.#registry.named(root.name, base)) ?? root
-      mustHavePrices(agent, { ...defaults, ...options.limits }, choice.revisions)
+      mustHavePrices(agent, { ...defaults, ...options.limits }, choice.revisions, this.#measuring(options))
       const choosing = chosen === undefined ? undefined : { ...choice, chosen }
-      return this.#engine.start(request ?? startRequest(agent, input, options, choosing, defaults))
+      return this.#engine.start(request ?? startRequest(agent, input, options, choosing, defaults, this.#named))
     }
     const now: Resolved = chosen === undefined ? { unknown: [] } : await this.#versions.resolve(root, chosen)
     const [missing] = now.unknown
@@ -219,6 +228,10 @@ class EngineRuntime implements Runtime {
       const birth = await this.#birthOf(options.runId as RunId)
       await begin(chosen === undefined ? now : resolvedIn(birth), defaultsIn(birth))
     }
+  }
+
+  #measuring(options: StartOptions): readonly Agent[] {
+    return measuringAgents(options, this.#named.hooks ?? {}, this.#named.find)
   }
 
   /** What a run was begun with. */

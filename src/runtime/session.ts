@@ -17,6 +17,7 @@ import {
   leaveLine,
   mostExchanges,
   askWord,
+  hookNamed,
   newestExchanges,
   recalledMessages,
   recalledProblem,
@@ -28,7 +29,18 @@ import {
   type Recalled,
   type Shelf,
 } from '../agent/index.ts'
-import { failed, failure, isObject, rootActivation, trailOf, withoutTrail, type Json, type Outcome, type RunId } from '../core/index.ts'
+import {
+  copy,
+  failed,
+  failure,
+  isObject,
+  rootActivation,
+  trailOf,
+  withoutTrail,
+  type Json,
+  type Outcome,
+  type RunId,
+} from '../core/index.ts'
 import { briefText, type Edge, type EdgeMessage, type Limits } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -38,12 +50,25 @@ import type { Chosen, UnknownVersion } from './versions.ts'
 /** What a second run on a busy session does: wait its turn, or end at once with `session.busy`. */
 export type BusySession = 'queue' | 'reject'
 
+/** What a run is shown of its session: all of it, nothing, or what the hook of this name lets through. */
+export type RootContext = 'conversation' | 'brief' | (string & {})
+
+/** What is asked for what a run is shown of its session, where a start names it as `context`. */
+export interface SessionShown extends SessionQuery {
+  /** What it would be shown, oldest first. */
+  readonly messages: readonly EdgeMessage[]
+}
+
+/** Says what a run is shown of its session. A step: asked once. If it fails, nothing is shown, and the journal has `hook.failed`. */
+export type ContextHook = (shown: SessionShown, io: StepIO) => Recalled | Promise<Recalled>
+
 /** What the runtime records with a root's edge for this wrapper. */
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
   /** What of the limits on the edge nobody has asked for. The same start again means the same. Absent in journals older than the defaults. */
   readonly defaults?: Limits
+  readonly context?: RootContext
   /** The versions that were chosen: the same start again means the same choice. What they came to is in the edge. */
   readonly chosen?: Chosen
   /** Versions that were asked for and are not there. */
@@ -85,6 +110,8 @@ export interface SessionMemory {
 export interface SessionParts {
   readonly hasEnded: HasEnded
   readonly memory?: SessionMemory | undefined
+  /** What a start may have named: a hook, or an agent that measures. */
+  readonly find?: (name: string) => unknown
   /** By which rules trust rises. */
   readonly trust?: TrustPresets | undefined
 }
@@ -113,10 +140,11 @@ export async function orchestrateRoot(
   const { values } = inSession
   const count = await countExchanges(values, shelf)
   const query: SessionQuery = { caller: ctx.place.caller, run, agent: ctx.place.agent, prompt: briefText(edge.brief) }
-  const turns =
+  const all =
     memory === undefined
       ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
       : await recalled(inSession, memory, query)
+  const turns = await shown(inSession, extras.context, { ...query, messages: all })
   const outcome = await settled(() => work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }))
   const turn = 'thrown' in outcome ? undefined : turnOf(ctx, edge, outcome)
   if (turn !== undefined) {
@@ -204,6 +232,20 @@ function turnOf(ctx: Context, edge: Edge, outcome: Outcome): Exchange | undefine
 async function recalled(ctx: Context, memory: SessionMemory, query: SessionQuery): Promise<readonly EdgeMessage[]> {
   const ask = (io: StepIO): unknown => memory.recall(query, io)
   const { word } = await askWord<Exclude<Recalled, void>>(ctx, 'memory.recall', ask, recalledProblem)
+  return recalledMessages(word)
+}
+
+/** What of the session crosses to the root, as the start says. */
+async function shown(ctx: Context, context: RootContext | undefined, given: SessionShown): Promise<readonly EdgeMessage[]> {
+  if (context === undefined || context === 'conversation') return given.messages
+  if (context === 'brief') return []
+  const hook = hookNamed<ContextHook>(ctx, context)!
+  const { word } = await askWord<Exclude<Recalled, void>>(
+    ctx,
+    'start.context',
+    (io) => hook(copy(given as unknown as Json) as never, io),
+    recalledProblem,
+  )
   return recalledMessages(word)
 }
 

@@ -11,6 +11,7 @@ import {
   isObject,
   jsonProblem,
   newId,
+  present,
   ReeveError,
   runId,
   unknownNames,
@@ -34,10 +35,12 @@ import {
   type Oversight,
   type Permissions,
   type Revisions,
+  type StartHooks,
 } from '../edge/index.ts'
 import type { StartRun } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
-import type { BusySession, RootExtras } from './session.ts'
+import { startHookProblems, type Hooks } from './hooks.ts'
+import type { BusySession, RootContext, RootExtras } from './session.ts'
 import {
   choiceProblems,
   revisedModel,
@@ -49,7 +52,7 @@ import {
 } from './versions.ts'
 
 /** How a run is started. */
-export interface StartOptions {
+export interface StartOptions extends StartHooks {
   /** Makes the start idempotent: the same id again, with the same agent, input, caller and options, is the same run; else `run.conflict`. Default: a new one. */
   readonly runId?: string
   /** The conversation that this run continues. */
@@ -72,6 +75,8 @@ export interface StartOptions {
   readonly defaultStatus?: RevisionStatus
   /** What was said before the input, oldest first; every agent in a flow is shown it unchanged, after its own instructions. Pictures go here, in a user message. */
   readonly messages?: readonly Message[]
+  /** What it is shown of its session: the `conversation` (default), nothing but its `brief`, or what the hook of this name lets through (`ContextHook`). */
+  readonly context?: RootContext
 }
 
 const known: NamesOf<StartOptions> = {
@@ -87,11 +92,21 @@ const known: NamesOf<StartOptions> = {
   messages: true,
   versions: true,
   defaultStatus: true,
+  delegation: true,
+  onIterationComplete: true,
+  isComplete: true,
+  context: true,
 }
 
 /** What was chosen of versions for a run, and what it has come to. */
 export interface Choice extends Resolved {
   readonly chosen: Chosen
+}
+
+/** What a start may name. */
+export interface Named {
+  readonly hooks?: Hooks | undefined
+  readonly find?: (name: string) => Agent | undefined
 }
 
 /** The request that starts this agent with this input. `agent` is the version that runs; `defaults`: the limits where neither the caller nor the agent says any. */
@@ -101,18 +116,23 @@ export function startRequest(
   options: StartOptions,
   choice?: Choice,
   defaults: Limits = defaultLimits,
+  { hooks = {}, find = () => undefined }: Named = {},
 ): StartRun {
   const problems = optionProblems(options, agent)
+  if (hasNames(options)) problems.push(...startHookProblems(options, agent, hooks, find))
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was started.' })
   const run = runId(options.runId ?? newId('run'))
   const brief = briefOf(checkedInput(agent, input))
-  const { limits, permissions, oversight, values, busySession, messages } = options
+  const { limits, permissions, oversight, values, busySession, messages, context } = options
+  const { delegation, onIterationComplete, isComplete } = options
+  const stated = present({ delegation, onIterationComplete, isComplete })
   const given = {
     ...(limits === undefined ? {} : { limits }),
     ...(permissions === undefined ? {} : { permissions }),
     ...(oversight === undefined ? {} : { oversight }),
     ...(messages === undefined ? {} : { messages }),
     ...(choice?.revisions === undefined ? {} : { versions: choice.revisions }),
+    ...(Object.keys(stated).length === 0 ? {} : { hooks: stated }),
   }
   const said = rootEdge(brief, given, agent)
   const filled = unsaid(said.limits, defaults)
@@ -120,6 +140,7 @@ export function startRequest(
   const extras: RootExtras = {
     ...(values === undefined ? {} : { values }),
     ...(busySession === undefined ? {} : { busySession }),
+    ...(context === undefined ? {} : { context }),
     ...(filled === undefined ? {} : { defaults: filled }),
     ...(choice === undefined ? {} : { chosen: choice.chosen }),
     ...(choice === undefined || choice.unknown.length === 0 ? {} : { unknown: choice.unknown }),
@@ -142,12 +163,13 @@ export function defaultsIn(recorded: Json): Limits {
   return isObject(defaults) ? defaults : {}
 }
 
-/** Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price. */
-export function mustHavePrices(root: Agent, limits: Limits | undefined, revisions: Revisions = {}): void {
+/** Throws `budget.no-price`: a start, or a version that it chose, caps US dollars over a model without a known price. `measuring`: agents that the start lets measure. */
+export function mustHavePrices(root: Agent, limits: Limits | undefined, revisions: Revisions = {}, measuring: readonly Agent[] = []): void {
   const model = (each: Agent): Agent['model'] => revisedModel(each, revisions[each.name])
   const all = reachable([root])
   const caps = [
-    ...usdCapOf(limits, 'start: limits', [root]),
+    ...usdCapOf(limits, 'start: limits', [root, ...measuring]),
+    ...usdCapOf(root.limits, `agent "${root.name}": limits`, measuring),
     ...all.flatMap((each) => usdCapOf(revisions[each.name]?.limits, `start: versions.${each.name}.limits`, [each])),
     // what a definition caps was looked at with the models of the definition
     ...(Object.keys(revisions).length === 0
@@ -225,6 +247,8 @@ function optionProblems(options: StartOptions, agent: Agent): string[] {
   problems.push(...statusProblems(options.defaultStatus, 'start'))
   if (options.versions !== undefined)
     problems.push(...choiceProblems(options.versions, 'start', [...new Set(reachable([agent]).map(({ name }) => name))]))
+  if (options.context !== undefined && session === undefined)
+    problems.push('start: context says what is shown of the session, and this run belongs to none')
   problems.push(...oversightProblems(options.oversight, 'start'))
   if (permissions !== undefined) problems.push(...permissionProblems(permissions, 'start'))
   return problems

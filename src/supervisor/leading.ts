@@ -248,7 +248,19 @@ export class CodeSupervisor extends DefinedAgent {
     const { name, description, inputSchema, limits, oversight, assess, outputKey, policy } = parts
     const team = (): readonly string[] => policy.roster.workers().map((worker) => worker.name)
     const { reaches } = policy.roster
-    super({ name, description, inputSchema, outputSchema: policy.output, limits, oversight, assess, outputKey, team, reaches })
+    super({
+      name,
+      description,
+      inputSchema,
+      outputSchema: policy.output,
+      limits,
+      oversight,
+      assess,
+      outputKey,
+      team,
+      reaches,
+      hooked: ['delegation'],
+    })
     this.#parts = parts
   }
 

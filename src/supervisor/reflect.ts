@@ -166,7 +166,19 @@ export class Reflection extends DefinedAgent {
     const { limits, oversight, assess } = options
     const { inputSchema, outputSchema } = agent
     const team = agent.team === undefined ? undefined : (): readonly string[] => agent.team!()
-    super({ name, description, inputSchema, outputSchema, limits, oversight, assess, outputKey, team, rootTurns: defaultTurns })
+    super({
+      name,
+      description,
+      inputSchema,
+      outputSchema,
+      limits,
+      oversight,
+      assess,
+      outputKey,
+      team,
+      hooked: agent.hooked,
+      rootTurns: defaultTurns,
+    })
     this.#options = options
     this.agent = agent
   }
@@ -222,6 +234,7 @@ export class Reflection extends DefinedAgent {
       ...(added === '' ? undefined : { added }),
       ...(edge.turns === undefined ? undefined : { turns: edge.turns }),
       ...(edge.asks === undefined ? undefined : { asks: edge.asks }),
+      ...(edge.hooks === undefined ? undefined : { hooks: edge.hooks }),
       ...(whole.length > 1 || edge.entries !== undefined ? { entries: whole } : undefined),
     }
   }

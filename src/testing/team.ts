@@ -7,7 +7,16 @@ import type { Agent } from '../agent/index.ts'
 import { copy, failure, FailureError, type Json } from '../core/index.ts'
 import type { Message, ModelAnswerInput, ModelFunction, ModelRequest } from '../model/index.ts'
 import type { Channel } from '../oversight/index.ts'
-import { createRuntime, registerAgents, startRequest, type Runtime, type StartOptions } from '../runtime/index.ts'
+import {
+  createRuntime,
+  findHook,
+  registerAgents,
+  startRequest,
+  type Agents,
+  type Hooks,
+  type Runtime,
+  type StartOptions,
+} from '../runtime/index.ts'
 import type { ManualClock } from './manual-clock.ts'
 import type { Scenario } from './simulate.ts'
 
@@ -61,12 +70,17 @@ function following(script: readonly ScriptLine[], placeOf: Place): ScriptedModel
 }
 
 /** A team to be simulated. */
-export interface TeamScenario extends Pick<StartOptions, 'limits' | 'metadata' | 'permissions' | 'session' | 'user' | 'values'> {
+export interface TeamScenario extends Pick<
+  StartOptions,
+  'limits' | 'metadata' | 'permissions' | 'session' | 'user' | 'values' | 'context' | 'delegation' | 'onIterationComplete' | 'isComplete'
+> {
   readonly name?: string
   readonly agents: readonly Agent[]
   /** The root. Default: the first of the agents. */
   readonly agent?: Agent
   readonly input: Json
+  /** What the start may name. */
+  readonly hooks?: Hooks
   /** Where people are told. */
   readonly channels?: readonly Channel[]
   /** Plays people and time: called again and again until the run has ended, in every process. Whatever it does must be fine to do twice. */
@@ -75,12 +89,14 @@ export interface TeamScenario extends Pick<StartOptions, 'limits' | 'metadata' |
 
 /** A team as a scenario for `simulate`. Throws what `createRuntime` and `start` would throw. */
 export function teamScenario(team: TeamScenario): Scenario {
-  const { name = 'team', agents, agent = agents[0]!, input, outside, channels, ...options } = team
-  const registry = registerAgents(agents, [], 'park', undefined, channels)
+  const { name = 'team', agents, agent = agents[0]!, input, outside, channels, hooks = {}, ...options } = team
+  const named = (each: string): Agent | undefined => registry.named(each)
+  const parts = { hasEnded: () => Promise.resolve(false), find: findHook(hooks, named) }
+  const registry: Agents = registerAgents(agents, [], 'park', parts, channels)
   return {
     name,
     registry,
-    start: startRequest(registry.require(agent), input, { ...options, runId: 'simulated' }),
+    start: startRequest(registry.require(agent), input, { ...options, runId: 'simulated' }, undefined, undefined, { hooks, find: named }),
     ...(outside === undefined
       ? {}
       : { outside: async (engine, clock) => outside(await createRuntime({ engine, clock, drive: false }), clock) }),

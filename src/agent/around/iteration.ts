@@ -83,14 +83,10 @@ export async function askIteration(
   ctx: Context,
   turned: Turned,
   maxTurns: number,
+  name = 'onIterationComplete',
 ): Promise<IterationWord | undefined> {
   const { turn } = desk
-  const { word } = await askWord<IterationWord>(
-    ctx,
-    'onIterationComplete',
-    (io) => hook(iterationOf(desk, ctx, turned, turn, maxTurns), io),
-    problemOf,
-  )
+  const { word } = await askWord<IterationWord>(ctx, name, (io) => hook(iterationOf(desk, ctx, turned, turn, maxTurns), io), problemOf)
   return word
 }
 

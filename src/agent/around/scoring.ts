@@ -26,20 +26,50 @@ import { askWord, computation, spoken } from './word.ts'
 /** Their deadline is that of all of them. */
 const scorer = { ...computation, timeoutMs: Infinity }
 
+/** Whoever measures answers. */
+export type Measuring = Pick<Scoring, 'unmet' | 'measure'>
+
+/** Several that measure one after the other: what does not pass with one is not measured by the next. Undefined: nobody does. */
+export function allOf(measuring: readonly (Measuring | undefined)[]): Measuring | undefined {
+  const all = measuring.filter((each) => each !== undefined)
+  if (all.length < 2) return all[0]
+  return {
+    get unmet() {
+      return all.map(({ unmet }) => unmet).find((each) => each !== '') ?? ''
+    },
+    async measure(turn, text, output) {
+      const passed: Scored[] = []
+      for (const each of all) {
+        const scored = await each.measure(turn, text, output)
+        if (!scored.passed) return scored
+        passed.push(scored)
+      }
+      return {
+        passed: true,
+        results: passed.flatMap(({ results }) => results),
+        timedOut: passed.some(({ timedOut }) => timedOut),
+        reason: passed.map(({ reason }) => reason).join('; '),
+      }
+    },
+  }
+}
+
 /** The scorers of one activation at work. */
 export class Scoring {
   readonly #completion: Completion
   readonly #measures: readonly Measure[]
   readonly #desk: Desk
   readonly #maxTurns: number
+  readonly #scope: string
   /** What was said of the last answer that did not pass. */
   #unmet: string | undefined
 
-  constructor(completion: Completion, desk: Desk, maxTurns: number) {
+  constructor(completion: Completion, desk: Desk, maxTurns: number, scope = 'isComplete') {
     this.#completion = completion
     this.#measures = completion.scorers.map(measureOf)
     this.#desk = desk
     this.#maxTurns = maxTurns
+    this.#scope = scope
   }
 
   /** What a limit says besides, if an answer was there and did not pass. */
@@ -50,7 +80,7 @@ export class Scoring {
   /** Measures an answer and records what came of it. */
   async measure(turn: Context, text: string, output: Json): Promise<Scored> {
     const { strategy = 'all', onScored } = this.#completion
-    const ctx = turn.scope('isComplete')
+    const ctx = turn.scope(this.#scope)
     const begunAt = ctx.now().getTime()
     const { results, timedOut } = await this.#asked(ctx, this.#input(ctx, text, output))
     const good = results.filter(({ passed }) => passed).length

@@ -107,7 +107,7 @@ export interface Hearing {
   /** An attempt has ended. What the leader's model is told of it, should there be no other. */
   completed(job: Job, ended: Ended): Promise<CallResult>
   /** The leader is cancelled while it works; undefined if nobody wants to hear that. */
-  readonly abandoned: ((job: Job, ended: Ended) => Promise<unknown>) | undefined
+  abandoned(job: Job): ((job: Job, ended: Ended) => Promise<unknown>) | undefined
   /** The worker, or somebody below it, asks something. */
   asked(job: Job, question: Heard): Promise<Reply>
 }
@@ -295,7 +295,7 @@ export class Attempts {
 
   /** A leader that is cancelled hears of no end any more; its hook does. */
   #tellIfAbandoned(job: Job, id: ActivationId, begunAt: number, attempt: number): void {
-    const { abandoned } = this.#hearing
+    const abandoned = this.#hearing.abandoned(job)
     if (abandoned === undefined) return
     job.ctx.onCancel(`onComplete:${attempt}`, async (undo) => {
       if (job.entry.id !== id || job.entry.outcome !== undefined) return

@@ -26,13 +26,16 @@ import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderD
 import { BackgroundWork } from './background.ts'
 import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } from './options.ts'
 import {
+  afterEnd,
   askHook,
   endProblem,
   given,
+  startedDelegation,
   startProblem,
   type Asking,
   type DelegationEnd,
   type DelegationEndWord,
+  type DelegationHooks,
   type DelegationMoment,
   type DelegationStartWord,
 } from './hooks.ts'
@@ -74,7 +77,13 @@ export class Delegations {
       { all: concurrency, background: planOf(policy)?.concurrency },
       {
         completed: (job, ended) => this.#completed(job, ended),
-        abandoned: policy.onComplete && ((job, ended) => this.#asked(job, ended)),
+        abandoned: (job) => {
+          const all = this.#layers(job).filter(({ onComplete }) => onComplete !== undefined)
+          if (all.length === 0) return undefined
+          return async (again, ended) => {
+            for (const layer of all) await this.#asked(layer, again, ended, undefined)
+          }
+        },
         asked: (job, question) => answers.answer(job, question, this.#moment(job)),
       },
     )
@@ -210,30 +219,46 @@ export class Delegations {
     return grant
   }
 
-  /** `onStart`. A failure says why the worker is not started. */
+  /** The leader's own hooks, then those of the start that it leads. */
+  #layers({ ctx, desk }: Pick<Job, 'ctx' | 'desk'>): readonly Layer[] {
+    const own: Layer = { ...this.#policy, of: '' }
+    const started = startedDelegation(ctx, desk.edge)
+    return started === undefined ? [own] : [own, { ...started, of: 'start.' }]
+  }
+
+  /** `onStart` of each. A failure says why the worker is not started. */
   async #begun(job: Job): Promise<Failure | undefined> {
-    const { onStart } = this.#policy
+    for (const layer of this.#layers(job)) {
+      const refused = await this.#beginning(layer, job)
+      if (refused !== undefined) return refused
+    }
+    return undefined
+  }
+
+  async #beginning({ onStart, of, ...layer }: Layer, job: Job): Promise<Failure | undefined> {
     if (onStart === undefined) return undefined
     const start = given({ ...this.#moment(job), messages: this.#said(job.desk) })
     const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
-    const { word, failure: failed } = await askHook<DelegationStartWord>(job.ctx, about('onStart', job), (io) => onStart(start, io), read)
-    if (failed !== undefined) return this.#strict ? failed : undefined
+    const ask = askHook<DelegationStartWord>(job.ctx, about(`${of}onStart`, job), (io) => onStart(start, io), read)
+    const { word, failure: failed } = await ask
+    if (failed !== undefined) return isStrict(layer) ? failed : undefined
     if (word === undefined) return undefined
     if (word.proceed === false) return rejected(word.reason)
     const { grant } = job
     if (typeof word.prompt === 'string') job.brief = { instructions: isBlank(word.prompt) ? '' : word.prompt }
     else if (word.input !== undefined && 'input' in job.brief) job.brief = { input: word.input }
-    if (typeof word.instructions === 'string') grant.added = word.instructions
+    if (typeof word.instructions === 'string')
+      grant.added = grant.added === undefined ? word.instructions : `${grant.added}\n\n${word.instructions}`
     if (typeof word.turns === 'number') grant.turns = word.turns
-    if (word.metadata !== undefined && word.metadata !== null) grant.metadata = word.metadata
+    if (word.metadata !== undefined && word.metadata !== null) grant.metadata = { ...grant.metadata, ...word.metadata }
     return undefined
   }
 
   /** What crosses besides the brief: the policy, then `filterMessages`. A failure says why the worker is not started. */
   async #shown(job: Job): Promise<Failure | undefined> {
-    const { filterMessages } = this.#policy
     const { worker, policy, desk, grant, brief } = job
-    const context = policy.context ?? (filterMessages === undefined ? undefined : 'conversation')
+    const layers = this.#layers(job).filter(({ filterMessages }) => filterMessages !== undefined)
+    const context = policy.context ?? (layers.length === 0 ? undefined : 'conversation')
     const view = (): Conversation => ({ worker: worker.name, brief: briefText(brief), messages: this.#said(desk) })
     try {
       const crossed = crossing(context, this.#leader, view)
@@ -241,16 +266,17 @@ export class Delegations {
     } catch (thrown) {
       return failure('delegation.refused', `what "${worker.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal')
     }
-    if (filterMessages !== undefined && grant.context !== undefined) {
+    for (const { filterMessages, of, ...layer } of layers) {
+      if (grant.context === undefined) break
       const shown = given({ ...this.#moment(job), messages: grant.context })
       const ask = askHook<readonly EdgeMessage[]>(
         job.ctx,
-        about('filterMessages', job),
-        async (io) => (await filterMessages(shown, io)) ?? 'nothing',
+        about(`${of}filterMessages`, job),
+        async (io) => (await filterMessages?.(shown, io)) ?? 'nothing',
         edgeMessagesProblem,
       )
       const { word, failure: failed } = await ask
-      if (failed !== undefined && this.#strict) return failed
+      if (failed !== undefined && isStrict(layer)) return failed
       if (failed !== undefined) grant.context = []
       else if (word !== undefined)
         grant.context = word.map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
@@ -275,10 +301,16 @@ export class Delegations {
   async #completed(job: Job, ended: Ended): Promise<CallResult> {
     const { entry, worker, desk, policy } = job
     const { outcome, said } = ended
-    const { word, failure: failed }: Awaited<ReturnType<typeof askHook<DelegationEndWord>>> =
-      this.#policy.onComplete === undefined ? { word: undefined } : await this.#asked(job, ended)
-    if (failed !== undefined && this.#strict && outcome.status === 'completed')
-      return { content: `[what "${worker.name}" answered is withheld: ${failed.message}]`, isError: true }
+    let word: DelegationEndWord | undefined
+    let withheld: Failure | undefined
+    for (const layer of this.#layers(job)) {
+      if (layer.onComplete === undefined) continue
+      const said = await this.#asked(layer, job, ended, word)
+      if (said.failure !== undefined && isStrict(layer)) withheld ??= said.failure
+      word = afterEnd(word, said.word)
+    }
+    if (withheld !== undefined && outcome.status === 'completed')
+      return { content: `[what "${worker.name}" answered is withheld: ${withheld.message}]`, isError: true }
     entry.output = handedOn(outcome, word)
     entry.remembered = rememberedOf(outcome, word)
     if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') desk.tell(word.feedback, 'kept')
@@ -295,20 +327,25 @@ export class Delegations {
     return { ...result, finish: { outcome: { status: 'bailed', message, text } } }
   }
 
-  #asked(job: Job, ended: Ended): ReturnType<typeof askHook<DelegationEndWord>> {
-    const { onComplete } = this.#policy
+  /** `before`: what the hooks before it have said. */
+  #asked(
+    { onComplete, of }: Layer,
+    job: Job,
+    ended: Ended,
+    before: DelegationEndWord | undefined,
+  ): ReturnType<typeof askHook<DelegationEndWord>> {
     const { outcome, said, ...rest } = ended
     const end: Omit<DelegationEnd, 'bail'> = given({
       ...this.#moment(job),
       ...rest,
       status: outcome.status,
       outcome,
-      text: endTold({ worker: job.worker.name, outcome }),
+      text: before?.result ?? endTold({ worker: job.worker.name, outcome }),
       ...(job.grant.report === true ? { said } : undefined),
     })
     return askHook<DelegationEndWord>(
       job.ctx,
-      about('onComplete', job),
+      about(`${of}onComplete`, job),
       async (io) => {
         let bail: DelegationEndWord['bail']
         const told: DelegationEnd = {
@@ -322,10 +359,6 @@ export class Delegations {
       },
       endProblem,
     )
-  }
-
-  get #strict(): boolean {
-    return this.#policy.hookErrors !== 'lenient'
   }
 
   #moment({ ctx, worker, entry, turn, brief }: Job): DelegationMoment {
@@ -356,6 +389,11 @@ export class Delegations {
     })
   }
 }
+
+/** Hooks of one author; `of`: what their names in the journal begin with. */
+type Layer = DelegationHooks & { readonly of: string }
+
+const isStrict = ({ hookErrors }: Pick<DelegationHooks, 'hookErrors'>): boolean => hookErrors !== 'lenient'
 
 const about = (hook: string, { worker, call, entry }: Job): Asking => ({
   hook,

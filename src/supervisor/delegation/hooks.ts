@@ -8,6 +8,7 @@
 import {
   copy,
   isObject,
+  present,
   type ActivationId,
   type HistoryEntry,
   type Json,
@@ -17,8 +18,8 @@ import {
   type RunId,
   type Usage,
 } from '../../core/index.ts'
-import { askWord, wordProblem, type Word } from '../../agent/index.ts'
-import type { Brief, EdgeMessage, Schema } from '../../edge/index.ts'
+import { askWord, hookNamed, wordProblem, type Word } from '../../agent/index.ts'
+import type { Brief, Edge, EdgeMessage, Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 
@@ -133,6 +134,31 @@ export const askHook = <W>(
   ask: (io: StepIO) => unknown,
   read: (word: Json) => string | undefined,
 ): ReturnType<typeof askWord<W>> => askWord<W>(ctx, hook, ask, read, about)
+
+/** The hooks that the start of this run has put around the leader's delegations. */
+export function startedDelegation(ctx: Context, { hooks }: Edge): DelegationHooks | undefined {
+  const given = hooks?.delegation
+  if (given === undefined) return undefined
+  const { onStart, filterMessages, onComplete, hookErrors } = given
+  return present({
+    onStart: hookNamed<NonNullable<DelegationHooks['onStart']>>(ctx, onStart),
+    filterMessages: hookNamed<NonNullable<DelegationHooks['filterMessages']>>(ctx, filterMessages),
+    onComplete: hookNamed<NonNullable<DelegationHooks['onComplete']>>(ctx, onComplete),
+    hookErrors,
+  })
+}
+
+/** What two hooks have said of one end: the later result is told, feedback of both is, and either may end the leader's work. Pure. */
+export function afterEnd(first: DelegationEndWord | undefined, second: DelegationEndWord | undefined): DelegationEndWord | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  const feedback = [first.feedback, second.feedback].filter((text) => typeof text === 'string' && text.trim() !== '').join('\n\n')
+  const bails = [second.bail, first.bail].flatMap((bail) => (isObject(bail) || bail === true ? [bail] : []))
+  return present({
+    result: second.result ?? first.result ?? undefined,
+    feedback: feedback === '' ? undefined : feedback,
+    bail: bails.find((bail) => bail !== true) ?? bails[0],
+  })
+}
 
 type Rejecting = Extract<DelegationStartWord, { readonly proceed: false }>
 const startNames: NamesOf<Rejecting> & NamesOf<Exclude<DelegationStartWord, Rejecting>> = {
