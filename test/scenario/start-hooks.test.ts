@@ -84,7 +84,7 @@ describe('around delegations', () => {
       [worker('w1', w1)],
     )
     expect(seen).toEqual([1])
-    expect(withoutSystem(w1.prompts[0]!)).toEqual([
+    expect(withoutSystem(w1.prompts[0])).toEqual([
       { role: 'user', content: 'GO' },
       { role: 'user', content: 'brief' },
     ])
@@ -129,7 +129,7 @@ describe('around delegations', () => {
       model: scripted(delegates(['w1', 'x']), 'in'),
       workers: [worker('w1')],
     })
-    await led(hooks, { delegation: { onStart: 'note' } }, scripted(delegates(['inner', 'a']), 'final'), {}, [inner as never])
+    await led(hooks, { delegation: { onStart: 'note' } }, scripted(delegates(['inner', 'a']), 'final'), {}, [inner])
     expect(asked).toEqual(['boss > inner'])
   })
 })
