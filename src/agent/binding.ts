@@ -52,8 +52,26 @@ export interface Toolbox {
   find(name: string): Binding | undefined
 }
 
+/** Work that may go on in the background. */
+export interface Deferrable {
+  readonly callId: string
+  /** How a model may name it: `d1`, `d2`, … for delegations, `t1`, `t2`, … for calls of tools. */
+  readonly label: string
+  /** Who works, or which tool. */
+  readonly who: string
+  /** How it has ended; undefined: it never began. */
+  status(): string | undefined
+  /** Where it stands, in words. */
+  state(): string
+  stop(reason: string): void
+}
+
 /** Work that goes on while the mind that asked for it does something else. */
 export interface Background {
+  /** Lets it work. What the call is answered with meanwhile. */
+  defer(what: Deferrable, work: Promise<CallResult>): CallResult
+  /** The same for the call of a tool, which is named and recorded as such. */
+  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>): CallResult
   /** Tells the model what has ended since it was asked last. Called before each turn. */
   deliver(desk: Desk): void
   /** Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an answer would end the work. */

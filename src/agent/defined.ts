@@ -23,6 +23,7 @@ export interface Defined {
   /** Whom it can reach, as it was given: a function is not asked before a runtime is made. */
   readonly reaches?: unknown
   readonly hooked?: Agent['hooked'] | undefined
+  readonly background?: boolean
   /** Turns of it as a root, if its limits say nothing: then it has an account, so that what its workers do counts. As a worker it has one only if it states limits: an account costs. */
   readonly rootTurns?: number
   /** Its last turn is for an answer only. */
@@ -44,6 +45,7 @@ export abstract class DefinedAgent implements Agent {
   readonly team?: () => readonly string[]
   readonly lastAnswer?: boolean
   readonly open?: true
+  readonly background?: true
   readonly hooked?: NonNullable<Agent['hooked']>
   #version: string | undefined
 
@@ -61,6 +63,7 @@ export abstract class DefinedAgent implements Agent {
       team,
       reaches,
       hooked,
+      background = false,
       rootTurns,
       lastAnswer = false,
     } = given
@@ -78,6 +81,7 @@ export abstract class DefinedAgent implements Agent {
     if (outputKey !== undefined) this.outputKey = outputKey
     if (model !== undefined) this.model = model
     if (team !== undefined) this.team = team
+    if (background) this.background = true
     if (hooked !== undefined) this.hooked = hooked
     if (typeof reaches === 'function') this.open = true
   }

@@ -36,6 +36,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   orchestrate(ctx: Context, edge: Edge): Promise<Outcome>
   /** Who must be registered along with it: its workers as they are now, and its orchestration tools as agents named `<agent>.<tool>`. */
   related(): readonly Agent[]
+  /** Some of its tools work in the background: so does it, where its leader says nothing else of it. */
+  readonly background?: true
   /** Which hooks of a start it asks: those after its turns (`onIterationComplete`, `isComplete`), those around its delegations. Absent: none. */
   readonly hooked?: readonly Hooked[]
   /** Whom it can reach is given as a function, which is not asked before a runtime is made: it may name agents that are defined later. */

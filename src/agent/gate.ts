@@ -133,8 +133,12 @@ export class ToolBinding implements Binding {
   }
 
   run(ctx: Context, asked: ToolCall, desk: Desk): Promise<CallResult> {
-    const { hooks } = desk
-    return hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, desk, hooks) : this.#run(ctx, asked, desk)
+    const { hooks, background } = desk
+    const work = (): Promise<CallResult> =>
+      hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, desk, hooks) : this.#run(ctx, asked, desk)
+    // what does not fit is told at once
+    const defers = this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
+    return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
   }
 
   /** Whoever stands around a call has the last word on its result, and so on what follows from it. */

@@ -26,6 +26,7 @@ import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
 import { withQuestions } from './asking.ts'
 import { withReport } from './reporting.ts'
+import { BackgroundWork } from './background.ts'
 import { fixedToolbox, Lessened, refuse, type CallResult, type Opening, type Toolbox } from './binding.ts'
 import { Compacting, type Compaction } from './around/compaction.ts'
 import type { Completion } from './around/completion.ts'
@@ -160,10 +161,15 @@ async function turns(mind: Mind, desk: Desk, instructions: string | undefined, m
   const whole = missing.length === 0 ? opening : { ...opening, toolbox: new Lessened(opening.toolbox, new Set(missing)) }
   const own = withReport(whole, mind.reports === true)
   const opened = withTransfer(withTeam(withQuestions(own, edge), desk), edge.flow?.to)
-  const ended = await turnsWith(opened, mind, desk)
-  const left = (await opened.background?.end(ended, desk)) ?? ended
+  const background = opened.background ?? (worksInBackground(mind) ? new BackgroundWork() : undefined)
+  desk.background = background
+  const ended = await turnsWith(background === undefined ? opened : { ...opened, background }, mind, desk)
+  const left = (await background?.end(ended, desk)) ?? ended
   return left === ended ? ended : unfinished(desk, left)
 }
+
+/** Whether some of its tools go on while its model does something else. */
+export const worksInBackground = ({ tools }: Pick<Mind, 'tools'>): boolean => tools.some(({ background }) => background === true)
 
 async function turnsWith({ system, toolbox: given, background }: Opening, mind: Mind, desk: Desk): Promise<Outcome> {
   const { ctx, edge, hooks } = desk

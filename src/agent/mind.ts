@@ -12,7 +12,7 @@ import type { Assess } from './assessment.ts'
 import { DefinedAgent } from './defined.ts'
 import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
 import { asidesOf, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
-import { think, type Mind } from './loop.ts'
+import { think, worksInBackground, type Mind } from './loop.ts'
 import { instructed, revisedMind } from './revised.ts'
 import { toolsOf, type Tool } from './tool.ts'
 import { agentContext } from './verbs.ts'
@@ -97,6 +97,7 @@ export class MindAgent extends DefinedAgent {
       team,
       reaches,
       hooked: team === undefined ? ['turns'] : ['turns', 'delegation'],
+      background: worksInBackground(mind),
       rootTurns: defaultTurns,
       lastAnswer: mind.lastAnswer,
     })

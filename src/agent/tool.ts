@@ -79,6 +79,8 @@ export interface Tool<Name extends string = string> {
   readonly work: EffectWork | OrchestrationWork | AgentWork
   /** What a result makes of the work of whoever called. */
   readonly action: ActionRule | undefined
+  /** Whoever calls does not wait for it. */
+  readonly background?: true
 }
 
 /**
@@ -138,6 +140,11 @@ interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
   readonly costUsd?: number | ((input: ToolInput<S>) => number)
   /** What a result makes of the work of the agent that called. Default: nothing, its model is asked again. */
   readonly action?: ActionRule<ToolInput<S>>
+  /**
+   * Whoever calls does not wait: the call is answered at once with a placeholder, the agent goes on, and the result takes its place once it is there. An answer that the agent gives meanwhile ends
+   * nothing before that. An approval is waited for in the background, too. Default false. Not with an `action`.
+   */
+  readonly background?: boolean
   readonly version?: string
 }
 
@@ -170,6 +177,7 @@ const commonNames: NamesOf<ToolOptions<string, undefined>> = {
   approval: true,
   costUsd: true,
   action: true,
+  background: true,
   version: true,
 }
 const effectNames: NamesOf<EffectToolOptions<string, undefined>> = {
@@ -206,7 +214,10 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
   problems.push(...retryProblems(options.retry, where), ...actionProblems(options.action, where))
   if (options.approval !== undefined && !['boolean', 'function'].includes(typeof options.approval))
     problems.push(...unknownNames(options.approval, approvalNames, `${where}: approval`))
-  const { costUsd } = options
+  const { costUsd, background = false } = options
+  if (typeof background !== 'boolean') problems.push(`${where}: background is ${described(background)}, expected true or false`)
+  if (background && options.action !== undefined)
+    problems.push(`${where}: it works in the background, so nothing can follow from its result: leave action or background out`)
   if (costUsd !== undefined && typeof costUsd !== 'function' && !(Number.isFinite(costUsd) && costUsd >= 0))
     problems.push(`${where}: costUsd is ${described(costUsd)}, expected US dollars, or a function`)
   const approval = approvalRule(options.approval, sensitive)
@@ -227,12 +238,14 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
     work,
     ...(costUsd === undefined ? undefined : { costUsd }),
     action: options.action,
+    ...(background ? { background: true as const } : undefined),
     version: versionOf(options.version, {
       parameters: input.json,
       effect,
       sensitive,
       ...(options.action === undefined || typeof options.action === 'function' ? undefined : { action: options.action as Json }),
       ...(typeof costUsd === 'number' ? { costUsd } : undefined),
+      ...(background ? { background } : undefined),
     }),
     spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
   }

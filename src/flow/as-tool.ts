@@ -55,6 +55,8 @@ export interface AsToolOptions<Name extends string = string> {
   readonly approval?: boolean | ApprovalRule<Json>
   /** What a result makes of the work of the caller. Default: nothing. */
   readonly action?: ActionRule<Json>
+  /** Whoever calls does not wait for it: see `background` of a tool. Default false. */
+  readonly background?: boolean
 }
 
 const request = {
@@ -78,6 +80,7 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
     run: () => Promise.reject(new Error('an agent runs by itself')),
     ...(options.approval === undefined ? undefined : { approval: options.approval as never }),
     ...(options.action === undefined ? undefined : { action: options.action as never }),
+    ...(options.background === undefined ? undefined : { background: options.background }),
   })
   const onFailure = options.onFailure ?? 'tell'
   const grant = {
@@ -136,6 +139,7 @@ const optionNames: NamesOf<AsToolOptions> = {
   onFailure: true,
   approval: true,
   action: true,
+  background: true,
 }
 
 const choices: Readonly<Record<'context' | 'transfers' | 'onFailure', readonly string[]>> = {

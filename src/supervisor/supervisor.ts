@@ -385,11 +385,12 @@ function problemsOf(
 ): readonly string[] {
   const { maxTeamSize, concurrency } = options
   const names = new Set(roster.everybody().map((worker) => worker.name))
+  const inherits = new Set(roster.everybody().flatMap((worker) => (worker.background === true ? [worker.name] : [])))
   return [
     ...unknownNames(options, known, where),
     ...factProblems(options),
     ...roster.problems(),
-    ...delegationProblems(options.delegation, names, where),
+    ...delegationProblems(options.delegation, names, where, inherits),
     ...(options.run === undefined ? [] : codeDispatchProblems(options.delegation, where)),
     ...(maxTeamSize === undefined || (Number.isInteger(maxTeamSize) && maxTeamSize > 0)
       ? []

@@ -105,12 +105,14 @@ export class TeamDesk implements Toolbox, Team {
   /** What tells its leader of ends; undefined if nobody may work in the background. */
   get background(): Background | undefined {
     const { background, workers = {} } = this.#policy.delegation
-    const may = background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
+    const inherits = this.#policy.roster.everybody().some((worker) => worker.background === true)
+    const may = inherits || background !== undefined || Object.values(workers).some((own) => own?.background !== undefined)
     return this.#defers && may ? this.delegations.background : undefined
   }
 
   disposition(worker: string): Disposition | undefined {
-    return this.#defers ? dispositionOf(this.#policy.delegation, worker) : undefined
+    const { delegation, roster } = this.#policy
+    return this.#defers ? dispositionOf(delegation, worker, roster.find(worker)?.background === true) : undefined
   }
 
   #worker(name: string): Worker {

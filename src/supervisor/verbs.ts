@@ -164,7 +164,7 @@ export class StopBinding implements Binding {
       return invalidInput(ctx, call, '"delegation" must be the name of a delegation: d1, d2, …')
     const { background, list } = this.#team.delegations
     const why = typeof reason === 'string' && reason.trim() !== '' ? `stopped by its leader: ${reason}` : 'stopped by its leader'
-    const stopped = await background.stop(delegation, why)
+    const stopped = await this.#team.delegations.stop(delegation, why)
     if (stopped.length > 0) return { content: `[stopped: ${stopped.map(({ label, worker }) => `${label} ("${worker}")`).join(', ')}]` }
     const known = list.some(({ label, id, callId }) => label === delegation || id === delegation || callId === delegation)
     const under = background.lines()

@@ -256,7 +256,10 @@ describe('what is under way', () => {
   function busy(model: ReturnType<typeof scripted>, deliver: (desk: Desk) => void, lines: () => readonly string[]) {
     const options = { name: 'A', model, instructions: 'be brief', compaction: { above: 250, keep: 2, summarize: () => 'notes' } }
     const mind = mindOf('A', options, undefined, undefined)
+    const nothing = (): CallResult => ({ content: '' })
     const background: Background = {
+      defer: nothing,
+      deferCall: nothing,
       deliver,
       more: () => Promise.resolve(false),
       rest: () => Promise.resolve(),

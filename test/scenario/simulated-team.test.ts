@@ -18,6 +18,40 @@ async function person(runtime: Runtime): Promise<void> {
 }
 
 describe('a team that dies', () => {
+  test('K5: with tools in the background, one of them approved, a worker that inherits it, and hooks of the start', async () => {
+    const look = tool({ name: 'look', background: true, effect: 'read', execute: () => 'seen' })
+    const publish = tool({ name: 'publish', background: true, sensitive: true, execute: () => 'published' })
+    const isOpen = (text: unknown): boolean => JSON.stringify(text).includes('works in the background')
+    const brain = (name: string, input: Record<string, string> = {}) =>
+      function think({ messages }: { readonly messages: readonly { readonly role: string }[] }) {
+        if (!messages.some(({ role }) => role === 'tool')) return calls([name, input])
+        return isOpen(messages) ? 'waiting' : 'done'
+      }
+    const finder = agent({ name: 'finder', description: 'Finds.', tools: [look], model: brain('look') })
+    const boss = supervisor({
+      name: 'boss',
+      workers: [finder],
+      tools: [publish],
+      model: ({ messages }) => {
+        const told = messages.filter(({ role }) => role === 'tool').length
+        if (told < 2) return told === 0 ? calls(['publish', {}], ['delegate', { worker: 'finder', instructions: 'find' }]) : 'waiting'
+        return isOpen(messages) ? 'waiting' : 'final'
+      },
+    })
+    const scenario = teamScenario({
+      agents: [boss],
+      input: 'go',
+      outside: person,
+      hooks: { named: () => ({ instructions: 'Be brief.' }), good: () => true },
+      delegation: { onStart: 'named' },
+      isComplete: { scorers: ['good'] },
+    })
+    const { end, differences, repeated, points } = await simulate(scenario)
+    expect(end.outcome).toMatchObject({ status: 'completed', output: 'final' })
+    expect({ differences, repeated }).toEqual({ differences: [], repeated: [] })
+    expect(points).toBeGreaterThan(20)
+  })
+
   test('K5: with parallel workers, parallel tools, an approval inside a worker, a recruit, and a forward', async () => {
     const look = tool({ name: 'look', effect: 'read', input: { type: 'object' }, execute: (input) => ({ saw: input }) })
     const publish = tool({ name: 'publish', sensitive: true, execute: () => 'published' })

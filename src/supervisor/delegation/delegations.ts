@@ -6,7 +6,7 @@
  * Lives in memory; replay makes it again from the same calls and the recorded words of the hooks (K1, K3).
  */
 import { asText, failure, messageOf, own, type Failure, type Json, type Outcome } from '../../core/index.ts'
-import { defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
+import { BackgroundWork, defaultTurns, isBlank, refuse, type Brain, type CallResult } from '../../agent/index.ts'
 import {
   briefText,
   crossing,
@@ -23,7 +23,6 @@ import {
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderDesk, type Worker } from './attempts.ts'
-import { BackgroundWork } from './background.ts'
 import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } from './options.ts'
 import {
   afterEnd,
@@ -88,7 +87,7 @@ export class Delegations {
       },
     )
     this.#rivals = new Rivals(this.#attempts, (given) => this.#given(given, true))
-    this.background = new BackgroundWork(this.#attempts, planOf(policy))
+    this.background = new BackgroundWork(planOf(policy))
     this.#verbs = verbs
   }
 
@@ -133,7 +132,24 @@ export class Delegations {
   #dispatched({ ctx, call, worker, asked, entry }: Given, work: () => Promise<CallResult>): Promise<CallResult> | CallResult {
     if (asked.deferred !== true) return work()
     ctx.emit({ type: 'delegation.deferred', worker: worker.name, callId: call.id, delegation: entry.label })
-    return this.background.defer(entry, work())
+    const { callId, label } = entry
+    const what = {
+      callId,
+      label,
+      who: entry.worker,
+      status: () => entry.outcome?.status,
+      state: () => (entry.state === 'waiting' ? 'waiting for a human' : entry.state),
+      stop: (reason: string) => this.#attempts.find(label).forEach((each) => this.#attempts.stop(each, reason)),
+    }
+    return this.background.defer(what, work())
+  }
+
+  /** Stops delegations under way by the name that a model gives them, and waits until those that nobody waits for have ended. What was stopped. */
+  async stop(name: string, reason: string): Promise<readonly Delegated[]> {
+    const found = this.#attempts.find(name)
+    for (const entry of found) this.#attempts.stop(entry, reason)
+    await this.background.settled(new Set(found.map(({ label }) => label)))
+    return found
   }
 
   /** One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits, whatever its leader does. */

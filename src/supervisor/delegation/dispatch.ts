@@ -54,7 +54,10 @@ export interface Dispatch {
 
 /** How delegations to one worker are carried out. */
 export interface WorkerDispatch extends Dispatch {
-  /** Whether it may work in the background, and what becomes of a call that says nothing about it. `true`: what holds for the team. Default: what the team's `background` says. */
+  /**
+   * Whether it may work in the background, and what becomes of a call that says nothing about it. `true`: what holds for the team. Default: what the team's `background` says; one that has tools
+   * of its own that work in the background may.
+   */
   readonly background?: boolean | Disposition
   /** Default: nobody beside it. */
   readonly hedge?: Hedge
@@ -81,21 +84,24 @@ export type Dispatching = TeamDispatch & { readonly workers?: { readonly [name: 
 export const planOf = ({ background }: TeamDispatch): BackgroundPlan | undefined =>
   Array.isArray(background) ? { workers: background as readonly string[] } : (background as BackgroundPlan | undefined)
 
-/** What becomes of a call to this worker that says nothing about it; undefined if it may not work in the background at all. */
-export function dispositionOf(given: Dispatching, worker: string): Disposition | undefined {
+/**
+ * What becomes of a call to this worker that says nothing about it; undefined if it may not work in the background at all. `inherits`: it has tools that work so, and it does where nothing else is
+ * said of it.
+ */
+export function dispositionOf(given: Dispatching, worker: string, inherits = false): Disposition | undefined {
   const plan = planOf(given)
   const stated = own(given.workers, worker)?.background
   const usual = plan?.default ?? 'deferred'
   if (stated !== undefined) return stated === false ? undefined : stated === true ? usual : stated
-  return plan?.workers === 'all' || plan?.workers?.includes(worker) === true ? usual : undefined
+  return inherits || plan?.workers === 'all' || plan?.workers?.includes(worker) === true ? usual : undefined
 }
 
-/** What is wrong with how a team's delegations are to be carried out, one sentence each. `known`: everybody who may work here. */
-export function dispatchProblems(given: Dispatching, known: ReadonlySet<string>, where: string): string[] {
+/** What is wrong with how a team's delegations are to be carried out, one sentence each. `known`: everybody who may work here; `inherits`: those of them whose own tools work in the background. */
+export function dispatchProblems(given: Dispatching, known: ReadonlySet<string>, where: string, inherits: ReadonlySet<string>): string[] {
   const { several, workers } = given
   return [
     ...timeProblems(given, `${where}: delegation`),
-    ...planProblems(given, known, `${where}: delegation.background`),
+    ...planProblems(given, known, `${where}: delegation.background`, inherits),
     ...(several === undefined || typeof several === 'boolean'
       ? []
       : [`${where}: delegation.several is ${described(several)}, expected true or false`]),
@@ -159,7 +165,7 @@ function timeProblems({ timeoutMs, retry }: Dispatch, where: string): string[] {
 
 const isMs = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0
 
-function planProblems(given: Dispatching, known: ReadonlySet<string>, where: string): string[] {
+function planProblems(given: Dispatching, known: ReadonlySet<string>, where: string, inherits: ReadonlySet<string>): string[] {
   const plan = planOf(given)
   if (plan === undefined) return []
   if (!hasNames(plan)) return [`${where} is ${described(plan)}, expected a list of names or { workers }`]
@@ -177,7 +183,7 @@ function planProblems(given: Dispatching, known: ReadonlySet<string>, where: str
     problems.push(`${where}.react is ${described(react)}, expected "each" or "all"`)
   if (whenDone !== undefined && whenDone !== 'wait' && whenDone !== 'stop')
     problems.push(`${where}.whenDone is ${described(whenDone)}, expected "wait" or "stop"`)
-  if (problems.length === 0 && known.size > 0 && ![...known].some((name) => dispositionOf(given, name) !== undefined))
+  if (problems.length === 0 && known.size > 0 && ![...known].some((name) => dispositionOf(given, name, inherits.has(name)) !== undefined))
     problems.push(`${where} lets nobody work in the background: name workers`)
   return problems
 }

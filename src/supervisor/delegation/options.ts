@@ -127,7 +127,12 @@ export const delegationCaps = ({ limits, workers }: Delegation, team: readonly A
 ]
 
 /** What is wrong with the options of a leader's delegations, one sentence each; `known` are the names of everybody who may work for it. */
-export function delegationProblems(given: Delegation | undefined, known: ReadonlySet<string>, where: string): string[] {
+export function delegationProblems(
+  given: Delegation | undefined,
+  known: ReadonlySet<string>,
+  where: string,
+  inherits: ReadonlySet<string> = new Set(),
+): string[] {
   if (given === undefined) return []
   const problems = unknownNames(given, names, `${where}: delegation`)
   if (!hasNames(given)) return problems
@@ -137,7 +142,7 @@ export function delegationProblems(given: Delegation | undefined, known: Readonl
     ...hookProblems(given, where),
     ...referenceProblems(given.references, where),
     ...policyProblems(given, where),
-    ...dispatchProblems(given, known, where),
+    ...dispatchProblems(given, known, where, inherits),
     ...(filterMessages !== undefined && context === 'brief'
       ? [`${where}: delegation.context is "brief", so there is nothing for filterMessages to filter`]
       : []),
