@@ -9,7 +9,8 @@
 import { asText, type Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
-import type { Background, CallResult, Deferrable } from './binding.ts'
+import type { Background } from './binding.ts'
+import type { CallResult, Deferrable } from './called.ts'
 import type { Desk } from './desk.ts'
 
 /** When a mind that has nothing else to do is asked again, and what becomes of what is still at work when it has its answer. */

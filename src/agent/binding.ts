@@ -3,35 +3,13 @@
  *
  * Owns: the interfaces between the loop and whoever contributes calls. Does not own: any contribution (gate.ts for tools, ../supervisor).
  */
-import { asText, type Action, type Failure, type Outcome } from '../core/index.ts'
-import type { Told } from '../edge/index.ts'
+import { asText, type Failure, type Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
+import type { CallResult, Deferring } from './called.ts'
 import type { Desk } from './desk.ts'
 
-/** How a call ends the agent that made it. */
-export interface Finish {
-  readonly outcome: Outcome
-  /** What becomes of control, where there is somebody to hand it to. */
-  readonly action?: Action
-  /** The model answers by this call, as it would by words: it is measured, and a hook may ask for more. Absent: the end, whatever they say. */
-  readonly answers?: {
-    /** Records what follows from it, once it is the end. */
-    readonly counts: () => void
-    /** What the model is told in the place of the result, should its work not end with it. */
-    readonly otherwise: string
-  }
-}
-
-/** What a call has come to. */
-export interface CallResult extends Told {
-  /** Ends the agent once all calls of the turn have settled, without another model call. Of several the last in the order of the calls. */
-  readonly finish?: Finish
-  /** The nearest loop is to end; the agent goes on. */
-  readonly breaks?: true
-  /** Why it was not done at all, for whoever called and is code. */
-  readonly refused?: Failure
-}
+export type { CallResult } from './called.ts'
 
 /** Something a model may call. Made once per definition or per activation, never per turn. */
 export interface Binding {
@@ -52,26 +30,8 @@ export interface Toolbox {
   find(name: string): Binding | undefined
 }
 
-/** Work that may go on in the background. */
-export interface Deferrable {
-  readonly callId: string
-  /** How a model may name it: `d1`, `d2`, … for delegations, `t1`, `t2`, … for calls of tools. */
-  readonly label: string
-  /** Who works, or which tool. */
-  readonly who: string
-  /** How it has ended; undefined: it never began. */
-  status(): string | undefined
-  /** Where it stands, in words. */
-  state(): string
-  stop(reason: string): void
-}
-
 /** Work that goes on while the mind that asked for it does something else. */
-export interface Background {
-  /** Lets it work. What the call is answered with meanwhile. */
-  defer(what: Deferrable, work: Promise<CallResult>): CallResult
-  /** The same for the call of a tool, which is named and recorded as such. */
-  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>): CallResult
+export interface Background extends Deferring {
   /** Tells the model what has ended since it was asked last. Called before each turn. */
   deliver(desk: Desk): void
   /** Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an answer would end the work. */

@@ -9,7 +9,7 @@ import { asText, deepFreeze, type Action, type HistoryEntry, type Json, type Lim
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
-import type { Background } from './binding.ts'
+import type { Deferring } from './called.ts'
 import type { Hooks } from './around/hooks.ts'
 
 export class Desk {
@@ -21,7 +21,7 @@ export class Desk {
   /** What stands around the work; undefined if nothing does. */
   hooks: Hooks | undefined
   /** What goes on while its model does something else; undefined where nothing may. */
-  background: Background | undefined
+  background: Deferring | undefined
   /** Turns begun so far; the number of the one under way, counted from 1. */
   turn = 0
   /** Calls of the model besides those of turns: they count as turns where turns are limited. */

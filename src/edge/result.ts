@@ -56,7 +56,7 @@ export function toolTold(tool: string, outcome: Outcome): Told {
 }
 
 /** A failure's message; of a model's failure, and of an exception of code, only that it was one: providers and libraries put what they like into theirs. */
-function failureTold(what: Failure): string {
+export function failureTold(what: Failure): string {
   if (what.code.startsWith('model.')) return 'its model could not answer'
   if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
   return what.message === '' ? what.code : what.message

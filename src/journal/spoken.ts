@@ -27,6 +27,7 @@ import {
   transferTool,
   withoutTrail,
   type ActivationId,
+  type CallUsage,
   type Failure,
   type FilePart,
   type Json,
@@ -72,7 +73,16 @@ interface Speaking {
 
 type Words =
   /** An answer of a model, or what code says. */
-  | { readonly type: 'assistant'; readonly text: string; readonly calls?: readonly ToolCall[]; readonly files?: readonly FilePart[] }
+  | {
+      readonly type: 'assistant'
+      readonly text: string
+      readonly calls?: readonly ToolCall[]
+      readonly files?: readonly FilePart[]
+      /** Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `other`. Absent: no model said it, or the journal does not know. */
+      readonly finish?: string
+      /** What this call of the model used. Absent: no model said it, or the provider did not say. */
+      readonly usage?: CallUsage
+    }
   /** The result of a call: of a tool, of a delegation, of an agent as a tool. If `isError`, the content says why. */
   | {
       readonly type: 'tool'
@@ -366,7 +376,14 @@ function answerOf(work: Work, answer: Json): Words | undefined {
   work.calls = new Map(calls.map(({ id, name }) => [id, name]))
   work.answered.clear()
   work.results = []
-  const words = { ...said(work, answer['text']), ...(calls.length === 0 ? {} : { calls }), ...(files.length === 0 ? {} : { files }) }
+  const { finish, usage } = answer
+  const words = {
+    ...said(work, answer['text']),
+    ...(calls.length === 0 ? {} : { calls }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(typeof finish === 'string' ? { finish } : {}),
+    ...(isObject(usage) ? { usage: usage as CallUsage } : {}),
+  }
   const isHeld = work.changeable.includes('answer') || (calls.length === 0 && work.changeable.includes('end'))
   return isHeld ? held(work, words) : words
 }

@@ -44,12 +44,32 @@ describe('what one agent says', () => {
       {
         type: 'assistant',
         text: 'hello',
+        finish: 'stop',
+        usage: expect.any(Object) as object,
         agent: 'A',
         path: ['A'],
         activation: rootActivation(run.id),
         position: expect.any(Number),
         at: expect.any(Number),
       },
+    ])
+  })
+
+  test('what a model answered says why it stopped and what it used; what code says has neither', async () => {
+    const model = scripted(
+      { text: 'a', ...calls(['lookup', { q: 'x' }]), finish: 'tool-calls', usage: { input: 7, output: 2 } },
+      { text: 'b', finish: 'length', usage: 'unknown' },
+    )
+    const solo = agent({ name: 'A', description: 'Answers.', model, tools: [lookup()] })
+    const coder = agent({ name: 'coder', workers: [solo], run: async (ctx) => (await delegate(ctx, solo, 'x'), 'c') })
+    const runtime = await runtimeOf([coder])
+    const run = await runtime.start(coder, 'hi')
+    await run.outcome()
+    const said = (await saidIn(run)).flatMap((each) => (each.type === 'assistant' ? [[each.text, each.finish, each.usage]] : []))
+    expect(said).toEqual([
+      ['a', 'tool-calls', { input: 7, output: 2 }],
+      ['b', 'length', undefined],
+      ['c', undefined, undefined],
     ])
   })
 

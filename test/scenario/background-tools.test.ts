@@ -121,23 +121,26 @@ describe('a call that nobody waits for', () => {
     expect(results(model.prompts.at(-1))).toEqual(['late'])
   })
 
-  test('middlewares stand around it all the same; one that fails ends the agent', async () => {
-    for (const fails of [false, true]) {
-      const model = scripted(calls(['search', {}]), 'meanwhile', 'final')
-      const around = {
-        name: 'around',
-        wrapTool: async (_call: unknown, run: () => Promise<{ content: Json }>) => {
-          const { content } = await run()
-          if (fails) throw new Error('no')
-          return { content: [content, 'wrapped'] }
-        },
-      }
-      const search = tool({ name: 'search', background: true, execute: () => 'found' })
-      const A = agent({ name: 'A', model, tools: [search], middleware: [around] })
-      const outcome = await (await runtimeOf([A])).run(A, 'go')
-      if (fails) expect(outcome).toMatchObject({ status: 'failed', failure: { code: 'middleware.failed' } })
-      else expect([outcome.status, results(model.prompts.at(-1))]).toEqual(['completed', [['found', 'wrapped']]])
+  const wrapped = async (wrap: (content: Json) => Json) => {
+    const model = scripted(calls(['search', {}]), 'meanwhile', 'final')
+    const around = {
+      name: 'around',
+      wrapTool: async (_call: unknown, run: () => Promise<{ content: Json }>) => ({ content: wrap((await run()).content) }),
     }
+    const search = tool({ name: 'search', background: true, execute: () => 'found' })
+    const A = agent({ name: 'A', model, tools: [search], middleware: [around] })
+    return { outcome: await (await runtimeOf([A])).run(A, 'go'), results: results(model.prompts.at(-1)) }
+  }
+  test('middlewares stand around it all the same', async () => {
+    const played = await wrapped((content) => [content, 'wrapped'])
+    expect(played.outcome.status).toBe('completed')
+    expect(played.results).toEqual([['found', 'wrapped']])
+  })
+  test('a middleware that fails around it ends the agent', async () => {
+    const played = await wrapped(() => {
+      throw new Error('no')
+    })
+    expect(played.outcome).toMatchObject({ status: 'failed', failure: { code: 'middleware.failed' } })
   })
 
   test('an agent as a tool, and a tool of a supervisor beside its delegations', async () => {

@@ -60,7 +60,7 @@ describe('filterMessages', () => {
     const w1 = scripted('never')
     const lead = scripted(delegates(['w1', 'x']), 'final')
     const { events } = await led({ filterMessages: broken }, lead, [worker('w1', w1)])
-    expect([told(lead.prompts[1]), w1.prompts]).toEqual([['[not delegated: filterMessages failed: broken]'], []])
+    expect([told(lead.prompts[1]), w1.prompts]).toEqual([['[not delegated: filterMessages failed: its code failed]'], []])
     expect(events.filter((event) => event.type === 'hook.failed' || event.type === 'delegation.refused')).toHaveLength(2)
   })
   test('delegation 16: lenient: it fails closed, the prompt alone crosses', async () => {

@@ -34,7 +34,7 @@ export interface ScorerInput {
 /** A measure. An answer passes with exactly 1, or true; 0.9 does not. */
 export type Score = number | boolean | { readonly score: number | boolean; readonly reason?: string }
 
-/** Measures an answer. It may do as it likes: it runs once per answer, and its result is recorded. What it throws counts as 0, with the error as its reason. */
+/** Measures an answer. It may do as it likes: it runs once per answer, and its result is recorded. What it throws counts as 0: its model is told that its code failed, and the journal has what it threw. */
 export type ScorerFunction = (input: ScorerInput, io: StepIO) => Score | Promise<Score>
 
 /**

@@ -5,7 +5,7 @@
  * Holds: K3 (the deadline and the scores are arrivals of one inbox, so a replay decides alike), K10 (a function is one step of one attempt, an agent is a worker over the edge).
  */
 import { copy, describeOutcome, withoutTrail, type ActivationId, type Json, type OpId, type Outcome } from '../../core/index.ts'
-import { briefValue } from '../../edge/index.ts'
+import { briefValue, failureTold } from '../../edge/index.ts'
 import { stoodBetween, type Context } from '../../engine/index.ts'
 import { stopAsked } from '../../oversight/index.ts'
 import {
@@ -187,11 +187,8 @@ const errored = (scorer: string, error: string): ScorerResult => ({ scorer, scor
 function resultOf({ name }: Measure, outcome: Outcome): ScorerResult {
   const ended = withoutTrail(outcome)
   if (ended.status !== 'completed') {
-    const isModel = ended.status === 'failed' && ended.failure.code.startsWith('model.')
-    return errored(
-      name,
-      isModel ? 'its model could not answer' : ended.status === 'failed' ? ended.failure.message : describeOutcome(ended),
-    )
+    // a model is told of it; the step has recorded the words of an exception
+    return errored(name, ended.status === 'failed' ? failureTold(ended.failure) : describeOutcome(ended))
   }
   const found = scoreOf(ended.output)
   return typeof found === 'string' ? errored(name, found) : { scorer: name, ...found, passed: found.score === 1 }

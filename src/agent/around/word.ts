@@ -4,7 +4,18 @@
  * Owns: asking users' code once, the check of what it gives back, the fact `hook.failed`. Does not own: when a hook is asked and what becomes of its word.
  * Holds: K3, K10: each question is a step of one attempt, so a hook runs once, also across resume and replay; its word is JSON and recorded. It may wait, and be asynchronous.
  */
-import { described, failure, isObject, jsonProblem, messageOf, unknownNames, type Failure, type Json } from '../../core/index.ts'
+import {
+  described,
+  failure,
+  FailureError,
+  isObject,
+  jsonProblem,
+  messageOf,
+  unknownNames,
+  type Failure,
+  type Json,
+} from '../../core/index.ts'
+import { failureTold } from '../../edge/index.ts'
 import type { Context, StepIO, StepOptions } from '../../engine/index.ts'
 import type { HookFailed } from '../../journal/index.ts'
 
@@ -14,7 +25,12 @@ export type Word<W> = W | undefined | void | Promise<W | undefined | void>
 /** What a hook has said: its word, nothing, or why it has failed. */
 export type WordSaid<W> =
   | { readonly word: W | undefined; readonly failure?: never; readonly why?: never }
-  | { readonly word?: never; readonly failure: Failure; readonly why: string }
+  | {
+      readonly word?: never
+      /** As others may be told it who are models: of an exception only that it was one. */
+      readonly failure: Failure
+      readonly why: string
+    }
 
 /**
  * How users' code is run that only looks: recorded once, tried once, with a signal (`io`) and a deadline (`deadlines.functionMs`). What it says is a word of ours, in which users' JSON stands.
@@ -45,20 +61,26 @@ export async function askWord<W>(
   if (outcome.status === 'cancelled')
     return { failure: failure('hook.failed', `${hook} was stopped: ${outcome.reason}`, 'policy'), why: outcome.reason }
   const why = problem ?? (outcome.status === 'failed' ? outcome.failure.message : outcome.status)
-  return { failure: hookFailed(ctx, hook, why, about), why }
+  hookFailed(ctx, hook, why, about)
+  // the journal has the words of an exception, a model never does
+  const told = problem ?? (outcome.status === 'failed' ? failureTold(outcome.failure) : outcome.status)
+  return { failure: failureOf(hook, told), why }
 }
 
 /** Records that a hook has failed. */
 export function hookFailed(ctx: Context, hook: string, why: string, about?: About): Failure {
-  const what = failure('hook.failed', `${hook} failed: ${why}`, 'internal', { details: { hook } })
+  const what = failureOf(hook, why)
   ctx.emit({ type: 'hook.failed', hook, ...about, failure: what })
   return what
 }
 
+const failureOf = (hook: string, why: string): Failure =>
+  failure('hook.failed', `${hook} failed: ${why}`, 'internal', { details: { hook } })
+
 /** What came back, as it can be recorded. Throws for what JSON would make something else of. */
 export function spoken(word: unknown): Json {
   const problem = jsonProblem(word ?? null, 'what it returned')
-  if (problem !== undefined) throw new TypeError(problem)
+  if (problem !== undefined) throw new FailureError(failure('input.not-json', problem, 'validation'))
   return (word ?? null) as Json
 }
 
