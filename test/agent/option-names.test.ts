@@ -137,7 +137,7 @@ test.each<Wrong>([
     'asTool',
     () => asTool(one, any({ onFail: 'fail' })),
     'tool.invalid',
-    'agent "one" as a tool has no option "onFail"; it has name, description, input, context, transfers, permissions, limits, oversight, onFailure, approval, action',
+    'agent "one" as a tool has no option "onFail"; it has name, description, input, context, transfers, permissions, limits, oversight, onFailure, approval, action, background',
   ],
   ['asTool, permissions', () => asTool(one, any({ permissions: { denied: [] } })), 'tool.invalid', /permissions has no option "denied"/],
   [
