@@ -15,6 +15,7 @@ export type {
   PartsOptions,
   PauseOptions,
   ResumeOptions,
+  CancelOptions,
   PostFromOutside,
   ReadOptions,
   RecruitFromOutside,

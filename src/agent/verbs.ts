@@ -43,7 +43,15 @@ import {
   type Receiver,
   type SchemaLike,
 } from '../edge/index.ts'
-import { ContextView, isLeaving, type Context, type StartOptions, type StepIO, type StepOptions } from '../engine/index.ts'
+import {
+  ContextView,
+  isLeaving,
+  type Context,
+  type OnCancelOptions,
+  type StartOptions,
+  type StepIO,
+  type StepOptions,
+} from '../engine/index.ts'
 import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../oversight/index.ts'
 import { askApproval, type ApproveAnswer, type ApproveOptions } from './approving.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
@@ -91,7 +99,7 @@ export interface AgentContext extends Context {
   /** As `delegate(ctx, …)`. */
   delegate<A extends Agent>(worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>>
   scope(name: string): AgentContext
-  onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>): void
+  onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void
 }
 
 /** A context with the verbs as methods. The same one if it has them. */
@@ -106,8 +114,8 @@ class VerbContext extends ContextView implements AgentContext {
     return this.of(this.ctx.scope(name))
   }
 
-  override onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>): void {
-    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)))
+  override onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void {
+    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)), options)
   }
 
   interrupt<S extends SchemaLike | undefined = undefined>(

@@ -31,7 +31,9 @@ export function humanLine(event: JournalEvent, agent: string): string | undefine
     case 'control.ignored':
       return `${event.command}${by(event.by)} changes nothing${why(event.why)}`
     case 'cancel.received':
-      return event.outcome === undefined ? `${agent} is cancelled: ${brief(event.reason)}` : `${agent} is ${brief(event.reason)}`
+      return event.outcome === undefined
+        ? `${agent} is cancelled${event.keeps === true ? ', and nothing is undone' : ''}: ${brief(event.reason)}`
+        : `${agent} is ${brief(event.reason)}`
     case 'effect.held':
       return `${agent}: ${event.address} is held back`
     case 'effect.released':

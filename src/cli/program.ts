@@ -310,6 +310,7 @@ function addSaying(program: Command, carry: Carry): void {
     .description('end a run and everything below it; final')
     .argument('<run>', 'the id of the run')
     .option('--reason <text>', 'recorded as the reason')
+    .option('--no-undo', 'what was done stays')
     .addHelpText('after', examples('reeve cancel run_5fz2… --reason "asked for the wrong folder"'))
     .action((run: string, options: Parameters<typeof cancel>[2]) => carry((context) => cancel(context, run, options)))
 }

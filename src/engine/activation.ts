@@ -27,7 +27,15 @@ import {
   type CommandEvent,
   type JournalEvent,
 } from '../journal/index.ts'
-import { Cancelled, type Arrival, type Context, type Matcher, type Orchestration, type StepOptions } from './context.ts'
+import {
+  Cancelled,
+  type Arrival,
+  type Context,
+  type Matcher,
+  type OnCancelOptions,
+  type Orchestration,
+  type StepOptions,
+} from './context.ts'
 import { Cancellation, thrownOutcome } from './cancellation.ts'
 import { EarlierWork } from './earlier.ts'
 import { cutSegment, dropSteps, Ending, writeSegment } from './ending.ts'
@@ -353,8 +361,8 @@ export class Activation implements Owner, Verbs {
     }
   }
 
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void {
-    this.#cancellation.register(name, undo)
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, { always = false }: OnCancelOptions = {}): void {
+    this.#cancellation.register(name, undo, always)
   }
 
   restart(state: Json): never {
@@ -416,7 +424,8 @@ export class Activation implements Owner, Verbs {
     if (!this.#cancellation.begin(event)) return false
     const reason = event.reason
     // whose leader a human has finished is called off, and nothing of what it did is undone
-    const cause: StopCause = event.outcome === undefined ? {} : { outcome: cancelled(reason) }
+    const keeps: StopCause = event.keeps === undefined ? {} : { keeps: event.keeps }
+    const cause: StopCause = event.outcome === undefined ? keeps : { outcome: cancelled(reason) }
     for (const operation of this.operations.values()) this.stop(operation.id, reason, cause)
     this.#waits.rejectAll(new Cancelled(reason))
     if (this.#bodyless) this.#main = cancelled(reason)

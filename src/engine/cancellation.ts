@@ -24,9 +24,9 @@ interface Undoable extends Verbs {
 const clockPath = '!cancel!/'
 
 export class Cancellation {
-  #cause: Pick<CancelReceived, 'reason' | 'limit' | 'timedOutMs' | 'outcome'> | undefined
+  #cause: Pick<CancelReceived, 'reason' | 'limit' | 'timedOutMs' | 'outcome' | 'keeps'> | undefined
   #undoing = false
-  #compensations: { name: string; undo: (ctx: Context) => Promise<void> }[] = []
+  #compensations: { name: string; undo: (ctx: Context) => Promise<void>; always: boolean }[] = []
 
   /** Why it was cancelled, if it was. */
   get reason(): string | undefined {
@@ -40,8 +40,8 @@ export class Cancellation {
     return true
   }
 
-  register(name: string, undo: (ctx: Context) => Promise<void>): void {
-    this.#compensations.push({ name, undo })
+  register(name: string, undo: (ctx: Context) => Promise<void>, always: boolean): void {
+    this.#compensations.push({ name, undo, always })
   }
 
   forget(): void {
@@ -55,12 +55,13 @@ export class Cancellation {
     return true
   }
 
-  /** Undoes everything, unless a human has finished the work: then it stands. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
+  /** Undoes everything, unless a human has finished the work: then it stands; or what was done is to stay: then only what must happen in any case does. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
   async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
     if (this.#cause?.outcome !== undefined) return
     const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
     const thrown: unknown[] = []
-    for (const [index, { name, undo }] of this.#compensations.reverse().entries()) {
+    const due = this.#compensations.filter(({ always }) => always || this.#cause?.keeps !== true).reverse()
+    for (const [index, { name, undo }] of due.entries()) {
       const undoing: Undoing = { expired: undefined }
       const scope = base.scope(name, undoing)
       try {

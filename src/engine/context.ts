@@ -193,7 +193,7 @@ export interface Context {
   /** Records a fact, once. */
   emit(event: DomainEvent): void
   /** Registers what undoes earlier work if this activation is cancelled. Last registered runs first. */
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
   /** What the runtime has under this name for hooks of a start: a function, or an agent that measures. Absent where nobody has named any. */
   hook?(name: string): unknown
   readonly values: SessionValues
@@ -207,6 +207,12 @@ export interface Context {
   now(): Date
   random(): number
   id(prefix: string): string
+}
+
+/** When a compensation runs. */
+export interface OnCancelOptions {
+  /** Also where what was done is to stay (`run.cancel` with `undo: false`): it gives something back, and undoes nothing. Default false. */
+  readonly always?: boolean
 }
 
 /** Thrown by every verb of a cancelled activation. Let it pass; cleaning up belongs into `onCancel`. */

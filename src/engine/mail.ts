@@ -9,7 +9,7 @@ import type { Post } from './port.ts'
 import { nobodyAnswered } from './question.ts'
 
 /** How a worker ends that its leader stops, if that is no plain cancel. */
-export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome'>
+export type StopCause = Pick<CancelReceived, 'timedOutMs' | 'outcome' | 'keeps'>
 
 /** What a row's body can be: what was posted from outside, and what activations and the clock put there. */
 export type Mail =
@@ -55,6 +55,7 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
         ...(mail.limit === undefined ? {} : { limit: mail.limit }),
         ...(mail.timedOutMs === undefined ? {} : { timedOutMs: mail.timedOutMs }),
         ...(mail.outcome === undefined ? {} : { outcome: mail.outcome }),
+        ...(mail.keeps === undefined ? {} : { keeps: mail.keeps }),
       }
     default:
       return undefined

@@ -99,7 +99,8 @@ export type Post =
   /** A message; `id` is its idempotency key. */
   | { readonly type: 'message'; readonly activation: ActivationId; readonly id: string; readonly body: Json }
   /**
-   * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it: a human has finished it. `activation`: not the whole run, but this one
+   * An operator's command to a run. With `outcome` it ends as that says, and nothing is undone, also of those below it: a human has finished it. `keeps`: it is cancelled, and what was done stays.
+   * `activation`: not the whole run, but this one
    * in it; whoever waits for it hears that end as its own. A pause of the run goes on then.
    */
   | {
@@ -109,6 +110,7 @@ export type Post =
       readonly reason: string
       readonly by?: string
       readonly outcome?: Outcome
+      readonly keeps?: true
     }
   | {
       readonly type: 'pause'

@@ -29,6 +29,7 @@ import type {
   StartOptions,
   StepIO,
   StepOptions,
+  OnCancelOptions,
 } from './context.ts'
 import type { Command, Host } from './host.ts'
 import type { Seeds } from './origin.ts'
@@ -66,7 +67,7 @@ export interface Verbs extends Owner {
   once(address: string, command: Command): boolean
   wait(match: Matcher | undefined): Promise<Arrival>
   stop(id: string, reason: string, cause?: StopCause): void
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
   restart(state: Json): never
 }
 
@@ -288,8 +289,8 @@ export class Scope implements Context {
     return this.#path
   }
 
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void {
-    this.#activation.onCancel(name, undo)
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void {
+    this.#activation.onCancel(name, undo, options)
   }
 
   get values(): SessionValues {

@@ -15,6 +15,7 @@ import type {
   StartOptions,
   StepIO,
   StepOptions,
+  OnCancelOptions,
 } from './context.ts'
 import type { Pause } from './pauses.ts'
 
@@ -60,8 +61,8 @@ export abstract class ContextView implements Context {
     return this.of(this.ctx.scope(name))
   }
 
-  onCancel(name: string, undo: (ctx: Context) => Promise<void>): void {
-    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)))
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void {
+    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)), options)
   }
 
   begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {

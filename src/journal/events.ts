@@ -248,6 +248,8 @@ export interface CancelReceived {
   readonly timedOutMs?: number
   /** It ends so, and nothing is undone: a human has finished it. */
   readonly outcome?: Outcome
+  /** What was done stays: only what must happen in any case (`onCancel` with `always`) is done. */
+  readonly keeps?: true
 }
 
 // ---- notes --------------------------------------------------------------------------------------------------------------------------

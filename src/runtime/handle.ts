@@ -5,11 +5,13 @@
  * A handle holds no state of the run: any number of them, in any number of processes, are the same. K9: dropping one changes nothing.
  */
 import {
+  described,
   newId,
   present,
   ReeveError,
   systemClock,
   underName,
+  unknownNames,
   type ActivationId,
   type Clock,
   type Failure,
@@ -88,6 +90,12 @@ export interface RunWaiting {
   readonly questions: readonly Question[]
 }
 
+/** How a run is cancelled. */
+export interface CancelOptions {
+  /** Whether what was done is undone, by `onCancel` and by the `undo` of planned teams. Default true. False: it stays; only compensations with `always` run. */
+  readonly undo?: boolean
+}
+
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
 export interface Run<O = Json> {
   readonly id: RunId
@@ -120,8 +128,8 @@ export interface Run<O = Json> {
   pause(options?: PauseOptions): Promise<void>
   /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back; with `run.not-paused` where it waits for somebody, and says for what: then nothing is recorded. */
   resume(how?: string | ResumeOptions): Promise<void>
-  /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done. Again on a run that was cancelled: nothing. */
-  cancel(reason?: string, by?: string): Promise<void>
+  /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done, unless `undo` is false. Again on a run that was cancelled: nothing. */
+  cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
   /**
    * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it is handed back, finished or cancelled. Resolves when that is in the
    * journal, to what there is to know for going on by hand. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects with `run.ended`.
@@ -203,8 +211,8 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     settleDivergence: (settlement) => settleDivergence(desk, underName(settlement)),
     pause: (options) => pause(desk, underName(options)),
     resume: (how) => resume(desk, underName(typeof how === 'string' ? { by: how } : how)),
-    cancel: async (reason = 'cancelled by the operator', by) => {
-      const result = await engine.post({ type: 'cancel', run: id, reason, ...underName(said('by', by)) })
+    cancel: async (reason = 'cancelled by the operator', by, options = {}) => {
+      const result = await engine.post({ type: 'cancel', run: id, reason, ...underName(said('by', by)), ...kept(options) })
       if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
     },
     takeOver: (options) => takeOver(desk, underName(options)),
@@ -228,6 +236,17 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     delegations: async () => delegationsIn(await delegated()),
     usage: async () => viewOf(await current()).usage,
   }
+}
+
+/** Whether what was done stays. Throws `input.invalid` for options that there are not. */
+function kept(options: CancelOptions): { readonly keeps?: true } {
+  const { undo } = options
+  const problems = [
+    ...unknownNames(options, { undo: true }, 'run.cancel()'),
+    ...(undo === undefined || typeof undo === 'boolean' ? [] : [`run.cancel(): undo is ${described(undo)}, expected true or false`]),
+  ]
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  return undo === false ? { keeps: true } : {}
 }
 
 /** Both ways of posting. Words by which Reeve speaks to leaders are not anybody's to say. */

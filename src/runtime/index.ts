@@ -1,7 +1,7 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
 export { optionNames as runtimeOptions, type RuntimeOptions } from './options.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
-export type { Run, RunOutcome, RunWaiting } from './handle.ts'
+export type { CancelOptions, Run, RunOutcome, RunWaiting } from './handle.ts'
 export type { PostFromOutside } from './posting.ts'
 export type { RecruitFromOutside, RetireFromOutside } from './staffing.ts'
 export type { StopDelegation } from './stopping.ts'

@@ -133,7 +133,7 @@ export async function orchestrateRoot(
   const { run } = ctx.place
   const line = lineOf(extras.busySession ?? 'queue', hasEnded)
   const me = runInLine(run)
-  ctx.onCancel('session', async (undo) => leaveLine(undo.scope('session'), line, me, me))
+  ctx.onCancel('session', async (undo) => leaveLine(undo.scope('session'), line, me, me), { always: true })
   const holder = await takeTurn(inSession, line, me)
   if (holder?.id !== run) return busy(ctx.place.caller.session, holder?.id)
   await setValues(inSession, extras)

@@ -65,6 +65,20 @@ describe('team C74', () => {
     expect(world).toHaveLength(8)
   })
 
+  test('`undo: false` at the cancel: what was done stays, in tasks that have ended and at work', async () => {
+    const world: string[] = []
+    const root = travel(world).crew({
+      undo: (ctx: AgentContext, { task }: EndedTask) => ctx.step('undo', () => void world.push(`${task} given back`)),
+    })
+    const run = await (await runtimeOf([root])).start(root, 'Go')
+    await until(() => world.includes('hotel booked'))
+    await expect(run.cancel('no', 'ann', { redo: true } as never)).rejects.toMatchObject({ code: 'input.invalid' })
+    await run.cancel('no travel', 'ann', { undo: false })
+    expect(await run.outcome()).toMatchObject({ status: 'cancelled', reason: 'no travel' })
+    expect(world).toEqual(booked)
+    expect(await run.control()).toMatchObject({ ops: [{ op: 'cancel', by: 'ann', accepted: true }] })
+  })
+
   test('one that throws is told, and keeps nobody else from being undone', async () => {
     const world: string[] = []
     const undo = async (ctx: AgentContext, { task }: EndedTask): Promise<void> => {

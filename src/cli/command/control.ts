@@ -1,4 +1,5 @@
 /** `reeve pause`, `reeve stop` and `reeve cancel`: an operator's word to a run. Own: nothing but the words; whoever drives the run obeys. */
+import { present } from '../../core/index.ts'
 import type { CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { furtherCommand, resumeCommand } from '../going-on.ts'
@@ -30,10 +31,14 @@ export function stop(
 }
 
 /** Ends a run. A run that nobody drives ends as soon as somebody does: with a store that may be this user, with an engine it is a worker. */
-export function cancel(context: CommandContext, run: string, { reason }: { readonly reason?: string }): Promise<Exit> {
+export function cancel(
+  context: CommandContext,
+  run: string,
+  { reason, undo }: { readonly reason?: string; readonly undo?: boolean },
+): Promise<Exit> {
   const { terminal, options, cwd } = context
   return look(options, cwd, async (runtime, place) => {
-    await runtime.handle(run).cancel(reason, 'cli')
+    await runtime.handle(run).cancel(reason, 'cli', present({ undo }))
     const further = await furtherCommand({ context, runtime, place, run })
     terminal.line(`The run ${run} is told to end. If nothing drives it now, it ends with:\n  ${further}`)
     return exits.done

@@ -297,11 +297,15 @@ export class Attempts {
   #tellIfAbandoned(job: Job, id: ActivationId, begunAt: number, attempt: number): void {
     const abandoned = this.#hearing.abandoned(job)
     if (abandoned === undefined) return
-    job.ctx.onCancel(`onComplete:${attempt}`, async (undo) => {
-      if (job.entry.id !== id || job.entry.outcome !== undefined) return
-      const outcome: Outcome = { status: 'cancelled', reason: 'its leader was cancelled' }
-      await abandoned({ ...job, ctx: undo }, { id, outcome, said: [], durationMs: undo.now().getTime() - begunAt, attempt })
-    })
+    job.ctx.onCancel(
+      `onComplete:${attempt}`,
+      async (undo) => {
+        if (job.entry.id !== id || job.entry.outcome !== undefined) return
+        const outcome: Outcome = { status: 'cancelled', reason: 'its leader was cancelled' }
+        await abandoned({ ...job, ctx: undo }, { id, outcome, said: [], durationMs: undo.now().getTime() - begunAt, attempt })
+      },
+      { always: true },
+    )
   }
 
   #again({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Ended): boolean {

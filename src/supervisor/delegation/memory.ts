@@ -241,9 +241,13 @@ class Thread {
     const turn = this.#threads?.turn(this.#key)
     if ((await turn?.take(entry)) === false) return busy(worker.name, 'nobody waits for it any more')
     this.#pass = () => turn?.give()
-    this.#ctx.onCancel(`memory:${entry.label}`, async (undo) => {
-      if (!this.#left) await leaveLine(undo, line, this.#me, this.#me)
-    })
+    this.#ctx.onCancel(
+      `memory:${entry.label}`,
+      async (undo) => {
+        if (!this.#left) await leaveLine(undo, line, this.#me, this.#me)
+      },
+      { always: true },
+    )
     const patience: Patience = { over: false }
     entry.leave = () => {
       patience.over = true

@@ -62,7 +62,7 @@ export class Learning {
     this.#began = ctx.now().getTime()
     const { session } = ctx.place.caller
     this.#scope = options.memory === undefined || session === undefined ? undefined : { session, team: options.name }
-    if (this.#scope !== undefined) ctx.onCancel('learning', (undoing) => this.#record(undoing, 'cancelled'))
+    if (this.#scope !== undefined) ctx.onCancel('learning', (undoing) => this.#record(undoing, 'cancelled'), { always: true })
   }
 
   /** Has the work done with what the past says, and remembers how it ended. */

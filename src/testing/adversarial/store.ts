@@ -32,7 +32,7 @@ export type LetterBody =
       readonly cancelled?: string
     }
   | Extract<Mail, { readonly type: 'end' }>
-  | { readonly type: 'cancel'; readonly reason: string; readonly outcome?: Outcome }
+  | { readonly type: 'cancel'; readonly reason: string; readonly outcome?: Outcome; readonly keeps?: true }
   | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }
 
 /** Something on its way: sent again and again until the other side has said that it has it. */

@@ -221,6 +221,35 @@ const corners: readonly Play[] = [
   },
   {
     invariant: 'K8',
+    name: 'a cancel that keeps what was done undoes nothing, at no depth, but for what must happen in any case; also after a crash',
+    restarts: true,
+    async play(stage) {
+      const work = (ctx: Context, name: string): void => {
+        ctx.onCancel('always', async (undo) => void (await step(undo, 's', stage.does(`undo ${name} always`))), { always: true })
+        ctx.onCancel('undo', async (undo) => void (await step(undo, 's', stage.does(`undo ${name}`))))
+      }
+      stage.agent('worker', async (ctx) => {
+        work(ctx, 'worker')
+        return ended(ctx, ctx.ask('q', question('int_1')))
+      })
+      stage.agent('lead', async (ctx) => {
+        work(ctx, 'lead')
+        return ended(ctx, ctx.start('worker', null))
+      })
+      await stage.drive()
+      const run = await stage.start('lead')
+      await stage.question(run)
+      assert.equal(await stage.post({ type: 'cancel', run, reason: 'enough', keeps: true }), 'accepted')
+      await stage.restart('kill')
+      assert.deepEqual(await stage.outcome(run), cancelled('enough'))
+      assert.deepEqual(
+        [...new Set(stage.ran)].filter((name) => name.startsWith('undo')),
+        ['undo worker always', 'undo lead always'],
+      )
+    },
+  },
+  {
+    invariant: 'K8',
     name: 'a compensation that fails does not keep the others from running, and shows in the outcome',
     async play(stage) {
       const wait = gate()
