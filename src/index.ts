@@ -334,7 +334,7 @@ export type {
   StartRun,
   StepIO,
 } from './engine/index.ts'
-export { delegationsOf, diffOf, planGraph, runView, spokenOf } from './journal/index.ts'
+export { contentKeys, delegationsOf, diffOf, planGraph, runView, sameContent, spokenOf } from './journal/index.ts'
 export type {
   ActivationView,
   ApprovalView,

@@ -1,14 +1,14 @@
 /**
  * Desk: what one activation of a mind has in front of it. Lives in memory only; on resume the loop makes it again from the journal (K1).
  *
- * Owns: the growing list of messages, its running hash and size, the text so far. Everything here is incremental: a turn costs what it adds, never
+ * Owns: the growing list of messages, what they put into content keys, its size, the text so far. Everything here is incremental: a turn costs what it adds, never
  * what was there before. What is left out of the prompt (`leaveOut`) stays said: others are shown it as if it were still there.
  * Does not own: when something is left out, and what stands in its place (compaction.ts).
  */
-import { asText, deepFreeze, type Action, type HistoryEntry, type Json, type LimitName, type Outcome, type Trail } from '../core/index.ts'
+import { asText, deepFreeze, type Action, type HistoryEntry, type Json, type LimitName, type Outcome, type Sha256, type Trail } from '../core/index.ts'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { estimateTokens, PromptHash, type Message, type ToolMessage } from '../model/index.ts'
+import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../model/index.ts'
 import type { Deferring } from './called.ts'
 import type { Hooks } from './around/hooks.ts'
 
@@ -44,7 +44,7 @@ export class Desk {
   text = ''
   /** The scopes of the calls of the turn under way that may be stopped. */
   readonly calls = new Set<Context>()
-  #hash = new PromptHash()
+  #content = new MessagesContent()
   /** What others are shown in the place of a message; the conversation itself stays as it was said. */
   readonly #instead = new Map<Message, Message>()
   readonly #notes = new WeakSet<Message>()
@@ -89,16 +89,15 @@ export class Desk {
     return this.#counts
   }
 
-  /** The hash of all messages. */
-  get hash(): string {
-    return this.#hash.toString()
+  /** What all messages that the model is shown put into its content key. */
+  content(sha256: Sha256): string {
+    return this.#content.of(this.messages, sha256)
   }
 
   /** Adds the next message. */
   say(message: Message): void {
     this.messages.push(message)
     this.#whole?.push(message)
-    this.#hash.add(message)
     if (this.#measures) this.tokens += estimateTokens([message])
   }
 
@@ -207,8 +206,7 @@ export class Desk {
   }
 
   #measure(): void {
-    this.#hash = new PromptHash()
-    for (const each of this.messages) this.#hash.add(each)
+    this.#content = new MessagesContent()
     if (this.#measures) this.tokens = estimateTokens(this.messages)
   }
 

@@ -4,7 +4,7 @@
  * Owns: how a call of a user's tool runs. Does not own: whether somebody is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { describeOutcome, digestJson, failed, failure, present, type Failure, type Json } from '../core/index.ts'
+import { canonical, describeOutcome, digestJson, failed, failure, present, type Failure, type Json } from '../core/index.ts'
 import { labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -35,7 +35,7 @@ import {
 import { refuse, type Binding, type CallResult } from './binding.ts'
 import type { Desk } from './desk.ts'
 import { acted } from './acting.ts'
-import { crossing, fitOf, runsWith } from './final-arguments.ts'
+import { crossing, finalArguments, fitOf, runsWith } from './final-arguments.ts'
 import { failureOf, type Hooks } from './around/hooks.ts'
 import { lookedAtCall, noteCall, type Asking, type Gated } from './looking.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
@@ -234,7 +234,7 @@ export class ToolBinding implements Binding {
     const started = ctx.start(this.#agent, edge as unknown as Json, {
       callId: call.id,
       name: this.#tool.name,
-      inputHash: digestJson(call.input),
+      equalBy: call.input,
     })
     const { outcome } = await workerEnd(ctx, started)
     return toolTold(this.#tool.name, outcome)
@@ -336,16 +336,23 @@ async function effectOf(
       type: 'tool.called',
       tool: name,
       callId: call.id,
-      ...(work.effect === 'read' ? undefined : { inputHash: digestJson(call.input) }),
       ...(edited ? { input: call.input } : undefined),
       ...(capability === undefined ? undefined : { capability: capability.id }),
     },
+    content: () => toolCallContent(ctx, tool, finalArguments(input, call.input)),
+    ...(work.effect === 'read' ? undefined : { equalBy: call.input }),
     ...(work.retry === undefined ? undefined : { retry: work.retry }),
     ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
   })
   const { outcome } = await ctx.next(id)
   const lapsed = lapseIn(outcome)
   return lapsed === undefined ? toolTold(name, outcome) : { lapsed }
+}
+
+/** What the content key of a call is made of. Of who asked for the run, what a tool may go by; not the session, which only says where. */
+function toolCallContent({ place }: Context, { name, version }: NamedTool, input: Json): string {
+  const { user, metadata } = place.caller
+  return canonical({ kind: 'tool', tool: name, version, input, ...present({ user, metadata }) })
 }
 
 /** Arguments that do not fit: the model is told what is wrong with them. */

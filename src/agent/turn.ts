@@ -6,14 +6,14 @@
  * A call for which there is room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others hold ends by itself: nobody waits for ever.
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
  */
-import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome, type Sha256 } from '../core/index.ts'
 import { denies, permits } from '../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../engine/index.ts'
 import { answerShape, type Charge } from '../journal/index.ts'
 import {
   costOf,
   estimateTokens,
-  rendererVersion,
+  modelCallContent,
   type Message,
   type Model,
   type ModelAnswer,
@@ -43,7 +43,7 @@ export interface Asking {
 /** What it is shown: the conversation as it stands, or what was made of it. */
 export interface Prompt {
   readonly messages: readonly Message[]
-  readonly hash: string
+  content(sha256: Sha256): string
   /** Estimated; counted only if a limit needs it. */
   readonly tokens: number
   /** In place of those of the definition. */
@@ -82,14 +82,18 @@ export async function askModel(
     as: {
       type: 'model.requested',
       model: model.id,
-      prompt: prompt.hash,
-      renderer: rendererVersion,
       messages: messages.length,
       ...(purpose === undefined ? undefined : { purpose }),
       ...(changeable.length === 0 ? undefined : { changeable }),
     },
     reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
     settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
+    content: (sha256) =>
+      modelCallContent(
+        { model: model.id, tools: specs, settings, outputSchema: asking.outputSchema?.json, purpose },
+        prompt.content(sha256),
+        sha256,
+      ),
     holds: answerShape(isVerb),
     ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
   }

@@ -8,7 +8,6 @@
 import {
   described,
   describeOutcome,
-  digestJson,
   failed,
   failure,
   FailureError,
@@ -258,7 +257,7 @@ export function startWorker(
   const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
   const version = own(above.versions, worker.name)?.base
   return ctx.start(worker.name, edge as unknown as Json, {
-    ...(callId === undefined ? undefined : { callId, inputHash: digestJson(briefValue(brief)) }),
+    ...(callId === undefined ? undefined : { callId, equalBy: briefValue(brief) }),
     ...(grant?.after === undefined ? undefined : { after: grant.after }),
     ...(purpose === undefined ? undefined : { purpose }),
     ...(account === undefined ? undefined : { limits: account }),

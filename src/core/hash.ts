@@ -1,9 +1,12 @@
 /**
- * Digests: one fast rolling hash for prompts, one cryptographic digest for what is compared across trust boundaries.
+ * Digests: one cryptographic digest for what is compared across trust boundaries, one fast rolling hash for ids that are made of others.
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import { canonical, sortedNames, type Json, type JsonObject } from './json.ts'
+import { canonical, type Json } from './json.ts'
+
+/** SHA-256 of a text in UTF-8, as 64 hexadecimal digits (FIPS 180-4). Pure. Every platform has one that is faster than ours. */
+export type Sha256 = (text: string) => string
 
 /** SHA-256 of a text, as 64 hexadecimal digits (FIPS 180-4). */
 export function digest(text: string): string {
@@ -21,10 +24,7 @@ const digits = (bits: number): string => ((bits & 0xffff) | 0x1_0000).toString(1
 /** One step of a lane: a bijection of its state for every input, and of the input for every state. */
 const mixed = (lane: number, input: number, factor: number): number => Math.imul(((lane << 13) | (lane >>> 19)) ^ input, factor)
 
-/**
- * A rolling, non-cryptographic 64-bit hash (two lanes that rotate and multiply): continues from a former state, so that a growing prompt costs
- * only its new part. Good for "was it the same prompt?", not for security.
- */
+/** A rolling, non-cryptographic 64-bit hash (two lanes that rotate and multiply): continues from a former state. Not for security. */
 export class RollingHash {
   #a = 0x811c9dc5
   #b = 0x01000193
@@ -42,24 +42,6 @@ export class RollingHash {
     this.#a = mixed(a, rest, 0x01000193)
     this.#b = mixed(b, rest, 0x85ebca6b)
     return this
-  }
-
-  /** Adds a JSON value piece by piece, so that no text of the whole is made. Equal values add the same, whatever the order of their members. */
-  addJson(value: Json): this {
-    if (typeof value === 'string') return this.add('"').add(value)
-    if (typeof value !== 'object' || value === null) return this.add(String(value))
-    if (Array.isArray(value)) {
-      this.add('[')
-      for (const item of value as readonly Json[]) this.addJson(item)
-      return this.add(']')
-    }
-    const object = value as JsonObject
-    this.add('{')
-    for (const name of sortedNames(object)) {
-      const member = object[name]
-      if (member !== undefined) this.add(name).addJson(member)
-    }
-    return this.add('}')
   }
 
   toString(): string {

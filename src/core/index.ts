@@ -18,7 +18,7 @@ export {
 export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { isSamePerson, personName, underName } from './people.ts'
-export { digest, digestJson, RollingHash } from './hash.ts'
+export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
 export { failure, FailureError, failureFrom, type Failure, type FailureClass } from './failure.ts'
@@ -45,7 +45,7 @@ export {
 } from './outcome.ts'
 export { beginning, cut, visible, visibleJson, visibleLine, visibleLines } from './visible.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
-export { askTool, transferred, transferTool } from './message.ts'
+export { askTool, transferred, transferTool, withoutCallIds, type CallNumbers } from './message.ts'
 export type {
   Action,
   AssistantMessage,

@@ -100,7 +100,7 @@ function className(object: object): string {
 }
 
 /** The names of an object's members, sorted by UTF-16 code units. Mostly few: then this takes a fraction of the time and memory of the general sort. */
-export function sortedNames(object: JsonObject): readonly string[] {
+function sortedNames(object: JsonObject): readonly string[] {
   const names = Object.keys(object)
   if (names.length > 16) return names.sort()
   for (let i = 1; i < names.length; i++) {
@@ -114,6 +114,7 @@ export function sortedNames(object: JsonObject): readonly string[] {
 
 /** JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as ECMAScript prints them). */
 export function canonical(value: Json): string {
+  if (typeof value === 'string') return quoted(value)
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   let text = ''
   if (Array.isArray(value)) {
@@ -121,13 +122,22 @@ export function canonical(value: Json): string {
     return `[${text}]`
   }
   const object = value as JsonObject
+  // as it is written down: a date is its text
+  const { toJSON } = object as { readonly toJSON?: unknown }
+  if (typeof toJSON === 'function') return canonical(toJSON.call(object, '') as Json)
   for (const key of sortedNames(object)) {
     const member = object[key]
     if (member === undefined) continue
-    text += text === '' ? `${JSON.stringify(key)}:${canonical(member)}` : `,${JSON.stringify(key)}:${canonical(member)}`
+    text += text === '' ? `${quoted(key)}:${canonical(member)}` : `,${quoted(key)}:${canonical(member)}`
   }
   return `{${text}}`
 }
+
+/** Texts that are written as they are. */
+const plain = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
+/** A text as JSON. Short ones, as nearly all names are, without the way into the engine and back. */
+const quoted = (text: string): string => (text.length <= 64 && plain.test(text) ? `"${text}"` : JSON.stringify(text))
 
 /** A deep copy that shares nothing with the original. */
 export function copy<T extends Json | undefined>(value: T): T {

@@ -43,6 +43,31 @@ export interface Reasoning {
   readonly parts: readonly ReasoningPart[]
 }
 
+/** The numbers of the calls in a conversation, by their ids. */
+export interface CallNumbers {
+  next: number
+  readonly byId: Map<string, number>
+}
+
+/**
+ * A message with the number that a call has in its conversation in the place of its id: ids differ whenever a model is asked, and say nothing. `numbers` knows the calls of the messages before, and
+ * learns those of this one.
+ */
+export function withoutCallIds(message: Message, numbers: CallNumbers): Json {
+  const { byId } = numbers
+  const numberOf = (id: string): number | string => byId.get(id) ?? id
+  if (message.role === 'tool') return { ...message, callId: numberOf(message.callId) }
+  if (message.role !== 'assistant' || message.calls === undefined) return message as unknown as Json
+  const calls = message.calls.map((call) => {
+    byId.set(call.id, numbers.next)
+    return { ...call, id: numbers.next++ }
+  })
+  const { reasoning } = message
+  if (reasoning === undefined) return { ...message, calls } as unknown as Json
+  const parts = reasoning.parts.map((part) => (part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part))
+  return { ...message, calls, reasoning: { ...reasoning, parts } } as unknown as Json
+}
+
 /** One message of a conversation. */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage
 

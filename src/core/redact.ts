@@ -12,19 +12,32 @@ export interface Redaction {
   readonly keys?: readonly string[]
   /** Values that never enter the journal, wherever they occur in a text or a payload; names and ids are not changed. Shorter than 4 characters: not used, they would hit everything. */
   readonly values?: readonly string[]
+  /**
+   * What content keys are made with, at least 32 characters; kept outside the store, and the same in every process whose keys are to be compared. Default: each process makes its own, and nobody can
+   * compare its keys with those of another.
+   */
+  readonly secret?: string
 }
 
-const names: NamesOf<Redaction> = { keys: true, values: true }
+const names: NamesOf<Redaction> = { keys: true, values: true, secret: true }
+/** A shorter secret could be guessed, and with it whatever a key is made of. */
+const secretCharacters = 32
 
 /** What is wrong with the rules, one sentence each: one that is no text would take nothing out, and nobody would know. */
 export function redactionProblems(rules: unknown, where: string): string[] {
   if (rules === undefined) return []
-  const wrong = Object.entries(hasNames(rules) ? rules : {}).flatMap(([name, list]: [string, unknown]) =>
+  const given: { readonly secret?: unknown } = hasNames(rules) ? rules : {}
+  const { secret, ...lists } = given
+  const short =
+    secret === undefined || (typeof secret === 'string' && secret.length >= secretCharacters)
+      ? []
+      : [`${where}.secret is ${typeof secret === 'string' ? `a text of ${secret.length} characters` : described(secret)}, expected at least ${secretCharacters}`]
+  const wrong = Object.entries(lists).flatMap(([name, list]: [string, unknown]) =>
     !Object.hasOwn(names, name) || list === undefined || (Array.isArray(list) && list.every((each) => typeof each === 'string'))
       ? []
       : [`${where}.${name} is ${Array.isArray(list) ? 'a list with something else in it' : described(list)}, expected a list of texts`],
   )
-  return [...unknownNames(rules, names, where), ...wrong]
+  return [...unknownNames(rules, names, where), ...wrong, ...short]
 }
 
 /** What stands where something was taken out. */

@@ -7,6 +7,7 @@
  */
 import {
   addUsage,
+  canonical,
   cancelled,
   derivedId,
   failed,
@@ -19,6 +20,7 @@ import {
   type Usage,
 } from '../core/index.ts'
 import {
+  questionContent,
   resultShape,
   type ArrivalEvent,
   type AskOpened,
@@ -288,7 +290,7 @@ export class Activation implements Owner, Verbs {
     const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
     if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
     if (this.stuck !== undefined) return undefined
-    const event = claimed?.known.event ?? admitted(this.host, this, this.#guarded({ ...command, address }))
+    const event = claimed?.known.event ?? admitted(this.host, this, this.#identified({ ...command, address }, options))
     const operation = openOperation(this, event, claimed?.known, options)
     if (event.op === 'step') Object.assign(operation, this.#earlier?.step(event))
     else if (event.op === 'worker') operation.earlier = this.#earlier?.worker(event)
@@ -297,11 +299,16 @@ export class Activation implements Owner, Verbs {
     return operation
   }
 
-  /** Where redaction is on, no digest tells what was given: a short secret could be guessed from it. */
-  #guarded(event: CommandEvent): CommandEvent {
-    if (!this.host.redacts || (event.type !== 'tool.called' && event.type !== 'worker.started')) return event
-    const { inputHash: _inputHash, ...rest } = event
-    return rest
+  /** With what it is known by. Where redaction is on, no plain digest tells what was given: a short secret could be guessed from it. */
+  #identified(event: CommandEvent, options: Pick<StepOptions<never>, 'content' | 'equalBy'> | undefined): CommandEvent {
+    const { digests, redacts } = this.host
+    if (digests === undefined) return event
+    const isQuestion = event.type === 'interrupt.raised' || event.type === 'approval.requested'
+    const content = isQuestion ? questionContent(event) : options?.content?.(digests.sha256)
+    const known: { contentKey?: string; inputHash?: string } = {}
+    if (content !== undefined) known.contentKey = digests.keyOf(content)
+    if (options?.equalBy !== undefined && redacts !== true) known.inputHash = digests.sha256(canonical(options.equalBy))
+    return Object.assign(event, known)
   }
 
   #checkDivergence(address: string, obstacles: readonly string[]): void {

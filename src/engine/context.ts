@@ -3,7 +3,7 @@
  *
  * Owns: the verbs and the words they use. Does not own: how they are kept (scope.ts, activation.ts for the embedded engine).
  */
-import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Usage, Shape } from '../core/index.ts'
+import type { ActivationId, CallUsage, Json, MessageId, OpId, Outcome, RunId, Sha256, Usage, Shape } from '../core/index.ts'
 import type {
   ApprovalRequested,
   Caller,
@@ -52,7 +52,14 @@ export interface StepOptions<T = Json> {
   /** Former names of this step. `[]` says: new, replaces nothing (K4). */
   readonly aliases?: readonly string[]
   /** The event that opens it in the journal. Default `step.begun`. */
-  readonly as?: Without<StepBegun | ModelRequested | ToolCalled, 'op' | 'address' | 'effect' | 'reserve' | 'refused'>
+  readonly as?: Without<
+    StepBegun | ModelRequested | ToolCalled,
+    'op' | 'address' | 'effect' | 'reserve' | 'refused' | 'inputHash' | 'contentKey'
+  >
+  /** All that it depends on, as canonical text: its content key is made of it. Asked for once, when the step is recorded. Default: it has no key. */
+  readonly content?: (sha256: Sha256) => string | undefined
+  /** Of a call of a tool: its arguments, by which a later attempt at the same work knows it. Only their SHA-256 is recorded, and not where redaction is on. */
+  readonly equalBy?: Json
   readonly retry?: RetryPolicy
   /** Milliseconds for one attempt. Default: no limit, but for calls of models and tools, and for functions: theirs stand in the `deadlines` of the engine. */
   readonly timeoutMs?: number
@@ -87,8 +94,8 @@ export interface StartOptions {
   readonly name?: string
   /** The model's id of the call that asked for it. */
   readonly callId?: string
-  /** SHA-256 of the canonical brief, where a model asked for it: equal work is known by that in another attempt. Not recorded where redaction is on. Default: by its address. */
-  readonly inputHash?: string
+  /** The brief, where a model asked for it: equal work is known by that in another attempt. Only its SHA-256 is recorded, and not where redaction is on. Default: by its address. */
+  readonly equalBy?: Json
   /** It is another attempt at the work of this worker, which has ended or is slow: it is born with what that one, and everybody below it, has done by then. Default: it is new work. */
   readonly after?: ActivationId
   /** What for, if it measures or summarizes the work of whoever starts it. */
@@ -105,7 +112,7 @@ export interface AskOptions {
   /** Absolute deadline. */
   readonly until?: Date
   /** The event that opens it. Default `timer.set`, which only the clock answers. */
-  readonly as?: Without<TimerSet | InterruptRaised | ApprovalRequested, 'op' | 'address' | 'until'>
+  readonly as?: Without<TimerSet | InterruptRaised | ApprovalRequested, 'op' | 'address' | 'until' | 'contentKey'>
 }
 
 /** What `next` delivers. */

@@ -1,12 +1,20 @@
 /**
  * The host: what an activation needs of the engine that keeps it. The seam between replay (activation.ts) and storage (embedded/, testing/).
  */
-import type { ActivationId, Failure, Json, MessageId, Outcome, Usage, Shape } from '../core/index.ts'
+import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
 import type { Orchestration, StartOptions } from './context.ts'
 import type { Operation, Owner } from './operation.ts'
 import type { Pause } from './pauses.ts'
 import type { StopCause } from './mail.ts'
+
+/** The digests of what is recorded, as fast as the platform makes them. */
+export interface Digests {
+  /** Plain: of what stays in memory, or may be known. */
+  readonly sha256: Sha256
+  /** The content key of what an operation depends on, given as canonical text, as it is recorded. Keyed with a secret where redaction is on: nobody who lacks it can try what the content may be. */
+  keyOf(content: string): string
+}
 
 /** Kept by an engine; called by activations. Nothing here waits: everything takes effect with the host's next commit. */
 export interface Host {
@@ -26,6 +34,10 @@ export interface Host {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
   /** Secrets are taken out of what is stored. Absent: nothing is. */
   readonly redacts?: boolean
+  /** Absent: no content keys are recorded. */
+  readonly digests?: Digests
+  /** The version of this agent that a worker is started with, the newest if none is given; undefined if there is none. */
+  versionOf(agent: string, version?: string): string | undefined
   /** The activation has something to deliver. */
   ready(activation: Owner): void
   /** Lets an effect out once the log it depends on is durable and everything recorded has been delivered (K5). */

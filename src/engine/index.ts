@@ -12,7 +12,7 @@ export { mustBeSameFork, planFork, redactedFork, valuesAt, type ForkOrigin, type
 export { valuesHeard } from './fork-values.ts'
 export { doneBy, doneIn, happenedAs } from './origin.ts'
 export { governorOf, Governor, type GovernedModel } from './governor.ts'
-export type { Host } from './host.ts'
+export type { Digests, Host } from './host.ts'
 export { mustBeJson } from './scope.ts'
 export { mayLeave, noteHeld, stoppedEnd } from './leaving.ts'
 export { arrivalOfMail, by, commandId, ignored, said, whyIgnored, type CommandMail, type Mail, type StopCause } from './mail.ts'

@@ -17,7 +17,7 @@ import {
   type OpId,
   type Shape,
 } from '../core/index.ts'
-import { valueShape, valuesShape, type AskOpened } from '../journal/index.ts'
+import { valueShape, valuesShape, workerContent, type AskOpened } from '../journal/index.ts'
 import type {
   Arrival,
   AskOptions,
@@ -217,10 +217,14 @@ export class Scope implements Context {
       op: 'worker',
       agent,
       ...(options.callId === undefined ? {} : { callId: options.callId }),
-      ...(options.inputHash === undefined ? {} : { inputHash: options.inputHash }),
       ...(options.purpose === undefined ? {} : { purpose: options.purpose }),
     } as const
-    const operation = this.#open(options.name ?? agent, command)
+    const content = (): string | undefined => {
+      const version = this.#activation.host.versionOf(agent, options.version)
+      return version === undefined ? undefined : workerContent(agent, version, input)
+    }
+    const { equalBy } = options
+    const operation = this.#open(options.name ?? agent, command, { content, ...(equalBy === undefined ? {} : { equalBy }) })
     if (typeof operation === 'string') return operation as unknown as ActivationId
     if (!operation.endRecorded) this.#activation.host.startWorker(operation, agent, input, options)
     return operation.id as ActivationId

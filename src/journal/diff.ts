@@ -115,6 +115,8 @@ const passing: ReadonlySet<string> = new Set([
   'lost',
   'attempts',
   'prompt',
+  'renderer',
+  'contentKey',
   'copied',
   'caller',
   'capability',

@@ -72,6 +72,11 @@ export interface ActivationSettled {
 
 // ---- commands: steps ----------------------------------------------------------------------------------------------------------------
 
+/** What a recorded operation is known by. */
+interface Keyed {
+  /** Its content key: the same content has the same key, whenever it is done. Not in older journals; see `contentKeys`. */
+  readonly contentKey?: string
+}
 interface StepCommand {
   readonly op: 'step'
   readonly address: string
@@ -85,12 +90,13 @@ interface StepCommand {
 export interface StepBegun extends StepCommand {
   readonly type: 'step.begun'
 }
-/** A model call. The prompt is not stored: its messages are elsewhere in the journal; the hash tells whether it was the same. */
-export interface ModelRequested extends StepCommand {
+/** A model call. The prompt is not stored: its messages are elsewhere in the journal; the content key tells whether it was the same. */
+export interface ModelRequested extends StepCommand, Keyed {
   readonly type: 'model.requested'
   readonly model: string
-  readonly prompt: string
-  readonly renderer: number
+  /** Only in older journals, which have no content keys: a 64-bit hash of the messages, and how it was made. */
+  readonly prompt?: string
+  readonly renderer?: number
   readonly messages: number
   /** What for, if not for the next turn of its agent: then the answer is nothing that the agent has said. */
   readonly purpose?: 'summary' | 'choice'
@@ -100,7 +106,7 @@ export interface ModelRequested extends StepCommand {
 /** What a middleware may change of what is recorded before it is asked. */
 export type Changeable = 'answer' | 'results' | 'end'
 /** A tool call. Its arguments stand in the model's answer; `input` is here only if they were changed since (edited, validated with defaults). */
-export interface ToolCalled extends StepCommand {
+export interface ToolCalled extends StepCommand, Keyed {
   readonly type: 'tool.called'
   readonly tool: string
   readonly callId?: string
@@ -122,7 +128,7 @@ export interface Charge {
 // ---- commands: workers, questions, messages, facts -----------------------------------------------------------------------------------
 
 /** A worker was started. What crossed to it is the input of its own `activation.started`. */
-export interface WorkerStarted {
+export interface WorkerStarted extends Keyed {
   readonly type: 'worker.started'
   readonly op: 'worker'
   readonly address: string
@@ -144,14 +150,14 @@ export interface TimerSet extends AskCommand {
   readonly type: 'timer.set'
 }
 /** A request for a value from the outside. */
-export interface InterruptRaised extends AskCommand {
+export interface InterruptRaised extends AskCommand, Keyed {
   readonly type: 'interrupt.raised'
   readonly id: string
   readonly question: Json
   readonly path: readonly string[]
 }
 /** A yes/no question to the outside about one exact action. */
-export interface ApprovalRequested extends AskCommand {
+export interface ApprovalRequested extends AskCommand, Keyed {
   readonly type: 'approval.requested'
   readonly id: string
   readonly path: readonly string[]

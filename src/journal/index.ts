@@ -19,6 +19,7 @@ export {
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
 export { diffOf, type RunDiff, type RunDifference } from './diff.ts'
+export { contentKeys, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
 export { planGraph } from './plan-graph.ts'
 export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './spoken.ts'
 export type {

@@ -5,6 +5,7 @@
  * Names (of agents, tools, steps, tasks, topics), addresses and ids are structure: what was changed there would not be found again, or be taken for another's.
  */
 import { isObject, type Shape } from '../core/index.ts'
+import { isEdge } from './content-key.ts'
 import type { JournalEvent } from './events.ts'
 
 // ---- what events have in common -----------------------------------------------------------------------------------------------------
@@ -74,11 +75,7 @@ const answered: Shape = (value) =>
     : 'payload'
 
 const edgeMessage = { role: 'kept', agent: 'kept' } satisfies Shape
-/** What an activation was started with: an edge, or on a bare engine any value. */
-const inputShape: Shape = (value) =>
-  isObject(value) && isObject(value['brief']) && typeof value['depth'] === 'number' && typeof value['maxDepth'] === 'number'
-    ? edge
-    : 'payload'
+const inputShape: Shape = (value) => (isEdge(value) ? edge : 'payload')
 const edge = {
   ...Object.fromEntries(
     'depth maxDepth permissions limits oversight failures admitted turns report delegation team permit asks threads hooks'
@@ -176,7 +173,7 @@ export const writtenPlan = {
 /** Members that are structure in every event that has them. */
 const structure = Object.fromEntries(
   [
-    'type v op address agent version id path packedPath from to run activation tool toolVersion callId inputHash capability worker delegation effect reserve charge usage lost',
+    'type v op address agent version id path packedPath from to run activation tool toolVersion callId inputHash contentKey capability worker delegation effect reserve charge usage lost',
     'model prompt renderer purpose onTimeout risk kind options approvers excludes follows tier open copied limit at command key name mode strategy route subject status',
     'madeBy resolution scope rule kept stopped task member role recipients seqs topic request parent join move of spent reserved trust level hook speaker channel',
     'dependencies produces consumes missing used removed settled cycle action unclaimed resolved wanted team segment',

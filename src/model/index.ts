@@ -37,4 +37,4 @@ export {
   type ModelPrice,
   type Prices,
 } from './price.ts'
-export { estimateTokens, PromptHash, promptHash, rendererVersion } from './render.ts'
+export { estimateTokens, MessagesContent, modelCallContent } from './render.ts'

@@ -1,41 +1,56 @@
 /**
- * Render: what a prompt is worth remembering by (a hash) and what it will roughly cost (an estimate), both incremental:
- * a growing conversation costs only its new messages.
+ * Render: what a prompt is known by (a digest) and what it will roughly cost (an estimate), both incremental: a growing conversation costs only its new messages.
  *
- * Owns: the hash, its version, the estimate. Does not own: the provider's prompt format (prompt.ts).
+ * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format (prompt.ts), what else has content keys (../journal/content-key.ts).
  */
-import { asText, RollingHash, type Json, type Message } from '../core/index.ts'
-import type { ToolSpec } from './model.ts'
+import { asText, canonical, withoutCallIds, type CallNumbers, type Json, type Message, type Sha256 } from '../core/index.ts'
+import type { ModelSettings, ToolSpec } from './model.ts'
 
-/** The version of the way from messages to prompt. Recorded beside a prompt hash: hashes of different versions do not compare. */
-export const rendererVersion = 1
-
-/** The hash of a prompt that grows: add each message once; the text of the hash may be taken at any time. */
-export class PromptHash {
-  readonly #hash = new RollingHash()
-
-  /** Adds the next message. */
-  add(message: Message): this {
-    this.#hash.addJson(message as unknown as Json)
-    return this
-  }
-
-  /** The hash of all messages added so far: 16 hexadecimal digits. Not for security. */
-  toString(): string {
-    return this.#hash.toString()
-  }
+/** All that an answer of a model depends on, besides the messages that it is shown. */
+export interface ModelCall {
+  readonly model: string
+  readonly tools: readonly ToolSpec[]
+  readonly settings?: ModelSettings | undefined
+  readonly outputSchema?: ToolSpec['parameters'] | undefined
+  readonly purpose?: string | undefined
 }
 
-/** The hash of a whole prompt; the same as adding its messages one by one. */
-export function promptHash(messages: readonly Message[]): string {
-  const hash = new PromptHash()
-  for (const message of messages) hash.add(message)
-  return hash.toString()
+/** What the content key of a model call is made of. Tools and schemas are walked once, however often they are offered. */
+export function modelCallContent({ model, tools, settings, outputSchema, purpose }: ModelCall, messages: string, sha256: Sha256): string {
+  const digestOf = (value: object): string => remembered(digests, value, (each) => sha256(canonical(each as Json)))
+  const offered = tools.length === 0 ? '' : tools.map(digestOf).join('')
+  const output = outputSchema === undefined ? null : digestOf(outputSchema)
+  return canonical(['model', model, offered, (settings ?? null) as Json, output, purpose ?? null]) + messages
+}
+
+/**
+ * What a conversation that grows puts into content keys: the digest of what was said up to the last answer, and what was said since. A call costs what was added since the one before.
+ */
+export class MessagesContent {
+  #said = 0
+  #chain = ''
+  #link = ''
+  readonly #calls: CallNumbers = { next: 0, byId: new Map() }
+
+  /** `messages`: those of the last call, and what was said since. */
+  of(messages: readonly Message[], sha256: Sha256): string {
+    for (; this.#said < messages.length; this.#said++) {
+      const message = messages[this.#said]!
+      if (message.role === 'assistant' && this.#said > 0) {
+        this.#chain = sha256(this.#chain + this.#link)
+        this.#link = ''
+      }
+      this.#link += canonical(withoutCallIds(message, this.#calls))
+    }
+    return this.#chain + this.#link
+  }
 }
 
 const perMessage = 4
 const perFile = 1_500
-const known = new WeakMap<object, number>()
+/** What was made of an object once. Objects are not changed any more. */
+const sizes = new WeakMap<object, number>()
+const digests = new WeakMap<object, string>()
 
 /**
  * A rough number of tokens of a prompt, for reserving a budget: a quarter of a token per ASCII character, one per other character, four per
@@ -43,17 +58,17 @@ const known = new WeakMap<object, number>()
  */
 export function estimateTokens(messages: readonly Message[], tools: readonly ToolSpec[] = []): number {
   let total = 0
-  for (const message of messages) total += remembered(message, messageTokens)
-  for (const spec of tools) total += remembered(spec, (tool) => textTokens(JSON.stringify(tool)))
+  for (const message of messages) total += remembered(sizes, message, messageTokens)
+  for (const spec of tools) total += remembered(sizes, spec, (tool) => textTokens(JSON.stringify(tool)))
   return total
 }
 
-function remembered<T extends object>(item: T, count: (item: T) => number): number {
-  const before = known.get(item)
+function remembered<T extends object, V>(memory: WeakMap<object, V>, item: T, make: (item: T) => V): V {
+  const before = memory.get(item)
   if (before !== undefined) return before
-  const tokens = count(item)
-  known.set(item, tokens)
-  return tokens
+  const made = make(item)
+  memory.set(item, made)
+  return made
 }
 
 function messageTokens(message: Message): number {

@@ -84,6 +84,9 @@ class ListeningHost implements Host {
     if (found === undefined) this.#not(`the agent "${birth.agent}" is not registered`)
     return found
   }
+  versionOf(agent: string, version?: string): string | undefined {
+    return this.#registry.find(agent, version)?.version
+  }
   callerOf(): Caller {
     return this.#caller
   }

@@ -29,7 +29,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     imports: ['core', 'journal'],
     node: ['embedded'],
     clock: ['embedded'],
-    doors: ['index.ts', 'embedded/index.ts'],
+    doors: ['index.ts', 'embedded/index.ts', 'embedded/digests.ts'],
   },
   edge: {
     owns: 'what crosses from leader to worker: brief, context policy, permission, budget, control, result',

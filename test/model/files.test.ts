@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   answerMessage,
   estimateTokens,
-  promptHash,
+  MessagesContent,
   resolveModel,
   type AssistantMessage,
   type FilePart,
@@ -14,6 +14,7 @@ import {
   type ModelAnswer,
   type ModelAnswerInput,
 } from '../../src/model/index.ts'
+import { digest } from '../../src/core/index.ts'
 import { startFakeLlm, wires, type FakeLlm } from './fake-llm.ts'
 import { asking, failureOf, saying, sink } from './requests.ts'
 
@@ -259,11 +260,12 @@ describe('hash and estimate', () => {
     expect([own, users]).toEqual([3_000, 3_000])
   })
 
-  test('files are part of the hash; a message without any is what it always was', () => {
+  test('files are part of the digest; a message without any is what it always was', () => {
     const answer: ModelAnswer = { text: 'Here.', calls: [], finish: 'stop', model: 'fake/m1' }
-    expect(promptHash([answerMessage(answer)])).toBe(promptHash([said]))
-    expect(promptHash([answerMessage({ ...answer, files: [] })])).toBe(promptHash([said]))
-    expect(promptHash([answerMessage({ ...answer, files: [png] })])).not.toBe(promptHash([said]))
+    const digestOf = (message: Message): string => new MessagesContent().of([message], digest)
+    expect(digestOf(answerMessage(answer))).toBe(digestOf(said))
+    expect(digestOf(answerMessage({ ...answer, files: [] }))).toBe(digestOf(said))
+    expect(digestOf(answerMessage({ ...answer, files: [png] }))).not.toBe(digestOf(said))
   })
 })
 

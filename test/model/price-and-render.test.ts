@@ -1,5 +1,5 @@
 /**
- * Prices, prompt hashes, estimates.
+ * Prices, prompt digests, estimates.
  */
 import { describe, expect, test } from 'vitest'
 import {
@@ -9,11 +9,10 @@ import {
   listPrices,
   priceOf,
   pricesAsOf,
-  PromptHash,
-  promptHash,
-  rendererVersion,
+  MessagesContent,
   type Message,
 } from '../../src/model/index.ts'
+import { digest } from '../../src/core/index.ts'
 import { delegate } from './requests.ts'
 
 describe('price', () => {
@@ -68,28 +67,49 @@ const conversation: Message[] = [
 ]
 
 describe('render', () => {
-  test('a hash that grows is the hash of the whole', () => {
-    const growing = new PromptHash()
+  const contentOf = (messages: readonly Message[]): string => new MessagesContent().of(messages, digest)
+
+  test('what grows is what the whole is', () => {
+    const growing = new MessagesContent()
     const seen = new Set<string>()
-    for (const [i, message] of conversation.entries()) {
-      growing.add(message)
-      expect(growing.toString()).toBe(promptHash(conversation.slice(0, i + 1)))
-      seen.add(growing.toString())
+    for (const [i] of conversation.entries()) {
+      const said = growing.of(conversation.slice(0, i + 1), digest)
+      expect(said).toBe(contentOf(conversation.slice(0, i + 1)))
+      seen.add(said)
     }
     expect(seen.size).toBe(conversation.length)
-    expect(growing.toString()).toMatch(/^[0-9a-f]{16}$/)
-    expect(rendererVersion).toBe(1)
+    // of what was said up to the last answer only the digest
+    expect(growing.of(conversation, digest)).toMatch(/^[0-9a-f]{64}\{"calls":/)
   })
 
   test('the order of keys does not matter, the content and its borders do', () => {
-    expect(promptHash([{ content: 'a', role: 'user' }])).toBe(promptHash([{ role: 'user', content: 'a' }]))
-    expect(promptHash([{ role: 'user', content: 'ab' }])).not.toBe(
-      promptHash([
+    expect(contentOf([{ content: 'a', role: 'user' }])).toBe(contentOf([{ role: 'user', content: 'a' }]))
+    expect(contentOf([{ role: 'user', content: 'ab' }])).not.toBe(
+      contentOf([
         { role: 'user', content: 'a' },
         { role: 'user', content: 'b' },
       ]),
     )
-    expect(promptHash([...conversation].reverse())).not.toBe(promptHash(conversation))
+    expect(contentOf(conversation.toReversed())).not.toBe(contentOf(conversation))
+  })
+
+  test('ids of calls do not matter; which call a result belongs to does', () => {
+    const named = (one: string, other: string, first = one): Message[] => [
+      {
+        role: 'assistant',
+        content: '',
+        calls: [
+          { id: one, name: 'read', input: 1 },
+          { id: other, name: 'read', input: 2 },
+        ],
+        reasoning: { model: 'm', parts: [{ type: 'call', callId: one }] },
+      },
+      { role: 'tool', callId: first, name: 'read', content: 'x' },
+    ]
+    expect(contentOf(named('a', 'b'))).toBe(contentOf(named('call_1', 'call_2')))
+    expect(contentOf(named('a', 'b'))).not.toBe(contentOf(named('a', 'b', 'b')))
+    // an id that comes again in a later answer is another call
+    expect(contentOf([...named('a', 'b'), ...named('a', 'b')])).toBe(contentOf([...named('a', 'b'), ...named('c', 'd')]))
   })
 
   test('an estimate counts every message, tools, files, and scripts that are not ASCII', () => {

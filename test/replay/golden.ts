@@ -47,7 +47,8 @@ export async function plant(file: string, commits: readonly Commit[]): Promise<v
   const db = new DatabaseSync(file)
   const insert = (table: string, row: Cells): void => {
     const names = Object.keys(row)
-    db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(...Object.values(row))
+    // a new store has an id of its own
+    db.prepare(`INSERT OR REPLACE INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(...Object.values(row))
   }
   for (const entry of commits.flatMap(({ log }) => log)) insert('log', entry)
   for (const [table, kept] of Object.entries(commits.at(-1)!.tables))

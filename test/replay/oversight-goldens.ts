@@ -2,6 +2,7 @@
 import { agent, sleep, tool, type Agent } from '../../src/agent/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { teamScenario, type ManualClock, type Scenario, type TeamScenario } from '../../src/testing/index.ts'
+import { supervisor } from '../../src/supervisor/index.ts'
 import { team } from '../../src/team/index.ts'
 
 /** Everything that can go on without time does. */
@@ -142,4 +143,51 @@ const takenOver = scenario(
   ann,
 )
 
-export const oversightGoldens: readonly Scenario[] = [overseen, trusted, takenOver]
+const pay = tool({
+  name: 'pay',
+  effect: 'idempotent',
+  sensitive: true,
+  input: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+  execute: () => 'paid',
+})
+const payer = agent({
+  name: 'payer',
+  description: 'Pays.',
+  instructions: 'Pay what you are told to.',
+  tools: [pay],
+  settings: { temperature: 0 },
+  model: ({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'it is paid' : { calls: [{ name: 'pay', input: { amount: 10 } }] },
+})
+const asker = agent({ name: 'asker', description: 'Asks.', run: (ctx) => ctx.interrupt({ question: 'Is it right?' }) })
+
+/** Everything is approved, and every question has the same answer. */
+async function agreeable(runtime: Runtime, clock: ManualClock): Promise<void> {
+  await rests()
+  const run = runtime.handle('simulated')
+  const questions = await runtime.questions()
+  if (questions.length === 0) clock.advanceToNext()
+  for (const { id, kind } of questions) {
+    const decided = kind === 'approval' ? run.decide({ approvalId: id, decision: 'approve' }) : run.answer({ interruptId: id, value: 'yes' })
+    // what was decided before a crash, and is not read yet, still counts
+    await decided.catch(() => clock.advanceToNext())
+  }
+}
+
+/** Every kind of operation that has a content key: test/replay/content-keys.test.ts holds later versions to those that are in this journal. */
+const contentKeyed = scenario(
+  'content keys',
+  supervisor({
+    name: 'boss',
+    workers: [payer, asker],
+    model: ({ messages }) => {
+      const done = messages.filter(({ role }) => role === 'tool').length
+      const [worker, instructions] = [['payer', 'Pay ten.'] as const, ['asker', 'Ask.'] as const][done] ?? []
+      return worker === undefined ? 'done' : { calls: [{ name: 'delegate', input: { worker, instructions } }] }
+    },
+  }),
+  agreeable,
+  { user: 'ann' },
+)
+
+export const oversightGoldens: readonly Scenario[] = [overseen, trusted, takenOver, contentKeyed]

@@ -13,7 +13,8 @@ import {
   type SummaryInput,
 } from '../../src/agent/index.ts'
 import { summaryMark, summaryTask, underWayMark } from '../../src/agent/around/compaction.ts'
-import { promptHash, type Message, type ModelRequest } from '../../src/model/index.ts'
+import { MessagesContent, modelCallContent, type Message, type ModelRequest } from '../../src/model/index.ts'
+import { digest } from '../../src/core/index.ts'
 import { asTool, sequential } from '../../src/flow/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { calls, delegates, eventsOf, runtimeOf, scripted, told } from './team.ts'
@@ -97,9 +98,13 @@ describe('what the model is shown', () => {
     expect(text(model.prompts[3]!.at(-1)!)).toBe('read on')
   })
 
-  test('the hash of each prompt is that of what was shown; a conversation that cannot be cut is left alone', async () => {
+  test('the content key of each call is that of what was shown; a conversation that cannot be cut is left alone', async () => {
     const { model, events } = await play({ above: 250, keep: 3, summarize: () => 'notes' })
-    expect(events.flatMap((event) => (event.type === 'model.requested' ? [event.prompt] : []))).toEqual(model.prompts.map(promptHash))
+    const requested = events.filter((event) => event.type === 'model.requested')
+    const shown = model.prompts.map((prompt, i) => {
+      return modelCallContent({ model: requested[i]!.model, tools: model.tools[i]! }, new MessagesContent().of(prompt, digest), digest)
+    })
+    expect(requested.map(({ contentKey }) => contentKey)).toEqual(shown.map((content) => `sha256-1:${digest(content)}`))
     const whole = await play({ above: 1, keep: 50, summarize: () => 'notes' })
     expect([whole.outcome, compacted(whole.events)]).toMatchObject([{ output: 'final' }, []])
   })

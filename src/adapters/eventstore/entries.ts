@@ -3,8 +3,8 @@
  *
  * Owns: how an entry is stored. Does not own: its seq and position (commit.ts, values.ts).
  */
-import { createHash } from 'node:crypto'
 import { ReeveError } from '../../core/index.ts'
+import { sha256 } from '../../engine/embedded/digests.ts'
 import { pack, unpack } from '../../engine/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
 import { ask, chunks, guard, insert, marks, statement, type Work } from './sql.ts'
@@ -24,8 +24,6 @@ export interface StoredBody {
   readonly body: string
   readonly blobs: string | null
 }
-
-const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
 export function* append(entries: readonly NewEntry[]): Work<void> {
   const rows: (string | number | null)[][] = []

@@ -5,7 +5,7 @@
  */
 import type { ActivationId, Clock, Json, Shape, Redaction } from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
-import type { Account, Activation, Deadlines, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
+import type { Account, Activation, Deadlines, Digests, Effects, Governor, Host, Mail, Operation, Registry } from '../../engine/index.ts'
 import type { Control, EventStore, StoredAccount } from '../eventstore/index.ts'
 import type { Draft } from './draft.ts'
 
@@ -30,6 +30,7 @@ export interface PlaceOptions {
   readonly rules: Redaction | undefined
   /** They take anything out. */
   readonly redacts: boolean
+  readonly digests: Digests
   readonly redact: (text: string, shape: Shape) => string
   readonly redactJson: (value: Json, shape: Shape) => Json
   readonly warn: (code: string, message: string) => void

@@ -39,6 +39,7 @@ import {
   notRegistered,
   reserveFor,
   streamOf,
+  type Digests,
   type Mail,
   type Operation,
   type Orchestration,
@@ -62,6 +63,9 @@ export class Keeper implements Keeping {
 
   get strict(): boolean {
     return this.#seat.place.options.strict
+  }
+  get digests(): Digests {
+    return this.#seat.place.options.digests
   }
   get redacts(): boolean {
     return this.#seat.place.options.redacts
@@ -135,6 +139,10 @@ export class Keeper implements Keeping {
   // ---- workers and messages --------------------------------------------------------------------------------------------------------
 
   /** Its birth rides in the leader's commit; its workflow begins when that is durable. One that was started before is in the store already. */
+  versionOf(agent: string, version?: string): string | undefined {
+    return this.#seat.place.registry?.find(agent, version)?.version
+  }
+
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
     const { owner, address } = op
     if (!op.fresh || owner.discarded) return

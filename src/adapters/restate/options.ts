@@ -3,6 +3,7 @@
  */
 import { isIP } from 'node:net'
 import { isObject, ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
+import { digestsOf } from '../../engine/embedded/digests.ts'
 import type { Deadlines, Governor } from '../../engine/index.ts'
 import type { EventStoreOptions } from '../eventstore/index.ts'
 import type { PlaceOptions } from './desk.ts'
@@ -121,6 +122,7 @@ export function settingsOf(options: RestateOptions): Settings {
       deadlines: options.deadlines,
       rules: options.redact,
       redacts: redact !== undefined,
+      digests: digestsOf(options.redact),
       redactJson: redact ?? ((value) => value),
       redact: redact === undefined ? (text) => text : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape)),
       warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),

@@ -18,11 +18,12 @@ import {
   type NamesOf,
   type Outcome,
   type RunId,
+  type Sha256,
 } from '../../core/index.ts'
 import { briefValue } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import { estimateTokens, promptHash, type ContentPart, type Message } from '../../model/index.ts'
+import { estimateTokens, MessagesContent, type ContentPart, type Message } from '../../model/index.ts'
 import { workerEnd } from '../../oversight/index.ts'
 import type { Background } from '../binding.ts'
 import { isAgent, isBlank, type Agent } from '../definition.ts'
@@ -193,8 +194,8 @@ export class Compacting {
       { role: 'user', content: text },
     ]
     this.#desk.besides++
-    const prompt = { messages, hash: promptHash(messages), tokens: estimateTokens(messages) }
-    return askModel(this.#asking, this.#desk, ctx, [], prompt)
+    const content = (sha256: Sha256): string => new MessagesContent().of(messages, sha256)
+    return askModel(this.#asking, this.#desk, ctx, [], { messages, content, tokens: estimateTokens(messages) })
   }
 
   #input({ place }: Context, messages: readonly Message[]): () => SummaryInput {

@@ -20,10 +20,11 @@ import {
   type Json,
   type JsonObject,
   type Outcome,
+  type Sha256,
 } from '../../core/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
 import type { Changeable } from '../../journal/index.ts'
-import { estimateTokens, promptHash, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../../model/index.ts'
+import { estimateTokens, MessagesContent, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../../model/index.ts'
 import { agentContext } from '../verbs.ts'
 import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
 
@@ -36,14 +37,14 @@ interface Activation {
   readonly turn: number
   readonly messages: readonly Message[]
   readonly action: Action | undefined
-  readonly hash: string
   readonly tokens: number
+  content(sha256: Sha256): string
 }
 
 /** A prompt that is not the conversation as it stands. */
 export interface Shown {
   readonly messages: readonly Message[]
-  readonly hash: string
+  content(sha256: Sha256): string
   readonly tokens: number
   readonly settings: ModelSettings
 }
@@ -111,7 +112,7 @@ export class Hooks {
 
   /** What the model is shown this time; undefined if that is the conversation as it stands. */
   async shown(turn: Context, settings: ModelSettings = {}): Promise<Shown | undefined> {
-    const { messages, hash, tokens } = this.#activation
+    const { messages, tokens } = this.#activation
     let asks: Asked = { messages, settings }
     for (const middleware of this.#list) {
       if (middleware.beforeModel === undefined) continue
@@ -120,8 +121,9 @@ export class Hooks {
       const word = await asked('beforeModel', middleware, () => middleware.beforeModel!(before, at))
       if (word !== undefined) asks = { messages: word.messages ?? before.messages, settings: { ...before.settings, ...word.settings } }
     }
-    if (asks.messages === messages) return asks.settings === settings ? undefined : { ...asks, hash, tokens }
-    return { ...asks, hash: promptHash(asks.messages), tokens: estimateTokens(asks.messages) }
+    if (asks.messages === messages)
+      return asks.settings === settings ? undefined : { ...asks, content: (sha256) => this.#activation.content(sha256), tokens }
+    return { ...asks, content: (sha256) => new MessagesContent().of(asks.messages, sha256), tokens: estimateTokens(asks.messages) }
   }
 
   /** The model's answer as it holds. */

@@ -10,7 +10,7 @@ import type { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../effects.ts'
 import type { Governor } from '../governor.ts'
-import type { Host } from '../host.ts'
+import type { Digests, Host } from '../host.ts'
 import type { Operation, Owner } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, ValueResult, ValueWrite } from './batch.ts'
@@ -35,6 +35,7 @@ export interface DeskOptions {
   readonly redact: (text: string, shape: Shape) => string
   /** There is something to take out. */
   readonly redacts: boolean
+  readonly digests: Digests
   readonly warn: (code: string, message: string) => void
   readonly crash: ((point: CrashPoint) => boolean) | undefined
   /** Undefined: the one of everybody in this process. */

@@ -43,6 +43,7 @@ import {
 import type { Deadlines } from '../effects.ts'
 import { pack } from './blobs.ts'
 import type { CrashPoint } from './desk.ts'
+import { digestsOf } from './digests.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
 import { Identity } from './identity.ts'
@@ -162,6 +163,7 @@ export class EmbeddedEngine implements Engine {
         strict: options.strict ?? false,
         redact: textRedactor(options.redact),
         redacts: redactor(options.redact) !== undefined,
+        digests: digestsOf(options.redact),
         parkAfterMs: options.parkAfterMs ?? 1_000,
         undoWithinMs: options.undoWithinMs,
         lossLimit,

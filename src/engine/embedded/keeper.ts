@@ -35,6 +35,7 @@ import { Activation } from '../activation.ts'
 import { awaitsForeign, codeFor } from '../code.ts'
 import type { Orchestration, StartOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../earlier.ts'
+import type { Digests } from '../host.ts'
 import type { StopCause } from '../mail.ts'
 import { notRegistered, type Operation, type Owner } from '../operation.ts'
 import { pausesIn, type Pause } from '../pauses.ts'
@@ -65,6 +66,9 @@ export class Keeper implements Keeping {
   }
   get redacts(): boolean {
     return this.#desk.options.redacts
+  }
+  get digests(): Digests {
+    return this.#desk.options.digests
   }
   get undoWithinMs(): number | undefined {
     return this.#desk.options.undoWithinMs
@@ -170,6 +174,10 @@ export class Keeper implements Keeping {
   // ---- workers ---------------------------------------------------------------------------------------------------------------------
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
+  versionOf(agent: string, version?: string): string | undefined {
+    return this.#desk.registry?.find(agent, version)?.version
+  }
+
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
     const run = this.#run(op.owner.id)
     if (run === undefined) return

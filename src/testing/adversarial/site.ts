@@ -50,6 +50,7 @@ import {
   type StartOptions,
   type StopCause,
 } from '../../engine/index.ts'
+import { digestsOf } from '../../engine/embedded/digests.ts'
 import { accountsOf } from './accounts.ts'
 import type { AdversarialStore, Box, Letter, LetterBody, StoredQuestion } from './store.ts'
 
@@ -92,6 +93,7 @@ export class Site implements Host, EffectsHost {
   held: Operation[] = []
   readonly #accounts = new Map<RunId, Account[]>()
   readonly #options: SiteOptions
+  readonly digests = digestsOf(undefined)
   registry: Registry | undefined
   dead = false
 
@@ -257,6 +259,9 @@ export class Site implements Host, EffectsHost {
     if (owner.discarded || loaded.box.out.has(key) || loaded.letters.some((letter) => letter.key === key)) return
     loaded.letters.push({ key, from: owner.id, to, body: copy(body as unknown as Json) as unknown as LetterBody, acked: false })
     this.#touch(loaded)
+  }
+  versionOf(agent: string, version?: string): string | undefined {
+    return this.registry?.find(agent, version)?.version
   }
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
     const { owner, address } = op

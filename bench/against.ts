@@ -1,0 +1,60 @@
+/**
+ * A delegation in this build beside one in another build, in turns in one process: what a change costs. `node --no-warnings bench/against.ts <folder of the other build>`; both must be built.
+ * Prints microseconds of CPU time per delegation, the medians of both and of the ratios within a turn. `--turns` (default 41), `--count` delegations of a run (default 200).
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { median, ownSeconds } from './measure.ts'
+
+type Build = typeof import('reeve')
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { turns: { type: 'string', default: '41' }, count: { type: 'string', default: '200' } },
+})
+const [folder] = positionals
+if (folder === undefined) throw new Error('usage: bench/against.ts <folder of the other build> [--turns n] [--count n]')
+const count = Number(values.count)
+const turns = Number(values.turns)
+const stores = mkdtempSync(join(tmpdir(), 'reeve-against-'))
+
+const load = async (root: string): Promise<Build> => (await import(pathToFileURL(resolve(root, 'dist/index.js')).href)) as Build
+
+function leaderOf({ agent, supervisor }: Build): ReturnType<Build['supervisor']> {
+  const writer = agent({ name: 'writer', description: 'writes', model: () => 'The next part.' })
+  const delegation = { name: 'delegate', input: { worker: 'writer', instructions: 'Write the next part, please.' } }
+  return supervisor({
+    name: 'lead',
+    workers: [writer],
+    limits: { turns: 2 * count + 2 },
+    model: ({ messages }) => ((messages.length - 2) / 2 >= count ? 'That is all.' : { calls: [delegation] }),
+  })
+}
+
+/** CPU microseconds per delegation of one run. */
+async function measured(build: Build, store: string | undefined): Promise<number> {
+  const leader = leaderOf(build)
+  await using runtime = await build.createRuntime({ agents: [leader], ...(store === undefined ? undefined : { store }) })
+  const before = ownSeconds()
+  const outcome = await runtime.run(leader, 'Write a book.')
+  if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
+  return ((ownSeconds() - before) * 1e6) / count
+}
+
+const builds = { ours: await load(new URL('..', import.meta.url).pathname), theirs: await load(folder) }
+for (const kind of ['in memory', 'durable'] as const) {
+  const seen: { ours: number; theirs: number }[] = []
+  // the first turns only warm up
+  for (let turn = -3; turn < turns; turn++) {
+    const pair = { ours: 0, theirs: 0 }
+    for (const name of turn % 2 === 0 ? (['ours', 'theirs'] as const) : (['theirs', 'ours'] as const))
+      pair[name] = await measured(builds[name], kind === 'durable' ? join(stores, `${name}-${turn}.db`) : undefined)
+    if (turn >= 0) seen.push(pair)
+  }
+  const of = (pick: (each: (typeof seen)[number]) => number): string => median(seen.map(pick)).toFixed(3)
+  console.log(`${kind}: ${of(({ ours }) => ours)} µs, the other build ${of(({ theirs }) => theirs)} µs, ratio ${of((each) => each.ours / each.theirs)}`)
+}
+rmSync(stores, { recursive: true, force: true })

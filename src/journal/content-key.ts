@@ -1,0 +1,102 @@
+/**
+ * Content keys: what a recorded operation is known by, so that the same call, brief or question is found again in any run (decision 0010).
+ *
+ * Owns: of what the keys of workers and of questions are made, their form, reading them from a journal. Does not own: of what those of calls are made (../agent), the digest (the engines).
+ * Holds: a key is recorded once, with the event that opens the operation. It is made anew on no replay, and nothing is decided by it.
+ */
+import { canonical, digest, isObject, redactedMark, withoutCallIds, type HistoryEntry, type Json, type JsonObject } from '../core/index.ts'
+import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events.ts'
+
+/** How a plain key begins. Another digest, or other content, needs another scheme: keys of different schemes say nothing of each other. */
+const plainScheme = 'sha256-1'
+
+/** A key as it is recorded: its scheme, and the digest of the content. */
+export const writtenKey = (value: string, scheme = plainScheme): string => `${scheme}:${value}`
+
+/** What a worker is asked to do, under which policy: its agent and version, and what it was started with. Pure. */
+export const workerContent = (agent: string, version: string, input: Json): string =>
+  canonical({ kind: 'worker', agent, version, input: isEdge(input) ? edgeContent(input) : input })
+
+/** What an activation was started with: an edge, or on a bare engine any value. */
+export const isEdge = (value: Json): value is JsonObject =>
+  isObject(value) && isObject(value['brief']) && typeof value['depth'] === 'number' && typeof value['maxDepth'] === 'number'
+
+/** An edge without what is of one run alone: ids, what its leader calls this delegation, who waits for whom, what has failed or was approved before. */
+function edgeContent(edge: JsonObject): Json {
+  const {
+    permit: _permit,
+    delegation: _delegation,
+    threads: _threads,
+    failures: _failures,
+    admitted: _admitted,
+    asks,
+    assignment,
+    entries,
+    ...content
+  } = edge
+  return {
+    ...content,
+    ...(asks === undefined ? undefined : { asks: true }),
+    ...(isObject(assignment) ? { assignment: assignmentContent(assignment) } : undefined),
+    ...(Array.isArray(entries) ? { entries: entriesContent(entries as unknown as readonly HistoryEntry[]) } : undefined),
+  }
+}
+
+function assignmentContent({ leader: _leader, member: _member, inputs, ...content }: JsonObject): Json {
+  if (!isObject(inputs)) return content
+  const withoutUsage = Object.entries(inputs).map(([task, input]) => {
+    const { usage: _usage, ...told } = isObject(input) ? input : {}
+    return [task, told] as const
+  })
+  return { ...content, inputs: Object.fromEntries(withoutUsage) }
+}
+
+function entriesContent(entries: readonly HistoryEntry[]): Json {
+  const numbers = { next: 0, byId: new Map<string, number>() }
+  return entries.map((entry) => ({ ...entry, message: withoutCallIds(entry.message, numbers) }))
+}
+
+/** What a human is shown of a question: all of it but its ids and its deadline. Pure. */
+export function questionContent(event: Omit<InterruptRaised, 'address'> | Omit<ApprovalRequested, 'address'>): string {
+  const { op: _op, id: _id, until: _until, contentKey: _contentKey, type, ...rest } = event
+  const { v: _v, address: _address, callId: _callId, follows: _follows, inputHash: _inputHash, ...shown } = rest as unknown as JsonObject
+  return canonical({ kind: 'question', type, ...shown })
+}
+
+/**
+ * The content keys of recorded operations, by the positions of the events that open them: model calls, tool calls, workers, interrupts and approvals. `events`: those of a run, in their order.
+ *
+ * Where an older journal has no key, that of a worker and of a question is made of what it holds; that of a model call or a tool call cannot be. What has no entry is unknown. Pure.
+ */
+export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, string> {
+  const keys = new Map<number, string>()
+  /** Workers without a key whose beginning is still to come, by their ids. */
+  const waiting = new Map<string, number>()
+  const derive = (position: number, content: string): void => {
+    // what was taken out is not known any more
+    if (!content.includes(redactedMark)) keys.set(position, writtenKey(digest(content)))
+  }
+  for (const { activation, position, event } of events) {
+    const stored = keyIn(event)
+    if (stored !== undefined) keys.set(position, stored)
+    else if (event.type === 'worker.started') waiting.set(`${activation}>${event.address}`, position)
+    else if (event.type === 'interrupt.raised' || event.type === 'approval.requested') derive(position, questionContent(event))
+    else if (event.type === 'activation.started') {
+      const started = waiting.get(activation)
+      if (started !== undefined) derive(started, workerContent(event.agent, event.version, event.input))
+    }
+  }
+  return keys
+}
+
+const keyIn = (event: JournalEvent): string | undefined => ('contentKey' in event ? event.contentKey : undefined)
+
+/**
+ * Whether two operations have the same content, by their keys. Undefined: nobody can say, because a key is unknown, or because they were made in different ways, for example with different secrets. Pure.
+ */
+export function sameContent(one: string | undefined, other: string | undefined): boolean | undefined {
+  if (one === undefined || other === undefined || schemeOf(one) !== schemeOf(other)) return undefined
+  return one === other
+}
+
+const schemeOf = (key: string): string => key.slice(0, key.indexOf(':'))

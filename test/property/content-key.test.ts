@@ -1,0 +1,145 @@
+/** Property: content keys are those of the content: everything that is named changes them, the order of members and what is of one run alone do not. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { canonical, digest, digestJson, isObject, type ActivationId, type Json, type JsonObject, type Message } from '../../src/core/index.ts'
+import { questionContent, workerContent, type ApprovalRequested } from '../../src/journal/index.ts'
+import { MessagesContent, modelCallContent } from '../../src/model/index.ts'
+
+const word = fc.stringMatching(/^[a-z]{1,6}$/)
+const json = fc.jsonValue({ maxDepth: 3 }) as fc.Arbitrary<Json>
+const object = fc.dictionary(word, json, { minKeys: 1, maxKeys: 4 })
+
+/** The same value with its members in another order. */
+function turned(value: Json): Json {
+  if (Array.isArray(value)) return (value as readonly Json[]).map(turned)
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .toReversed()
+      .map(([name, member]) => [name, turned(member)]),
+  )
+}
+
+const message: fc.Arbitrary<Message> = fc.oneof(
+  fc.record({ role: fc.constant('user' as const), content: word }),
+  fc.record({ role: fc.constant('system' as const), content: word }),
+  fc.record({ role: fc.constant('tool' as const), callId: word, name: word, content: json }),
+)
+
+type Call = Parameters<typeof modelCallContent>[0] & { readonly messages: readonly Message[] }
+const call: fc.Arbitrary<Call> = fc.record({
+  model: word,
+  messages: fc.array(message, { minLength: 1, maxLength: 5 }),
+  tools: fc.array(fc.record({ name: word, description: word, parameters: object }), { maxLength: 3 }),
+  settings: fc.record({ temperature: fc.double({ min: 0, max: 1, noNaN: true }), topP: fc.double({ min: 0, max: 1, noNaN: true }) }),
+  outputSchema: object,
+  purpose: fc.constantFrom('summary', 'choice'),
+}) as fc.Arbitrary<Call>
+
+const keyOf = digest
+const callKey = ({ messages, ...rest }: Call): string =>
+  keyOf(modelCallContent(rest, new MessagesContent().of(messages, digest), digest))
+
+describe('the key of a model call', () => {
+  test('is the same for equal content, whatever the order of members', () => {
+    fc.assert(
+      fc.property(call, (one) => {
+        expect(callKey(turned(one as unknown as Json) as unknown as Call)).toBe(callKey(one))
+      }),
+    )
+  })
+
+  test('differs with each of what it is made of', () => {
+    fc.assert(
+      fc.property(call, call, (one, other) => {
+        for (const name of Object.keys(one) as (keyof Call)[]) {
+          const changed = { ...one, [name]: other[name] }
+          const isSame = canonical(changed as unknown as Json) === canonical(one as unknown as Json)
+          expect(callKey(changed) === callKey(one), name).toBe(isSame)
+          if (name !== 'messages' && name !== 'model' && name !== 'tools') {
+            const { [name]: _gone, ...without } = one
+            expect(callKey(without as Call), `without ${name}`).not.toBe(callKey(one))
+          }
+        }
+      }),
+    )
+  })
+})
+
+const edge = fc.record({
+  brief: fc.record({ input: json }),
+  depth: fc.nat(3),
+  maxDepth: fc.nat(5),
+  permissions: fc.record({ tools: fc.array(word) }),
+  limits: fc.record({ turns: fc.nat(9) }),
+  oversight: fc.record({ mode: fc.constantFrom('in-command', 'on-the-loop') }),
+  metadata: object,
+  context: fc.array(fc.record({ role: fc.constant('user'), text: word })),
+})
+
+describe('the key of a worker', () => {
+  test('differs with the agent, its version, the brief and each part of the policy', () => {
+    fc.assert(
+      fc.property(edge, edge, word, (one, other, name) => {
+        const key = keyOf(workerContent('w', '1', one))
+        expect(keyOf(workerContent('w', '1', turned(one)))).toBe(key)
+        expect(keyOf(workerContent(`w${name}`, '1', one))).not.toBe(key)
+        expect(keyOf(workerContent('w', `1${name}`, one))).not.toBe(key)
+        for (const part of Object.keys(one) as (keyof typeof one)[]) {
+          const changed = { ...one, [part]: other[part] } as unknown as JsonObject
+          expect(keyOf(workerContent('w', '1', changed)) === key, part).toBe(canonical(changed) === canonical(one as unknown as Json))
+        }
+      }),
+    )
+  })
+
+  test('knows nothing of the run: no ids, no names of delegations, nothing of what was approved or has failed before', () => {
+    fc.assert(
+      fc.property(edge, word, word, (given, id, other) => {
+        const inRun = (run: string): JsonObject => ({
+          ...given,
+          permit: `act_${run}`,
+          delegation: `d${run.length}`,
+          threads: [run],
+          failures: run.length,
+          admitted: true,
+          asks: { leader: `act_${run}` as ActivationId },
+          assignment: { leader: `act_${run}`, member: run, role: 'r', task: 't', inputs: { a: { status: 'completed', output: 1, usage: [{ calls: run.length }] } } },
+          entries: [
+            { agent: 'a', message: { role: 'assistant', content: '', calls: [{ id: run, name: 'read', input: 1 }] } },
+            { agent: 'a', message: { role: 'tool', callId: run, name: 'read', content: 'x' } },
+          ],
+        })
+        expect(keyOf(workerContent('w', '1', inRun(id)))).toBe(keyOf(workerContent('w', '1', inRun(other))))
+        const { asks: _asks, ...unasked } = inRun(id)
+        expect(keyOf(workerContent('w', '1', unasked))).not.toBe(keyOf(workerContent('w', '1', inRun(id))))
+      }),
+    )
+  })
+})
+
+test('the key of a question is that of what a human is shown: not of its id, its deadline or its place', () => {
+  fc.assert(
+    fc.property(json, json, word, word, (input, context, reason, id) => {
+      const asked: ApprovalRequested = {
+        type: 'approval.requested',
+        op: 'ask',
+        address: 'a',
+        id: 'apr_1',
+        path: ['boss'],
+        tool: 'pay',
+        toolVersion: '1',
+        input,
+        inputHash: digestJson(input),
+        reason,
+        risk: 'low',
+        onTimeout: 'reject',
+        context,
+      }
+      const key = keyOf(questionContent(asked))
+      expect(keyOf(questionContent({ ...asked, id, until: 5, address: id, callId: id, follows: id } as ApprovalRequested))).toBe(key)
+      for (const part of [{ input: [input] }, { reason: `${reason}.` }, { toolVersion: '2' }, { context: [context] }, { risk: 'high' as const }, { path: ['w'] }])
+        expect(keyOf(questionContent({ ...asked, ...part })), JSON.stringify(part)).not.toBe(key)
+    }),
+  )
+})
