@@ -1,8 +1,11 @@
 /** Content keys over versions of Reeve: what is recorded now is found again in journals that were recorded before, and those without keys tell what they can (decision 0010). */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { decode, contentKeys, type Recorded } from '../../src/journal/index.ts'
 import { manualClock, resume } from '../../src/testing/index.ts'
-import { goldens, type Golden } from './golden.ts'
+import { goldens, plant, type Golden } from './golden.ts'
 import { oversightGoldens } from './oversight-goldens.ts'
 
 /** The events of a golden journal. */
@@ -31,7 +34,12 @@ test('K12: a key is made today as it was made when it was recorded; another way 
   expect(new Set(Object.keys(recorded).map((place) => place.split(' ')[0]))).toEqual(
     new Set(['model.requested', 'tool.called', 'worker.started', 'interrupt.raised', 'approval.requested']),
   )
-  const { events } = await resume(scenario, ':memory:', manualClock())
+  // from its first commit on, so that what a start gives by default may change
+  const folder = mkdtempSync(join(tmpdir(), 'reeve-keys-'))
+  const file = join(folder, 'reeve.db')
+  await plant(file, golden.commits.slice(0, 1))
+  const { events } = await resume(scenario, file, manualClock())
+  rmSync(folder, { recursive: true })
   expect(keysOf(events)).toEqual(recorded)
 })
 
