@@ -55,6 +55,8 @@ for (const kind of ['in memory', 'durable'] as const) {
     if (turn >= 0) seen.push(pair)
   }
   const of = (pick: (each: (typeof seen)[number]) => number): string => median(seen.map(pick)).toFixed(3)
-  console.log(`${kind}: ${of(({ ours }) => ours)} µs, the other build ${of(({ theirs }) => theirs)} µs, ratio ${of((each) => each.ours / each.theirs)}`)
+  console.log(
+    `${kind}: ${of(({ ours }) => ours)} µs, the other build ${of(({ theirs }) => theirs)} µs, ratio ${of((each) => each.ours / each.theirs)}`,
+  )
 }
 rmSync(stores, { recursive: true, force: true })

@@ -5,7 +5,17 @@
  * what was there before. What is left out of the prompt (`leaveOut`) stays said: others are shown it as if it were still there.
  * Does not own: when something is left out, and what stands in its place (compaction.ts).
  */
-import { asText, deepFreeze, type Action, type HistoryEntry, type Json, type LimitName, type Outcome, type Sha256, type Trail } from '../core/index.ts'
+import {
+  asText,
+  deepFreeze,
+  type Action,
+  type HistoryEntry,
+  type Json,
+  type LimitName,
+  type Outcome,
+  type Sha256,
+  type Trail,
+} from '../core/index.ts'
 import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../model/index.ts'

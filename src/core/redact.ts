@@ -31,7 +31,9 @@ export function redactionProblems(rules: unknown, where: string): string[] {
   const short =
     secret === undefined || (typeof secret === 'string' && secret.length >= secretCharacters)
       ? []
-      : [`${where}.secret is ${typeof secret === 'string' ? `a text of ${secret.length} characters` : described(secret)}, expected at least ${secretCharacters}`]
+      : [
+          `${where}.secret is ${typeof secret === 'string' ? `a text of ${secret.length} characters` : described(secret)}, expected at least ${secretCharacters}`,
+        ]
   const wrong = Object.entries(lists).flatMap(([name, list]: [string, unknown]) =>
     !Object.hasOwn(names, name) || list === undefined || (Array.isArray(list) && list.every((each) => typeof each === 'string'))
       ? []

@@ -2,16 +2,7 @@
  * Prices, prompt digests, estimates.
  */
 import { describe, expect, test } from 'vitest'
-import {
-  costOf,
-  estimateTokens,
-  findPrice,
-  listPrices,
-  priceOf,
-  pricesAsOf,
-  MessagesContent,
-  type Message,
-} from '../../src/model/index.ts'
+import { costOf, estimateTokens, findPrice, listPrices, priceOf, pricesAsOf, MessagesContent, type Message } from '../../src/model/index.ts'
 import { digest } from '../../src/core/index.ts'
 import { delegate } from './requests.ts'
 

@@ -1,7 +1,16 @@
 /** Property: content keys are those of the content: everything that is named changes them, the order of members and what is of one run alone do not. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { canonical, digest, digestJson, isObject, type ActivationId, type Json, type JsonObject, type Message } from '../../src/core/index.ts'
+import {
+  canonical,
+  digest,
+  digestJson,
+  isObject,
+  type ActivationId,
+  type Json,
+  type JsonObject,
+  type Message,
+} from '../../src/core/index.ts'
 import { questionContent, workerContent, type ApprovalRequested } from '../../src/journal/index.ts'
 import { MessagesContent, modelCallContent } from '../../src/model/index.ts'
 
@@ -37,8 +46,7 @@ const call: fc.Arbitrary<Call> = fc.record({
 }) as fc.Arbitrary<Call>
 
 const keyOf = digest
-const callKey = ({ messages, ...rest }: Call): string =>
-  keyOf(modelCallContent(rest, new MessagesContent().of(messages, digest), digest))
+const callKey = ({ messages, ...rest }: Call): string => keyOf(modelCallContent(rest, new MessagesContent().of(messages, digest), digest))
 
 describe('the key of a model call', () => {
   test('is the same for equal content, whatever the order of members', () => {
@@ -104,7 +112,13 @@ describe('the key of a worker', () => {
           failures: run.length,
           admitted: true,
           asks: { leader: `act_${run}` as ActivationId },
-          assignment: { leader: `act_${run}`, member: run, role: 'r', task: 't', inputs: { a: { status: 'completed', output: 1, usage: [{ calls: run.length }] } } },
+          assignment: {
+            leader: `act_${run}`,
+            member: run,
+            role: 'r',
+            task: 't',
+            inputs: { a: { status: 'completed', output: 1, usage: [{ calls: run.length }] } },
+          },
           entries: [
             { agent: 'a', message: { role: 'assistant', content: '', calls: [{ id: run, name: 'read', input: 1 }] } },
             { agent: 'a', message: { role: 'tool', callId: run, name: 'read', content: 'x' } },
@@ -138,7 +152,14 @@ test('the key of a question is that of what a human is shown: not of its id, its
       }
       const key = keyOf(questionContent(asked))
       expect(keyOf(questionContent({ ...asked, id, until: 5, address: id, callId: id, follows: id } as ApprovalRequested))).toBe(key)
-      for (const part of [{ input: [input] }, { reason: `${reason}.` }, { toolVersion: '2' }, { context: [context] }, { risk: 'high' as const }, { path: ['w'] }])
+      for (const part of [
+        { input: [input] },
+        { reason: `${reason}.` },
+        { toolVersion: '2' },
+        { context: [context] },
+        { risk: 'high' as const },
+        { path: ['w'] },
+      ])
         expect(keyOf(questionContent({ ...asked, ...part })), JSON.stringify(part)).not.toBe(key)
     }),
   )

@@ -13,7 +13,9 @@ function eventsOf({ commits }: Golden): readonly Recorded[] {
   const names = new Map(commits.at(-1)!.tables['activation']!.map(({ num, id }) => [num, id]))
   return commits
     .flatMap(({ log }) => log)
-    .map(({ position, act, seq, at, body }) => ({ position, activation: names.get(act!), seq, at, event: decode(body as string) }) as Recorded)
+    .map(
+      ({ position, act, seq, at, body }) => ({ position, activation: names.get(act!), seq, at, event: decode(body as string) }) as Recorded,
+    )
 }
 
 /** Keys by the place of the event that has them. */

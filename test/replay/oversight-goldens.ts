@@ -168,7 +168,8 @@ async function agreeable(runtime: Runtime, clock: ManualClock): Promise<void> {
   const questions = await runtime.questions()
   if (questions.length === 0) clock.advanceToNext()
   for (const { id, kind } of questions) {
-    const decided = kind === 'approval' ? run.decide({ approvalId: id, decision: 'approve' }) : run.answer({ interruptId: id, value: 'yes' })
+    const decided =
+      kind === 'approval' ? run.decide({ approvalId: id, decision: 'approve' }) : run.answer({ interruptId: id, value: 'yes' })
     // what was decided before a crash, and is not read yet, still counts
     await decided.catch(() => clock.advanceToNext())
   }

@@ -31,7 +31,14 @@ const payTool = (version = '1'): Tool =>
   })
 
 /** A leader gives a worker a brief, the worker pays, which a human approves; then it asks a human by code. */
-function crew({ order = { amount: 10, to: 'ann' }, brief = 'Pay ann.', pay = payTool(), temperature = 0.5, workerVersion, instructions = 'Lead.' }: Crew = {}) {
+function crew({
+  order = { amount: 10, to: 'ann' },
+  brief = 'Pay ann.',
+  pay = payTool(),
+  temperature = 0.5,
+  workerVersion,
+  instructions = 'Lead.',
+}: Crew = {}) {
   const clerk = agent({
     name: 'clerk',
     description: 'pays',
@@ -96,7 +103,9 @@ function keysOf(events: readonly Recorded[]): Record<string, string | undefined>
 /** Of which kinds the keys of two runs differ. */
 function differing(one: Record<string, string | undefined>, other: Record<string, string | undefined>): readonly string[] {
   expect(Object.keys(one)).toEqual(Object.keys(other))
-  return [...new Set(Object.keys(one).filter((place) => sameContent(one[place], other[place]) !== true))].map((place) => place.replace(/^(\S+) act_>?/, '$1 '))
+  return [...new Set(Object.keys(one).filter((place) => sameContent(one[place], other[place]) !== true))].map((place) =>
+    place.replace(/^(\S+) act_>?/, '$1 '),
+  )
 }
 
 const kindsOf = (places: readonly string[]): readonly string[] => [...new Set(places.map((place) => place.split(' ')[0]!))].sort()
@@ -184,7 +193,9 @@ describe('where redaction is on', () => {
     const with4711 = crew({ order: pin, instructions: 'The PIN is 4711-0815.' })
     const with4712 = crew({ order: pin, instructions: 'The PIN is 4712-0815.' })
     const [a, b] = await Promise.all(
-      [with4711, with4712].map(async (leader) => keysOf(await play(await runtimeOf([leader], { redact: { values: ['4711-0815', '4712-0815'], secret } }), leader))),
+      [with4711, with4712].map(async (leader) =>
+        keysOf(await play(await runtimeOf([leader], { redact: { values: ['4711-0815', '4712-0815'], secret } }), leader)),
+      ),
     )
     expect(kindsOf(differing(a!, b!))).toEqual(['model.requested'])
     // without a secret a process has one of its own
@@ -194,7 +205,8 @@ describe('where redaction is on', () => {
   })
 })
 
-const event = (events: readonly Recorded[], type: JournalEvent['type']): JournalEvent => events.find(({ event: each }) => each.type === type)!.event
+const event = (events: readonly Recorded[], type: JournalEvent['type']): JournalEvent =>
+  events.find(({ event: each }) => each.type === type)!.event
 
 test('a journal without keys: those of workers and questions are made of what it holds, those of calls are unknown', async () => {
   const root = crew()

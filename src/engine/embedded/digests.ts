@@ -16,8 +16,7 @@ const ownSecret = randomBytes(32)
 
 /** Under these rules of redaction. With rules that take something out, or a secret, content keys are HMACs. */
 export function digestsOf(rules: Redaction | undefined): Digests {
-  if (rules?.secret === undefined && redactor(rules) === undefined)
-    return { sha256, keyOf: (content) => writtenKey(sha256(content)) }
+  if (rules?.secret === undefined && redactor(rules) === undefined) return { sha256, keyOf: (content) => writtenKey(sha256(content)) }
   const secret = rules?.secret ?? ownSecret
   const keyed: Sha256 = (text) => createHmac('sha256', secret).update(text).digest('hex')
   // a text that is no JSON, and so no content
