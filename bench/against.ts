@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
+import type * as reeve from 'reeve'
 import { median, ownSeconds } from './measure.ts'
 
-type Build = typeof import('reeve')
+type Build = typeof reeve
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

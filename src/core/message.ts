@@ -65,7 +65,7 @@ export function withoutCallIds(message: Message, numbers: CallNumbers): Json {
   const { reasoning } = message
   if (reasoning === undefined) return { ...message, calls } as unknown as Json
   const parts = reasoning.parts.map((part) => (part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part))
-  return { ...message, calls, reasoning: { ...reasoning, parts } } as unknown as Json
+  return { ...message, calls, reasoning: { ...reasoning, parts } }
 }
 
 /** One message of a conversation. */

@@ -38,7 +38,7 @@ function edgeContent(edge: JsonObject): Json {
     ...content,
     ...(asks === undefined ? undefined : { asks: true }),
     ...(isObject(assignment) ? { assignment: assignmentContent(assignment) } : undefined),
-    ...(Array.isArray(entries) ? { entries: entriesContent(entries as unknown as readonly HistoryEntry[]) } : undefined),
+    ...(Array.isArray(entries) ? { entries: entriesContent(entries) } : undefined),
   }
 }
 

@@ -14,7 +14,7 @@ function eventsOf({ commits }: Golden): readonly Recorded[] {
   return commits
     .flatMap(({ log }) => log)
     .map(
-      ({ position, act, seq, at, body }) => ({ position, activation: names.get(act!), seq, at, event: decode(body as string) }) as Recorded,
+      ({ position, act, seq, at, body }) => ({ position, activation: names.get(act), seq, at, event: decode(body as string) }) as Recorded,
     )
 }
 

@@ -73,7 +73,10 @@ async function play(runtime: Runtime, root: ReturnType<typeof crew>, options?: S
 async function attended(run: Run): Promise<void> {
   for (;;) {
     const state = await run.until('waiting')
-    if (!('waiting' in state)) return expect(state).toMatchObject({ status: 'completed' })
+    if (!('waiting' in state)) {
+      if (state.status !== 'completed') throw new Error(JSON.stringify(state))
+      return
+    }
     for (const { id, kind } of state.questions)
       if (kind === 'approval') await run.decide({ approvalId: id, decision: 'approve', approver: 'eve' })
       else await run.answer({ interruptId: id, value: 'yes' })
@@ -118,7 +121,7 @@ describe('content keys', () => {
     expect(kindsOf(Object.keys(keys))).toEqual([...keyed].sort())
     for (const key of Object.values(keys)) expect(key).toMatch(/^sha256-1:[0-9a-f]{64}$/)
     // as it is stored, and not derived
-    for (const { event } of one) if (keyed.has(event.type)) expect(event).toHaveProperty('contentKey')
+    expect(one.filter(({ event }) => keyed.has(event.type) && !('contentKey' in event))).toEqual([])
     expect(keysOf(await play(runtime, crew()))).toEqual(keys)
     const engine = new AdversarialEngine({ seed: 'keys', strict: true, clock: fastClock() })
     await using elsewhere = await createRuntime({ agents: [crew()], engine })
@@ -213,7 +216,7 @@ test('a journal without keys: those of workers and questions are made of what it
   const events = await play(await runtimeOf([root]), root)
   const older = events.map((recorded): Recorded => {
     const { contentKey: _contentKey, ...rest } = recorded.event as JournalEvent & { contentKey?: string }
-    return { ...recorded, event: rest as JournalEvent }
+    return { ...recorded, event: rest }
   })
   const [now, then] = [keysOf(events), keysOf(older)]
   for (const [place, key] of Object.entries(then)) {
