@@ -3,7 +3,7 @@
  * point (here: a letter) is not done again without a word. `diffOf` shows where the two runs part.
  */
 import assert from 'node:assert/strict'
-import { agent, createRuntime, diffOf, supervisor, tool, type Recorded, type Run } from 'reeve'
+import { agent, contentKeys, createRuntime, diffOf, sameContent, supervisor, tool, type Recorded, type Run } from 'reeve'
 import { z } from 'zod'
 
 const letters: string[] = []
@@ -48,11 +48,18 @@ const other = await fork.outcome()
 // #region diff
 const { first, same } = diffOf(events, await eventsOf(fork))
 // #endregion
+// #region keys
+const begun = (all: readonly Recorded[]) => all.find(({ event }) => event.type === 'worker.started')!.position
+const others = await eventsOf(fork)
+const [one, another] = [contentKeys(events).get(begun(events)), contentKeys(others).get(begun(others))] // undefined: unknown
+const isSame = sameContent(one, another) // true, false, or undefined where nobody can say
+// #endregion
 
 console.log(outcome, other, `${same} entries are the same, then ${first?.agent}: ${first?.address}`)
 assert.equal(outcome.status === 'completed' && outcome.output, 'Offered: "worth 100".')
 assert.equal(other.status === 'completed' && other.output, 'Offered: "worth 900".')
 assert.deepEqual([appraisals, letters.length, first?.one?.event.type], [1, 1, 'worker.settled'])
+assert.equal(isSame, true)
 
 async function eventsOf(of: Run): Promise<readonly Recorded[]> {
   const all: Recorded[] = []
