@@ -209,6 +209,7 @@ class CodeAgent extends DefinedAgent {
     super({
       ...options,
       reaches: options.workers,
+      parsesInput: true,
       inputSchema: schemaOf(options.input, `${where}: input`),
       outputSchema: schemaOf(options.output, `${where}: output`),
     })

@@ -13,6 +13,7 @@ export interface Defined {
   readonly name: string
   readonly description?: string | undefined
   readonly inputSchema?: Schema | undefined
+  readonly parsesInput?: true | undefined
   readonly outputSchema?: Schema | undefined
   readonly limits?: Limits | undefined
   readonly oversight?: Oversight | undefined
@@ -35,6 +36,7 @@ export abstract class DefinedAgent implements Agent {
   readonly name: string
   readonly description: string
   readonly inputSchema?: Schema
+  readonly parsesInput?: true
   readonly outputSchema?: Schema
   readonly limits?: Limits
   readonly defaults?: { readonly limits: Limits }
@@ -54,6 +56,7 @@ export abstract class DefinedAgent implements Agent {
       name,
       description = '',
       inputSchema,
+      parsesInput,
       outputSchema,
       limits,
       oversight,
@@ -70,6 +73,7 @@ export abstract class DefinedAgent implements Agent {
     this.name = name
     this.description = description
     if (inputSchema !== undefined) this.inputSchema = inputSchema
+    if (parsesInput === true) this.parsesInput = parsesInput
     if (outputSchema !== undefined) this.outputSchema = outputSchema
     if (limits !== undefined) this.limits = limits
     if (rootTurns !== undefined) this.lastAnswer = lastAnswer

@@ -27,6 +27,8 @@ export interface Agent<Name extends string = string, I = unknown, O = unknown> {
   source?(): string
   /** What its input must look like; with it, leaders give a typed input instead of instructions. */
   readonly inputSchema?: Schema<I>
+  /** Its work is given what its input schema makes of the input, with defaults and transforms. Absent: it reads the input as it was given, and the schema only says whether it fits. */
+  readonly parsesInput?: true
   /** What its output must look like; without it, the output is a text. */
   readonly outputSchema?: Schema<O>
   /**

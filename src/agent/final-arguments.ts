@@ -6,6 +6,7 @@
  */
 import { canonical, isObject, jsonProblem, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
+import type { Agent } from './definition.ts'
 
 /** What becomes of arguments that a human has edited: a text says why they do not fit; `runs` is what the tool would run with, where that is something else; undefined: exactly this. */
 export type Fit = string | undefined | { readonly runs: Json }
@@ -55,6 +56,19 @@ export function crossing(tool: Running, approved: Json, from: Json, value: unkno
   const given = isAgent ? finalArguments(value, from) : from
   const schema = isAgent ? ownSchema(tool) : tool.input
   return approved !== from && schema !== undefined && fitUnder(schema.check(approved), approved) === undefined ? approved : given
+}
+
+/** A brief as its agent works on it: what an approver is shown of work that has not begun. */
+export function finalBrief({ inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>, given: Json): Json {
+  const checked = parsesInput === true ? inputSchema?.check(given) : undefined
+  return checked?.ok === true ? finalArguments(checked.value, given) : given
+}
+
+/** What becomes of a brief that a human has edited. */
+export function fitOfBrief({ inputSchema, parsesInput }: Pick<Agent, 'inputSchema' | 'parsesInput'>, given: Json): Fit {
+  const checked = inputSchema?.check(given)
+  if (checked === undefined || (checked.ok && parsesInput !== true)) return undefined
+  return fitUnder(checked, given)
 }
 
 /** What an agent as a tool validates by. */

@@ -158,6 +158,7 @@ export class HumanAgent extends DefinedAgent {
     const where = `human "${options.name}"`
     super({
       ...options,
+      parsesInput: true,
       inputSchema: schemaOf(options.input, `${where}: input`),
       outputSchema: schemaOf(options.output, `${where}: output`),
     })

@@ -26,6 +26,7 @@ import type { Context } from '../engine/index.ts'
 import { evaluateEscalation, notApprovedAs, review, reviewToBegin, type Subject, type Verdict } from '../oversight/index.ts'
 import type { Assess, Assessment } from './assessment.ts'
 import type { Agent } from './definition.ts'
+import { finalBrief, fitOfBrief } from './final-arguments.ts'
 import { fitting } from './output.ts'
 import { OwnEdge, Spent } from './own-edge.ts'
 import { assessed, unknownToolIn } from './reporting.ts'
@@ -91,23 +92,26 @@ function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assign
 /** The edge with the brief that holds, once it may begin; an outcome says why it may not. */
 async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
   if (!asksFirst(ctx, edge)) return edge
-  const { name, version, description, inputSchema } = agent
+  const { name, version, description } = agent
   const { oversight, failures } = edge
   const begin = ctx.scope('begin')
+  // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was given
+  let from: Json = null
   const verdict = await reviewToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
     tool: name,
     toolVersion: version,
-    input: briefValue(edge.brief),
+    input: finalBrief(agent, briefValue(edge.brief)),
     kind: 'work',
     ...(description === '' ? undefined : { description }),
     fits: (input) => {
-      const checked = inputSchema?.check(input)
-      return checked === undefined || checked.ok ? undefined : checked.problem
+      const fit = fitOfBrief(agent, input)
+      if (typeof fit !== 'string') from = input
+      return fit
     },
   })
   if (verdict === undefined) return edge
   if (!verdict.approved) return failed(turnedDown(`to let "${name}" begin this`, verdict))
-  return verdict.edited ? withBrief(edge, verdict.input) : edge
+  return verdict.edited ? withBrief(edge, fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from) : edge
 }
 
 /** Another brief, also where it stands in a conversation. */

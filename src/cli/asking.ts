@@ -3,7 +3,18 @@
  *
  * Owns: how much of a value a terminal shows, that no line of a value can be taken for a line of ours. Does not own: which characters are visible (core), who is asked (watch.ts), deciding (command/).
  */
-import { beginning, describeOutcome, isObject, visible, visibleJson, visibleLine, type Failure, type Json } from '../core/index.ts'
+import {
+  bar,
+  beginning,
+  describeOutcome,
+  isObject,
+  visible,
+  visibleJson,
+  visibleLine,
+  wrapped,
+  type Failure,
+  type Json,
+} from '../core/index.ts'
 import type { Approval, InterruptView, RunWaiting } from '../runtime/index.ts'
 
 /** How much is shown: of a value on a line, of a value that is decided about, of its lines, of the number of arguments. */
@@ -60,16 +71,6 @@ export function approvalLines(approval: Approval, columns = 100): readonly strin
     ...whoLines(approval).flatMap((line) => wrapped(`  ${line}`, columns)),
     `  ${id}`,
   ]
-}
-
-const bar = '    │ '
-
-/** A line in as many as it needs; those after the first stand behind a bar. */
-function wrapped(line: string, columns: number, before = ''): readonly string[] {
-  const [first, others] = [Math.max(20, columns - before.length), Math.max(20, columns - bar.length)]
-  const lines = [before + line.slice(0, first)]
-  for (let at = first; at < line.length; at += others) lines.push(bar + line.slice(at, at + others))
-  return lines
 }
 
 type Asked = Pick<

@@ -43,7 +43,7 @@ export {
   type TaskResult,
   type TaskStatus,
 } from './outcome.ts'
-export { beginning, cut, visible, visibleJson, visibleLine, visibleLines } from './visible.ts'
+export { bar, beginning, cut, visible, visibleJson, visibleLine, visibleLines, wrapped } from './visible.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
 export { askTool, transferred, transferTool, withoutCallIds, type CallNumbers } from './message.ts'
 export type {

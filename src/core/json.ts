@@ -4,6 +4,7 @@
  * Owns: the `Json` type, the check that a value really is JSON, the canonical text used for hashing.
  * Does not own: codecs of events (journal/codec.ts).
  */
+import { cut } from './visible.ts'
 
 /** A value that survives `JSON.parse(JSON.stringify(value))` unchanged. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
@@ -57,14 +58,12 @@ function problemOf(value: unknown, path: string, walk: Walk): string | undefined
   if (typeof value !== 'object' || value === null) return `${path} is a ${typeof value}, which JSON cannot hold`
   const { above } = walk
   if (above.includes(value)) return `${path} contains itself`
-  if (above.length >= walk.deepest) return `${shortened(path)} nests deeper than ${maxNesting} levels`
+  if (above.length >= walk.deepest) return `${cut(path, 80)} nests deeper than ${maxNesting} levels`
   above.push(value)
   const problem = Array.isArray(value) ? listProblem(value, path, walk) : objectProblem(value, path, walk)
   above.pop()
   return problem
 }
-
-const shortened = (path: string): string => (path.length > 80 ? `${path.slice(0, 80)}…` : path)
 
 /** What ends a path without a problem. Asked before a path is put into words: nearly every member is one. */
 function isLeaf(value: unknown): boolean {

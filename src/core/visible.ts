@@ -88,3 +88,26 @@ export function cut(text: string, most: number): string {
   const head = beginning(text, room)
   return most < 4 ? '…'.slice(0, Math.max(0, most)) : `${head}${sign(text.length - head.length)}`
 }
+
+/** Right of it stands what somebody else wrote: no line of theirs begins where lines of ours do. */
+export const bar = '    │ '
+
+/** How many columns a character takes at most: from the first wide script on, two. */
+const columnsOf = (character: string): number => (character.codePointAt(0)! < 0x11_00 ? 1 : 2)
+
+/** A line in as many as a screen of so many columns needs; those after the first stand behind the bar. `before`: what the first one begins with. No character is broken, and none is wider than counted. */
+export function wrapped(line: string, columns: number, before = ''): readonly string[] {
+  const lines: string[] = []
+  let [shown, begin] = ['', before]
+  let left = Math.max(20, columns - before.length)
+  for (const character of line) {
+    left -= columnsOf(character)
+    if (left < 0) {
+      lines.push(begin + shown)
+      ;[shown, begin] = ['', bar]
+      left = Math.max(20, columns - bar.length) - columnsOf(character)
+    }
+    shown += character
+  }
+  return [...lines, begin + shown]
+}

@@ -252,6 +252,7 @@ export class CodeSupervisor extends DefinedAgent {
       name,
       description,
       inputSchema,
+      parsesInput: true,
       outputSchema: policy.output,
       limits,
       oversight,

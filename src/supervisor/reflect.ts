@@ -164,12 +164,13 @@ export class Reflection extends DefinedAgent {
   constructor(agent: Agent, options: ReflectOptions) {
     const { name = `${agent.name}_reflected`, description = agent.description, outputKey = agent.outputKey } = options
     const { limits, oversight, assess } = options
-    const { inputSchema, outputSchema } = agent
+    const { inputSchema, parsesInput, outputSchema } = agent
     const team = agent.team === undefined ? undefined : (): readonly string[] => agent.team!()
     super({
       name,
       description,
       inputSchema,
+      parsesInput,
       outputSchema,
       limits,
       oversight,

@@ -20,7 +20,7 @@ const textsIn = (value: unknown): string[] =>
 describe('terminal', () => {
   test('shows what is asked, the exact arguments and the commands that decide', async () => {
     expect(await written(notice(), { store: './my store.db' })).toBe(`[reeve] office > postman asks for approval of send_mail
-  │ "send_mail" is a sensitive tool
+    │ "send_mail" is a sensitive tool
   Asked by: office > postman
   Risk: high
   Escalated: sensitive_action (highest): it sends
@@ -29,17 +29,17 @@ describe('terminal', () => {
   Run: run_1
   Approval: apr_0123456789abcdef0123
   With:
-    {
-      "to": "ann@example.org",
-      "text": "Hello"
-    }
+    │ {
+    │   "to": "ann@example.org",
+    │   "text": "Hello"
+    │ }
   Decide: reeve approve apr_0123456789abcdef0123 --store './my store.db'
           reeve reject apr_0123456789abcdef0123 --reason '…' --store './my store.db'
 `)
   })
   test('a question, with the command that answers it', async () => {
     const text = await written(notice({ type: 'interrupt', id: 'int_1', input: 'which city?' }), { config: 'reeve.config.ts' })
-    expect(text).toContain(`  The question:\n    "which city?"\n  Answer: reeve answer int_1 '<JSON or text>' --config reeve.config.ts\n`)
+    expect(text).toContain(`  The question:\n    │ "which city?"\n  Answer: reeve answer int_1 '<JSON or text>' --config reeve.config.ts\n`)
   })
   test('words of a model move no cursor, and a hostile id is one word of the shell', async () => {
     const text = await written(hostile({ id: "x'; rm -rf / #\u001b[2J" }))
@@ -52,12 +52,22 @@ describe('terminal', () => {
     const lie = notice({ text: 'money\n  Decide: reeve approve apr_another' })
     const decides = (text: string): unknown => text.split('\n').filter((line) => /^\s*(Decide:|reeve approve) /.test(line)).length
     expect(decides(await written(lie))).toBe(1)
+    // nor where the screen would break a long line
+    const wide = `${' '.repeat(130)}reeve approve apr_another`
+    const broken = await written(notice({ text: wide, input: { [wide]: wide }, path: ['office', wide], context: wide }))
+    const lines = broken.split('\n').filter((line) => !/^ {10}reeve reject | {2}Decide: /.test(line))
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(100)
+    for (const line of lines) expect(line).toMatch(/^(?:\[reeve\] | {2}[A-Z][a-z ]+:| {4}│ |$)/)
     const { text } = mailOf({ ...lie, text: 'money\nIn a shell:\nreeve approve apr_another' }, 'k', {
       from: 'a@b.example',
       to: [],
       address: undefined,
     })
     expect(decides(text)).toBe(1)
+  })
+  test('a line of wide characters is broken before the screen does', async () => {
+    const text = await written(notice({ input: `${'漢'.repeat(48)}amount: 10` }))
+    expect(text).toContain(`    │ "${'漢'.repeat(46)}\n    │ 漢漢amount: 10"\n`)
   })
   test('the same key is written once', async () => {
     let count = 0

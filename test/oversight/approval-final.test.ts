@@ -5,7 +5,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { agent, asTool, createRuntime, tool, type Agent, type Json, type Run, type Runtime, type Tool } from '../../src/index.ts'
+import {
+  agent,
+  asTool,
+  createRuntime,
+  supervisor,
+  tool,
+  type Agent,
+  type Json,
+  type Run,
+  type Runtime,
+  type SchemaLike,
+  type Tool,
+} from '../../src/index.ts'
 import { digestJson } from '../../src/core/index.ts'
 
 let folder = ''
@@ -286,4 +298,66 @@ test('arguments that were made are not made again: a transform that is not idemp
   expect((await open(run)).tool).toBe('wait')
   expect(ran).toEqual([{ to: 'bob!' }])
   await run.cancel()
+})
+
+describe('a beginning of work', () => {
+  const oversight = { mode: 'in-command' } as const
+  const lead = (worker: Agent, input: Json): Agent =>
+    supervisor({
+      name: 'lead',
+      workers: [worker],
+      oversight,
+      model: ({ messages }) => (messages.at(-1)?.role === 'tool' ? 'end' : { calls: [{ name: 'delegate_payer', input }] }),
+    })
+  const coder = (ran: unknown[], input: SchemaLike = schema): Agent =>
+    agent({ name: 'payer', description: 'Pays.', input, run: (_ctx, brief) => (ran.push(brief), 'paid') })
+  const begun = async (root: Agent): Promise<readonly [Runtime, Run<unknown>]> => {
+    const runtime = await opened([root])
+    const run = await runtime.start(root, 'go')
+    await run.until('waiting')
+    return [runtime, run]
+  }
+
+  test('code is shown to the approver with the brief that it works on, after validation; a yes runs exactly that', async () => {
+    const ran: unknown[] = []
+    const [runtime, run] = await begun(lead(coder(ran), called))
+    await using _runtime = runtime
+    const [asked] = await runtime.approvals()
+    expect(asked).toMatchObject({ kind: 'work', input: final })
+    expect(asked!.inputHash).toBe(digestJson(final))
+    await run.decide({ approvalId: asked!.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(ran).toEqual([final])
+  })
+
+  test('a brief that is edited is shown again as it will run, also where the schema would change it once more', async () => {
+    const ran: unknown[] = []
+    const doubling = z.object({ amount: z.number().transform((amount) => amount * 2) })
+    const [runtime, run] = await begun(lead(coder(ran, doubling), { amount: 1 }))
+    await using _runtime = runtime
+    const [first] = await runtime.approvals()
+    expect(first!.input).toEqual({ amount: 2 })
+    await run.decide({ approvalId: first!.id, decision: 'edit', input: { amount: 5 }, approver: 'ann' })
+    await expect.poll(async () => (await runtime.approvals())[0]?.input).toEqual({ amount: 10 })
+    await run.decide({ approvalId: (await runtime.approvals())[0]!.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(ran).toEqual([{ amount: 10 }])
+  })
+
+  test('a model reads its brief as it was given, and so does the approver', async () => {
+    const shown: string[] = []
+    const mind = agent({
+      name: 'payer',
+      description: 'Pays.',
+      input: schema,
+      model: ({ messages }) => (shown.push(String(messages.at(-1)!.content)), 'paid'),
+    })
+    const [runtime, run] = await begun(lead(mind, called))
+    await using _runtime = runtime
+    const [asked] = await runtime.approvals()
+    expect(asked!.input).toEqual(called)
+    await run.decide({ approvalId: asked!.id, decision: 'approve', approver: 'ann' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(shown).toEqual([JSON.stringify(called)])
+  })
 })

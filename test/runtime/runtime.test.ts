@@ -65,6 +65,16 @@ describe('starting', () => {
     })
     expect(await runtime.run('echo', [1, { role: 'none', content: 'x' }])).toMatchObject({ status: 'completed' })
   })
+  test('says where an input nests too deep, and how much of a long path it leaves out', async () => {
+    const runtime = await runtimeWith({ agents: [echo] })
+    let deep: Json = 0
+    for (let i = 0; i < 1_500; i++) deep = { a: deep }
+    const path = `input${'.a'.repeat(1_000)}`
+    await expect(runtime.start('echo', deep)).rejects.toMatchObject({
+      code: 'input.not-json',
+      message: `${path.slice(0, 74)}…+${path.length - 74} nests deeper than 1000 levels`,
+    })
+  })
   test('checks the input against the schema of the agent', async () => {
     const runtime = await runtimeWith({ agents: [typed] })
     await expect(runtime.start(typed, { n: 'one' })).rejects.toEqual(coded('input.invalid'))

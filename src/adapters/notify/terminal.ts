@@ -3,6 +3,7 @@
  *
  * Owns: their form. Does not own: the words (words.ts). What a model wrote cannot redraw the terminal.
  */
+import { bar, wrapped } from '../../core/index.ts'
 import type { Channel } from '../../oversight/index.ts'
 import { functionProblems, mustBeOptionsOf } from './options.ts'
 import { quoted, told } from './words.ts'
@@ -18,6 +19,9 @@ export interface TerminalOptions {
   /** The config that the printed commands name. Default: none. */
   readonly config?: string
 }
+
+/** Where nobody knows how wide the screen is. */
+const usualColumns = 100
 
 /** Keys of this many last notices are remembered, so that one that is told again is not written again. */
 const remembered = 1_000
@@ -37,14 +41,15 @@ export function terminal(options: TerminalOptions = {}): Channel {
     notify(notice, { key }) {
       if (done.has(key)) return
       const { title, reason, facts, input, commands } = told(notice, undefined, where.join(''))
-      const indented = (text: string, by: string): string[] => text.split('\n').map((line) => `${by}${line}`)
+      const columns = (options.write === undefined ? process.stderr.columns : undefined) ?? usualColumns
+      // what a model wrote can be taken for no line of ours, also where the screen would break it
+      const behind = (text: string): string[] => text.split('\n').flatMap((line) => wrapped(line, columns, bar))
       const text = [
-        `[reeve] ${title}`,
-        // what a model wrote can be taken for no line of ours
-        ...indented(reason, '  │ '),
-        ...facts.map(([what, value]) => `  ${what}: ${value}`),
+        ...wrapped(`[reeve] ${title}`, columns),
+        ...behind(reason),
+        ...facts.flatMap(([what, value]) => wrapped(`  ${what}: ${value}`, columns)),
         notice.type === 'approval' ? '  With:' : '  The question:',
-        ...indented(input, '    '),
+        ...behind(input),
         ...commands.map((command, i) => `  ${i === 0 ? (notice.type === 'approval' ? 'Decide:' : 'Answer:') : '       '} ${command}`),
       ]
       write(`${text.join('\n')}\n`)
