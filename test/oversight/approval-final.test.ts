@@ -345,12 +345,12 @@ describe('a beginning of work', () => {
   })
 
   test('a model reads its brief as it was given, and so does the approver', async () => {
-    const shown: string[] = []
+    const shown: unknown[] = []
     const mind = agent({
       name: 'payer',
       description: 'Pays.',
       input: schema,
-      model: ({ messages }) => (shown.push(String(messages.at(-1)!.content)), 'paid'),
+      model: ({ messages }) => (shown.push(messages.at(-1)!.content), 'paid'),
     })
     const [runtime, run] = await begun(lead(mind, called))
     await using _runtime = runtime
