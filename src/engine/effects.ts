@@ -60,7 +60,8 @@ export interface Deadlines {
   readonly functionMs?: number
 }
 
-const defaultDeadlines: Required<Deadlines> = { modelMs: 1_800_000, toolMs: 3_600_000, functionMs: 300_000 }
+/** The deadlines where nobody says others. */
+export const defaultDeadlines: Required<Deadlines> = { modelMs: 1_800_000, toolMs: 3_600_000, functionMs: 300_000 }
 
 /** Which of the deadlines holds for a step; undefined: it is code's own, and takes as long as it takes. */
 function deadlineOf({ type, effect, options }: Operation): keyof Deadlines | undefined {

@@ -20,6 +20,7 @@ import {
 } from '../core/index.ts'
 import type { ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
+import type { Deadlines } from './effects.ts'
 
 /** A request to begin a run. The same `run` id twice begins it once. */
 export interface StartRun {
@@ -180,6 +181,8 @@ export interface Engine {
   /** Begins a run. Resolves when it is durable. `created` is false if this id was begun before (with the same agent and input; else `run.conflict`). */
   start(request: StartRun): Promise<{ readonly created: boolean }>
   post(post: Post): Promise<PostResult>
+  /** Its deadlines, for a function of yours that is asked outside of any run. Absent: the defaults. */
+  readonly deadlines?: Deadlines
   /** What time it is for deadlines, where the store's time counts and not that of the process that asks. Absent: the process's clock. */
   now?(): number
   /** Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. */

@@ -19,7 +19,7 @@ import {
   type Json,
   type RunId,
 } from '../core/index.ts'
-import type { Engine, PostResult, Question } from '../engine/index.ts'
+import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Question } from '../engine/index.ts'
 import { runView, type ApprovalRequested } from '../journal/index.ts'
 import { grantProblem, notPermitted, type Granting } from '../oversight/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
@@ -80,9 +80,14 @@ export interface DecisionDesk {
 
 /**
  * Whether this decision on this approval may be made: true, or false or the reason why not. Who somebody is (a session, a token, a group) is the application's to know: it is asked in the process in
- * which `decide` is called, before anything is posted, and after the approval's own rules. If it throws, `decide` rejects with `hook.failed` and that as the cause, and nothing is decided.
+ * which `decide` is called, before anything is posted, and after the approval's own rules. If it throws, or gives no answer in time (`deadlines.functionMs`, 5 minutes), `decide` rejects with
+ * `hook.failed` and that as the cause, and nothing is decided. `io.signal` says that nobody waits for the answer any more.
  */
-export type MayDecide = (approval: Approval, decision: Decision) => boolean | string | Promise<boolean | string>
+export type MayDecide = (
+  approval: Approval,
+  decision: Decision,
+  io: { readonly signal: AbortSignal },
+) => boolean | string | Promise<boolean | string>
 
 const decisionFields: readonly string[] = ['approvalId', 'decision', 'input', 'comment', 'approver', 'grant']
 const decisions: readonly Decision['decision'][] = ['approve', 'reject', 'edit', 'retry']
@@ -157,22 +162,34 @@ export async function decide(desk: DecisionDesk, decision: Decision): Promise<vo
 }
 
 /** What the approval says of who may decide it and what, then what the application says. */
-async function mustBePermitted({ mayDecide }: DecisionDesk, question: Question, decision: Decision): Promise<void> {
+async function mustBePermitted({ mayDecide, engine }: DecisionDesk, question: Question, decision: Decision): Promise<void> {
   const refused = notPermitted(question.body as ApprovalRequested, decision.decision, decision.approver)
   if (refused?.kind === 'invalid')
     throw new ReeveError('approval.invalid', `approval "${question.id}": ${refused.problem}`, { hint: 'Nothing was decided.' })
   if (refused !== undefined) throw forbidden(question.id, refused.problem)
   const [approval] = approvalsAmong([question])
-  const word = mayDecide === undefined || approval === undefined ? true : await asked(mayDecide, approval, decision)
+  const word = mayDecide === undefined || approval === undefined ? true : await asked(mayDecide, approval, decision, engine.deadlines)
   if (word === true) return
   const who = decision.approver === undefined ? 'whoever decides' : `"${decision.approver}"`
   throw forbidden(question.id, typeof word === 'string' && word !== '' ? word : `${who} may not decide it`)
 }
 
 /** What the application says. That it cannot say is an error of its own, with what it threw as the cause. */
-async function asked(mayDecide: MayDecide, approval: Approval, decision: Decision): Promise<boolean | string> {
+async function asked(
+  mayDecide: MayDecide,
+  approval: Approval,
+  decision: Decision,
+  { functionMs = defaultDeadlines.functionMs }: Deadlines = {},
+): Promise<boolean | string> {
+  const late = new AbortController()
+  const timedOut = new Promise<never>((_resolve, reject) =>
+    late.signal.addEventListener('abort', () => reject(late.signal.reason as Error)),
+  )
+  timedOut.catch(() => undefined)
+  // a timer knows no time beyond 24 days
+  const timer = functionMs > 2 ** 31 - 1 ? undefined : setTimeout(() => late.abort(noAnswer(functionMs)), functionMs)
   try {
-    return await mayDecide(approval, decision)
+    return await Promise.race([mayDecide(approval, decision, { signal: late.signal }), timedOut])
   } catch (thrown) {
     if (thrown instanceof ReeveError) throw thrown
     throw new ReeveError('hook.failed', `mayDecide failed: ${messageOf(thrown)}`, {
@@ -180,8 +197,12 @@ async function asked(mayDecide: MayDecide, approval: Approval, decision: Decisio
       cause: thrown,
       retryable: true,
     })
+  } finally {
+    clearTimeout(timer)
   }
 }
+
+const noAnswer = (ms: number): Error => Object.assign(new Error(`no answer within ${ms} ms`), { name: 'TimeoutError' })
 
 const forbidden = (id: string, problem: string): ReeveError =>
   new ReeveError('approval.forbidden', `approval "${id}": ${problem}`, {

@@ -147,3 +147,26 @@ test('R-18: forks earn no trust and lose none: what they began with counts for t
   for (let n = 0; n < 5; n++) await approved(await runtime.fork({ run: run.id, at }))
   expect(await runtime.trust('crew')).toEqual(counted)
 })
+
+test('X43: a mayDecide that gives no answer is given up at its deadline, is told so, and nothing is decided', async () => {
+  let isDeaf = true
+  const signals: AbortSignal[] = []
+  const mayDecide = (_approval: unknown, _decision: unknown, { signal }: { signal: AbortSignal }): Promise<boolean> =>
+    isDeaf ? (signals.push(signal), new Promise<never>(() => undefined)) : Promise.resolve(true)
+  const { runtime, run } = await critical(
+    { mode: 'in-the-loop', approval: { fourEyes: false } },
+    { mayDecide, deadlines: { functionMs: 20 } },
+  )
+  await using _closing = runtime
+  const decision = { approvalId: await asked(run), decision: 'approve', approver: 'ann' } as const
+  await expect(run.decide(decision)).rejects.toMatchObject({
+    code: 'hook.failed',
+    message: 'mayDecide failed: no answer within 20 ms',
+    retryable: true,
+  })
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+  expect((await run.view()).approvals).toMatchObject([{ open: true }])
+  isDeaf = false
+  await run.decide(decision)
+  expect(await run.outcome()).toMatchObject({ status: 'completed' })
+})

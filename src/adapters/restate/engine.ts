@@ -18,6 +18,7 @@ import {
   planFork,
   redactedFork,
   unknownRun,
+  type Deadlines,
   type Engine,
   type ForkRun,
   type LivePart,
@@ -56,6 +57,7 @@ export function restate(options: RestateOptions): RestateEngine {
  */
 export class RestateEngine implements Engine {
   readonly client: RestateClient
+  readonly deadlines?: Deadlines
   readonly #options: RestateOptions
   readonly #settings: Settings
   readonly #store: EventStore
@@ -68,6 +70,7 @@ export class RestateEngine implements Engine {
 
   constructor(options: RestateOptions) {
     this.#options = options
+    if (options.deadlines !== undefined) this.deadlines = options.deadlines
     this.#settings = settingsOf(options)
     const { tokens = {}, ingress = 'http://127.0.0.1:8080', admin = 'http://127.0.0.1:9070' } = options
     this.client = new RestateClient({

@@ -115,6 +115,7 @@ const forgetAtOnce = 100
 
 export class EmbeddedEngine implements Engine {
   readonly driver: Driver
+  readonly deadlines?: Deadlines
   readonly #options: EmbeddedOptions
   readonly #clock: Clock
   readonly #redacted: RedactedStore
@@ -135,6 +136,7 @@ export class EmbeddedEngine implements Engine {
 
   constructor(options: EmbeddedOptions) {
     this.#options = options
+    if (options.deadlines !== undefined) this.deadlines = options.deadlines
     this.#clock = options.clock ?? systemClock
     const open: OpenOptions = {
       file: options.file,
