@@ -135,7 +135,7 @@ async function outside(runtime: Runtime, run: Run<unknown>, world: World, roll: 
 }
 
 async function faults(seed: number, file: string, root: ReturnType<typeof agentOf>, tree: Tree, world: World): Promise<string[]> {
-  const { end, deeds } = expectedOf(tree)
+  const { end, deeds, mails } = expectedOf(tree)
   const wrong: string[] = []
   const runtime = await createRuntime({ store: file, agents: [root], drive: false, onWarning: () => {} })
   try {
@@ -155,6 +155,8 @@ async function faults(seed: number, file: string, root: ReturnType<typeof agentO
     const events = []
     for await (const event of run.events()) events.push(event)
     wrong.push(...checkJournal(events))
+    const sent = events.filter(({ event }) => event.type === 'mail.accepted' || event.type === 'mail.refused').length
+    if (sent !== mails) wrong.push(`${sent} mails were sent, expected ${mails}`)
     const { status } = await run.view()
     if (status !== outcome.status) wrong.push(`the view says ${status}, the outcome ${outcome.status}`)
   } finally {

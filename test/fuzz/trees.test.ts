@@ -18,7 +18,8 @@ test('the seeds of this file have every kind of agent, of end and of effect amon
   const kinds = (tree: Tree): string[] => {
     if (tree.type === 'leaf') return [tree.end, ...(tree.steps > 0 ? [tree.effect] : [])]
     const parts = 'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
-    return [tree.type, ...parts.flatMap(kinds)]
+    const more = (['retries', 'memory', 'mail'] as const).filter((name) => (tree as Readonly<Record<string, unknown>>)[name] === true)
+    return [tree.type, ...more, ...parts.flatMap(kinds)]
   }
   const trees = Array.from({ length: count }, (_, i) => randomTree(i + 1))
   const found = new Set([...trees.flatMap(kinds), ...trees.map((tree) => expectedOf(tree).end.status)])
@@ -33,6 +34,10 @@ test('the seeds of this file have every kind of agent, of end and of effect amon
     'answer',
     'ask',
     'fail',
+    'flaky',
+    'retries',
+    'memory',
+    'mail',
     'exit',
     'break',
     'read',

@@ -17,6 +17,7 @@ import {
   step,
   supervisor,
   team,
+  teammate,
   transferTo,
   type Agent,
   type AgentContext,
@@ -24,8 +25,8 @@ import {
 } from 'reeve'
 import { dice } from '../dice.ts'
 
-/** How a leaf ends. `ask` waits for a human and answers with what the human said. */
-type LeafEnd = 'answer' | 'fail' | 'break' | 'exit' | 'ask'
+/** How a leaf ends. `ask` waits for a human and answers with what the human said. `flaky` fails, and answers when whoever leads it tries again. */
+type LeafEnd = 'answer' | 'fail' | 'flaky' | 'break' | 'exit' | 'ask'
 
 /** A tree of agents. Names are unique in it. */
 export type Tree =
@@ -44,11 +45,22 @@ export type Tree =
       readonly name: string
       readonly workers: readonly Tree[]
       readonly brain: 'code' | 'model'
+      /** Whether a delegation that fails is tried once more. */
+      readonly retries: boolean
+      /** Whether its workers remember earlier work: then they work one after the other. */
+      readonly memory: boolean
       /** Who works in which turn, by the place among the workers. */
       readonly turns: readonly (readonly number[])[]
     }
   | { readonly type: 'router'; readonly name: string; readonly workers: readonly Tree[] }
-  | { readonly type: 'team'; readonly name: string; readonly roles: readonly Tree[]; readonly tasks: readonly (readonly number[])[] }
+  | {
+      readonly type: 'team'
+      readonly name: string
+      readonly roles: readonly Tree[]
+      readonly tasks: readonly (readonly number[])[]
+      readonly retries: boolean
+      readonly mail: boolean
+    }
 
 /** A tree by seed, at most four levels deep. */
 export function randomTree(seed: number): Tree {
@@ -62,7 +74,7 @@ export function randomTree(seed: number): Tree {
     const name = `${type}_${++made}`
     switch (type) {
       case 'leaf': {
-        const ends: readonly LeafEnd[] = ['answer', 'answer', 'answer', 'answer', 'ask', 'fail', 'exit', inLoop ? 'break' : 'answer']
+        const ends: readonly LeafEnd[] = ['answer', 'answer', 'answer', 'ask', 'fail', 'flaky', 'exit', inLoop ? 'break' : 'answer']
         return { type, name, steps: below(3), effect: pick('read', 'idempotent', 'once'), end: pick(...ends) }
       }
       case 'caller':
@@ -75,7 +87,7 @@ export function randomTree(seed: number): Tree {
       case 'supervisor': {
         const workers = some(3, false)
         const turns = Array.from({ length: 1 + below(3) }, () => Array.from({ length: 1 + below(3) }, () => below(workers.length)))
-        return { type, name, workers, brain: pick('code', 'model'), turns }
+        return { type, name, workers, brain: pick('code', 'model'), turns, retries: roll() < 0.5, memory: roll() < 0.3 }
       }
       case 'router':
         return { type, name, workers: some(3) }
@@ -84,7 +96,14 @@ export function randomTree(seed: number): Tree {
         const tasks = Array.from({ length: 1 + below(4) }, (_, i) =>
           Array.from({ length: i }, (_each, before) => before).filter(() => roll() < 0.3),
         )
-        return { type: 'team', name, roles, tasks }
+        return {
+          type: 'team',
+          name,
+          roles,
+          tasks,
+          retries: roll() < 0.5,
+          mail: roll() < 0.5 && roles.every((each) => each.type === 'leaf'),
+        }
       }
     }
   }
@@ -118,8 +137,19 @@ async function next(ctx: AgentContext, name: string): Promise<number> {
   return now
 }
 
-/** The agents of a tree. */
-export function agentOf(tree: Tree, deed: Deed): Agent {
+/** Whether this is the first attempt at the work: counted in the run, so that it survives a crash. Another attempt has the address of the first, with its number. */
+async function isFirst(ctx: AgentContext): Promise<boolean> {
+  const now = await ctx.values.update(`attempts of ${ctx.place.activation.replace(/#\d+$/, '')}`, (n) => Number(n ?? 0) + 1)
+  return now === 1
+}
+
+const again = { attempts: 2, backoffMs: 1, jitter: false } as const
+
+/** What a leaf of a team does besides: writes to everybody, and reads. */
+type Role = { readonly mails: boolean }
+
+/** The agents of a tree. `role`: it has tasks of a team. */
+export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
   const { name } = tree
   const description = `Does the work of ${name}.`
   const limits = { turns: 10_000 }
@@ -130,9 +160,15 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
         name,
         description,
         run: async (ctx) => {
+          if (role?.mails === true) {
+            await teammate(ctx).send({ to: '*', content: name })
+            await teammate(ctx).inbox()
+          }
           for (let i = 0; i < tree.steps; i++)
             await step(ctx, `deed ${i}`, ({ key }) => (deed(`${name} ${i}`, key), i), { effect: tree.effect })
           if (tree.end === 'fail') throw new Error(`${name} fails`)
+          if (tree.end === 'flaky' && (role === undefined ? await isFirst(ctx) : teammate(ctx).attempt === 1))
+            throw new Error(`${name} fails`)
           if (tree.end === 'ask') return `${name}: ${(await interrupt(ctx, { question: name })) as string}`
           if (tree.end === 'break') return breakLoop(saidBy(name))
           return tree.end === 'exit' ? exit(saidBy(name)) : saidBy(name)
@@ -157,6 +193,10 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
       return loop({ name, description, agents: made(tree.members), maxIterations: tree.iterations })
     case 'supervisor': {
       const workers = made(tree.workers)
+      const delegation = {
+        ...(tree.retries ? { retry: { ...again, when: () => true } } : undefined),
+        ...(tree.memory ? { memory: 'continue' as const } : undefined),
+      }
       const asked = tree.turns.map((turn) => turn.map((place) => workers[place]!.name))
       if (tree.brain === 'code')
         return supervisor({
@@ -164,6 +204,7 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
           description,
           limits,
           workers,
+          delegation,
           run: async (_ctx, _brief, staff) => {
             for (const turn of asked) await Promise.all(turn.map((worker) => staff.delegate(worker, 'Go')))
             return saidBy(name)
@@ -174,6 +215,7 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
         description,
         limits,
         workers,
+        delegation,
         model: ({ messages }) => {
           const turn = asked[callsSoFar(messages)]
           if (turn === undefined) return saidBy(name)
@@ -195,7 +237,7 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
       })
     }
     default: {
-      const roles = Object.fromEntries(made(tree.roles).map((each) => [each.name, each]))
+      const roles = Object.fromEntries(tree.roles.map((each) => [each.name, agentOf(each, deed, { mails: tree.mail })]))
       const names = Object.keys(roles)
       const subtasks = tree.tasks.map((dependencies, i) => ({
         id: `t${i}`,
@@ -209,7 +251,7 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
         roles: { generalist: agent({ name: `${name}_nobody`, description: 'Works where no role fits.', run: () => 'unused' }), ...roles },
         planner: { subtasks },
         tolerance: 100,
-        retry: { attempts: 1 },
+        retry: tree.retries ? again : { attempts: 1 },
         synthesize: () => saidBy(name),
       })
     }
@@ -219,13 +261,16 @@ export function agentOf(tree: Tree, deed: Deed): Agent {
 /** How a piece of a tree ends. */
 export type End =
   | { readonly status: 'completed'; readonly output: Json; readonly exits?: boolean; readonly breaks?: boolean }
-  | { readonly status: 'failed'; readonly breaks?: boolean }
+  /** `final`: a team does not try such work again. */
+  | { readonly status: 'failed'; readonly breaks?: boolean; readonly final?: true }
 
 /** What must be true of every run of a tree. */
 export interface Expected {
   readonly end: End
   /** How often each step is done, under as many keys. */
   readonly deeds: ReadonlyMap<string, number>
+  /** How much mail is sent. */
+  readonly mails: number
 }
 
 /** What a human answers who is asked by a leaf. */
@@ -234,6 +279,9 @@ export const humanSays = 'yes'
 /** How a run of a tree ends, and what is done in it. */
 export function expectedOf(tree: Tree): Expected {
   const deeds = new Map<string, number>()
+  let mails = 0
+  /** How many of those around it are at another attempt: what is `once` was done in the first, and what is `idempotent` is done again under the same key. */
+  let repeats = 0
   const line = (members: readonly Tree[], onBreak: 'pass' | 'stop'): End & { readonly stops: boolean } => {
     let last: End = { status: 'completed', output: null }
     let breaks = false
@@ -251,11 +299,24 @@ export function expectedOf(tree: Tree): Expected {
     const { breaks: _breaks, ...ended } = end(each)
     return ended.status === 'completed' ? { status: 'completed', output: ended.output } : ended
   }
+  /** What is delegated, or a task: tried once more where it fails. */
+  const worked = (each: Tree, retries: 'always' | 'what may pass' | false, mailing = false): End => {
+    const sends = mailing && each.type === 'leaf' ? 1 : 0
+    mails += sends
+    const first = inside(each)
+    if (first.status === 'completed' || retries === false || (first.final === true && retries !== 'always')) return first
+    repeats++
+    mails += sends
+    const second = inside(each)
+    repeats--
+    return each.type === 'leaf' && each.end === 'flaky' ? { status: 'completed', output: saidBy(each.name) } : second
+  }
   const end = (each: Tree): End => {
     switch (each.type) {
       case 'leaf':
-        for (let i = 0; i < each.steps; i++) deeds.set(`${each.name} ${i}`, (deeds.get(`${each.name} ${i}`) ?? 0) + 1)
-        if (each.end === 'fail') return { status: 'failed' }
+        for (let i = 0; i < each.steps && (repeats === 0 || each.effect === 'read'); i++)
+          deeds.set(`${each.name} ${i}`, (deeds.get(`${each.name} ${i}`) ?? 0) + 1)
+        if (each.end === 'fail' || each.end === 'flaky') return { status: 'failed' }
         if (each.end === 'ask') return { status: 'completed', output: `${each.name}: ${humanSays}` }
         return { status: 'completed', output: saidBy(each.name), exits: each.end === 'exit', breaks: each.end === 'break' }
       case 'caller':
@@ -284,7 +345,7 @@ export function expectedOf(tree: Tree): Expected {
         return { status: 'completed', output: ends.map((one) => (one.status === 'completed' ? one.output : null)), breaks }
       }
       case 'supervisor':
-        for (const turn of each.turns) for (const place of turn) inside(each.workers[place]!)
+        for (const turn of each.turns) for (const place of turn) worked(each.workers[place]!, each.retries && 'always')
         return { status: 'completed', output: saidBy(each.name) }
       case 'router': {
         let breaks = false
@@ -296,14 +357,16 @@ export function expectedOf(tree: Tree): Expected {
         return { status: 'completed', output: saidBy(each.name), breaks }
       }
       default: {
-        const ends = each.tasks.map((_dependencies, i) => inside(each.roles[i % each.roles.length]!))
+        const ends = each.tasks.map((_dependencies, i) =>
+          worked(each.roles[i % each.roles.length]!, each.retries && 'what may pass', each.mail),
+        )
         const outputs = ends.flatMap((one) => (one.status === 'completed' ? [one.output] : []))
-        if (outputs.length === 0) return { status: 'failed' }
+        if (outputs.length === 0) return { status: 'failed', final: true }
         // one result, however often it was given, is the answer as it is where every task has succeeded
         const plain = outputs.length === ends.length && outputs.every((one) => one === outputs[0] && typeof one === 'string')
         return { status: 'completed', output: plain ? outputs[0]! : saidBy(each.name) }
       }
     }
   }
-  return { end: end(tree), deeds }
+  return { end: end(tree), deeds, mails }
 }
