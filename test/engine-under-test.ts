@@ -23,7 +23,7 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
   if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
   const { store = ':memory:', clock, strict, undoWithinMs, deadlines, redact, onWarning, crash, ...others } = options
   const { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus } = others
-  const { mayDecide, limits } = others
+  const { mayDecide, limits, hooks } = others
   const onUnknownVersion = others.onUnknownVersion ?? (strict === true ? 'refuse' : undefined)
   const place = await (store === ':memory:' ? newPlace(undefined) : placeOf(store))
   const { restate } = await import('../src/adapters/restate/index.ts')
@@ -41,7 +41,7 @@ export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Ru
   engine.close = () => (dead ? engine.kill() : close())
   // What is left is the embedded engine's alone, such as its lease.
   return createRuntime({
-    ...given({ mayDecide, limits }),
+    ...given({ mayDecide, limits, hooks }),
     ...given({ agents, earlier, drive, onMissingVersion, channels, clock, memory, trust, versions, defaultStatus, onUnknownVersion }),
     engine,
   })

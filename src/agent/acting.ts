@@ -4,8 +4,8 @@
  * Owns: reading a tool's action rule. Does not own: the ends themselves (loop.ts), running the tool (gate.ts).
  * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
  */
-import { completed, failure, messageOf } from '../core/index.ts'
-import type { Schema } from '../edge/index.ts'
+import { completed, failure, FailureError, messageOf } from '../core/index.ts'
+import { thrownTold, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { unfollowed, type CallResult } from './binding.ts'
@@ -30,12 +30,15 @@ export function acted(rule: ActionRule, told: CallResult, input: unknown, at: Ca
     const actions = given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
     return actions.reduce((result, action) => take(action, result, at), told)
   } catch (thrown) {
-    const what = failure(
-      'tool.failed',
-      `what follows from the result of "${at.call.name}" could not be decided: ${messageOf(thrown)}`,
-      'internal',
+    const open = `what follows from the result of "${at.call.name}" could not be decided`
+    // the journal has the words of an exception, a model never does
+    return unfollowed(
+      at.ctx,
+      at.call,
+      told,
+      failure('tool.failed', `${open}: ${messageOf(thrown)}`, 'internal'),
+      `${open}: ${thrownTold(thrown)}`,
     )
-    return unfollowed(at.ctx, at.call, told, what)
   }
 }
 
@@ -56,7 +59,7 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
     return unfollowed(ctx, call, told, what)
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
-  if (action !== 'exit' && action.exit !== 'supervisor') throw new TypeError(`${JSON.stringify(action)} is no action`)
+  if (action !== 'exit' && action.exit !== 'supervisor') throw new FailureError(failure('tool.failed', `${JSON.stringify(action)} is no action`, 'validation'))
   const scope = action === 'exit' ? 'run' : 'supervisor'
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }

@@ -4,7 +4,7 @@
  * Owns: the policies and what each lets through. Does not own: the leader's messages (it gives a view of them), how a worker shows them to its model.
  * The leader's system text, its tool calls and their results are not in the view, so no policy can let them through.
  */
-import { described, isObject } from '../core/index.ts'
+import { described, failure, FailureError, isObject } from '../core/index.ts'
 import type { EdgeMessage } from './edge.ts'
 
 /** What a policy decides on. */
@@ -31,7 +31,7 @@ export function crossing(policy: ContextPolicy | undefined, leader: string, view
   if (policy === 'answers') return conversation.messages.filter((message) => message.role === 'user' || message.agent !== leader)
   const made: unknown = policy(conversation)
   const problem = edgeMessagesProblem(made)
-  if (problem !== undefined) throw new TypeError(`the context function: ${problem}`)
+  if (problem !== undefined) throw new FailureError(failure('input.invalid', `the context function: ${problem}`, 'validation'))
   return (made as readonly EdgeMessage[]).map(({ role, text, agent }) => (agent === undefined ? { role, text } : { role, text, agent }))
 }
 

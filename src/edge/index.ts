@@ -40,7 +40,7 @@ export {
 } from './oversight.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
 export { revisionProblems, type Revision, type Revisions } from './revision.ts'
-export { failureTold, isEmpty, labelled, toolTold, workerTold, type Told } from './result.ts'
+export { failureTold, thrownTold, isEmpty, labelled, toolTold, workerTold, type Told } from './result.ts'
 export {
   checkSchema,
   compileSchema,

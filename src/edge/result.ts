@@ -3,7 +3,7 @@
  *
  * Owns: the words. They are part of prompts, so changing them changes what models do; they are not part of the journal's format.
  */
-import { asText, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
+import { asText, failureFrom, type Failure, type Json, type Outcome, type PlanResults } from '../core/index.ts'
 
 /** What a call gives back to the model that made it. */
 export interface Told {
@@ -61,6 +61,9 @@ export function failureTold(what: Failure): string {
   if (thrown.has(what.code) && (what.class === 'internal' || what.class === 'unknown')) return 'its code failed'
   return what.message === '' ? what.code : what.message
 }
+
+/** What a model may be told of something that was thrown: the words of its author where they are meant for others (a FailureError), of any other exception only that it was one. */
+export const thrownTold = (what: unknown): string => failureTold(failureFrom(what, 'agent.failed'))
 
 /** Failures that say in the words of an exception what code has thrown; those that an author made say it by their class. */
 const thrown: ReadonlySet<string> = new Set(['orchestration.threw', 'agent.failed', 'middleware.failed'])

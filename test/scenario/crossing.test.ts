@@ -109,6 +109,18 @@ describe('what code lets cross is messages of users and agents', () => {
     expect(told(model.prompts[1])).toEqual([expect.stringContaining('what "w" may see could not be decided: the context function')])
   })
 
+  test('a context function that throws refuses the delegation; its model is told that its code failed, and the journal why', async () => {
+    const context = (): never => {
+      throw new Error('key 4711')
+    }
+    const model = scripted(delegates(['w', 'x']), 'end')
+    const boss = supervisor({ name: 'boss', model, workers: [worker('w', scripted('ok'))], delegation: { context } })
+    const run = await (await runtimeOf([boss])).start(boss, 'go')
+    expect(await run.outcome()).toMatchObject({ status: 'completed' })
+    expect(told(model.prompts[1])).toEqual(['[not delegated: what "w" may see could not be decided: its code failed]'])
+    expect((await run.delegations())[0]).toMatchObject({ status: 'refused', failure: { details: { why: 'key 4711' } } })
+  })
+
   test.each(strange)('%s is refused where code delegates', async (_, made) => {
     const w = worker('w')
     const root = agent({ name: 'root', workers: [w], run: (ctx) => delegate(ctx, w, 'x', { context: made as never }) as never })

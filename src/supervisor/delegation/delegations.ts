@@ -14,6 +14,7 @@ import {
   narrow,
   revised,
   stricter,
+  thrownTold,
   tighter,
   turnsOf,
   type Brief,
@@ -280,7 +281,9 @@ export class Delegations {
       const crossed = crossing(context, this.#leader, view)
       if (crossed !== undefined) grant.context = crossed
     } catch (thrown) {
-      return failure('delegation.refused', `what "${worker.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal')
+      return failure('delegation.refused', `what "${worker.name}" may see could not be decided: ${thrownTold(thrown)}`, 'internal', {
+        details: { why: messageOf(thrown) },
+      })
     }
     for (const { filterMessages, of, ...layer } of layers) {
       if (grant.context === undefined) break
