@@ -59,7 +59,8 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
     return unfollowed(ctx, call, told, what)
   }
   if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
-  if (action !== 'exit' && action.exit !== 'supervisor') throw new FailureError(failure('tool.failed', `${JSON.stringify(action)} is no action`, 'validation'))
+  if (action !== 'exit' && action.exit !== 'supervisor')
+    throw new FailureError(failure('tool.failed', `${JSON.stringify(action)} is no action`, 'validation'))
   const scope = action === 'exit' ? 'run' : 'supervisor'
   return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
 }

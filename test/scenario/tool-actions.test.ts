@@ -146,7 +146,9 @@ describe('a rule that decides', () => {
     const A = agent({ name: 'A', model, tools: [odd] })
     const run = await (await runtimeOf([A])).start(A, 'go')
     expect(await run.outcome()).toMatchObject({ output: 'final' })
-    expect(told(model.prompts[1])).toEqual(['[what follows from the result of "odd" could not be decided: its code failed. The result was: x]'])
+    expect(told(model.prompts[1])).toEqual([
+      '[what follows from the result of "odd" could not be decided: its code failed. The result was: x]',
+    ])
     expect((await eventsOf(run)).filter((event) => event.type === 'tool.refused')).toMatchObject([
       { failure: { code: 'tool.failed', message: expect.stringContaining('cannot say') as string } },
     ])
