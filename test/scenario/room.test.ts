@@ -4,13 +4,13 @@ import { agent } from '../../src/agent/index.ts'
 import { totalUsage } from '../../src/core/index.ts'
 import type { Model, ModelRequest } from '../../src/model/index.ts'
 import type { Run } from '../../src/runtime/index.ts'
-import { supervisor } from '../../src/supervisor/index.ts'
+import { supervisor, type Delegation } from '../../src/supervisor/index.ts'
 import { until } from './doors.ts'
 import { delegates, fastClock, runtimeOf, told } from './team.ts'
 
 const names = ['a', 'b', 'c', 'd', 'e'] as const
 /** Five workers at once under 8,000 tokens. Each of their calls sets 2,000 aside, and its prompt: three fit. Each uses as many as are said, once the gate is open. */
-function crew(uses: number, limits = { tokens: 8_000 }) {
+function crew(uses: number, limits = { tokens: 8_000 }, delegation: Delegation<(typeof names)[number]> = {}) {
   const { promise: gate, resolve: open } = Promise.withResolvers<void>()
   const seen = { calls: 0, out: 0, most: 0, told: [] as unknown[] }
   const call = async ({ signal }: ModelRequest) => {
@@ -29,9 +29,9 @@ function crew(uses: number, limits = { tokens: 8_000 }) {
     return { text: 'all in', usage }
   }
   const workers = names.map((name) => agent({ name, description: `Is ${name}.`, model }))
-  return { S: supervisor({ name: 'S', model: leading, workers, limits }), seen, open }
+  return { S: supervisor({ name: 'S', model: leading, workers, limits, delegation }), seen, open }
 }
-const short = async (run: Run): Promise<readonly string[]> =>
+const short = async (run: Pick<Run, 'view'>): Promise<readonly string[]> =>
   (await run.view()).activations.flatMap(({ agent: name, shortOf }) =>
     shortOf === undefined ? [] : [`${name} ${shortOf.limit} ${shortOf.max}`],
   )
@@ -85,6 +85,18 @@ describe('work at once, and room for three', () => {
     expect(seen.most).toBe(3)
   })
 
+  test('the time of whoever waits runs: they time out as those at work do', async () => {
+    const workers = Object.fromEntries(names.map((name) => [name, { timeoutMs: 300_000 }]))
+    const { S, seen } = crew(10, { tokens: 8_000 }, { workers })
+    const runtime = await runtimeOf([S], { clock: fastClock() })
+    const run = await runtime.start(S, 'Go')
+    await until(async () => (await short(run)).length === 2)
+    await run.outcome()
+    const ends = (await run.view()).activations.flatMap(({ parent, outcome }) => (parent === undefined ? [] : [outcome!.status]))
+    expect(ends).toEqual(names.map(() => 'timed-out'))
+    expect(seen.calls).toBe(3)
+  })
+
   test('a cancel reaches whoever waits', async () => {
     const { S, seen } = crew(10)
     const runtime = await runtimeOf([S], { clock: fastClock() })
@@ -104,11 +116,14 @@ describe('work at once, and room for three', () => {
     await run.pause()
     open()
     await until(async () => (await run.view()).status === 'paused')
-    // whose time is up looks only when the run goes on; one may have got through before the pause took hold of it
-    const looks = async () =>
-      (await run.view()).activations.flatMap(({ open: all }) => all.filter(({ address }) => address.endsWith('/look')))
-    await until(async () => (await looks()).length === 5 - seen.calls)
-    expect((await run.view()).status).toBe('paused')
+    // whose time is up is held, before it looks or just after; some may have got through before the pause took hold of them
+    const held = async (): Promise<boolean> => {
+      const { activations, status } = await run.view()
+      const left = activations.filter(({ parent, outcome }) => parent !== undefined && outcome === undefined)
+      const waits = left.some(({ open: all }) => all.length === 0 || all.some(({ kind }) => kind === 'timer'))
+      return status === 'paused' && !waits && left.length === 5 - seen.calls
+    }
+    await until(held)
     await run.resume()
     expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all in' })
     expect(seen.calls).toBe(5)
