@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../src/core/index.ts'
-import { emptyBatch, type Batch } from '../src/engine/embedded/batch.ts'
+import { emptyBatch, type Batch } from '../src/engine/store.ts'
 import { Identity } from '../src/engine/embedded/identity.ts'
 import { openStore, type OpenOptions } from '../src/engine/embedded/schema.ts'
 import { Writer } from '../src/engine/embedded/writer.ts'
@@ -15,7 +15,7 @@ const body = JSON.stringify({ type: 'fact.noted', op: 'fact', address: '!fact', 
 /** A commit of so many entries, as the driver would make it. */
 function batchOf(entries: number, from: number): Batch {
   const batch = emptyBatch('bench')
-  for (let i = 0; i < entries; i++) batch.log.push({ act, run: run0, seq: from + i, at: 1, body, blobs: undefined })
+  for (let i = 0; i < entries; i++) batch.log.push({ act, run: run0, seq: from + i, at: 1, body })
   return batch
 }
 

@@ -125,30 +125,20 @@ async function rests({ engine, clock }: Parts): Promise<void> {
 function nextMove({ engine, clock }: Parts, pastDeadlines: boolean): number | undefined {
   const { next } = clock
   if (next === undefined) return undefined
-  const { effects, reader } = engine.driver
-  const due = dueIn(reader)
+  const { effects } = engine.driver
+  const due = engine.store.reader.due(Number.MAX_SAFE_INTEGER)
   const deadlines = due.filter(({ kind }) => kind !== 'timer').map(({ until }) => until)
   if (!pastDeadlines && next > Math.min(...deadlines)) return undefined
   const moves = effects.size > 0 || due.some((each) => (each.kind === 'timer' ? !isLook(each.address) : pastDeadlines))
   return moves ? next : undefined
 }
 
-interface Due {
-  readonly act: string
-  readonly address: string
-  readonly kind: string
-  readonly until: number
-}
-
-const dueIn = ({ db }: EmbeddedEngine['driver']['reader']): readonly Due[] =>
-  db.prepare('SELECT act, address, kind, until FROM question WHERE until IS NOT NULL').all() as unknown as Due[]
-
 /** Whoever waits for its turn looks by and by whether the first one is still there: nothing comes of that while that one is. */
 const isLook = (address: string): boolean => /(?:^|\/)(?:session|thread|memory)(?:#\d+)?\/wait(?:#\d+)?$/.test(address)
 
 async function waitingRuns({ engine, runtime }: Parts): Promise<readonly WaitingRun[]> {
   // a timer that was called off stands in the journal as open
-  const due = new Set(dueIn(engine.driver.reader).map(({ act, address }) => `${act} ${address}`))
+  const due = new Set(engine.store.reader.due(Number.MAX_SAFE_INTEGER).map(({ act, address }) => `${act} ${address}`))
   const open = (await runtime.runs({ limit: Number.MAX_SAFE_INTEGER })).filter(({ endedAt }) => endedAt === undefined)
   return Promise.all(
     open.toReversed().map(async ({ run, agent }) => {

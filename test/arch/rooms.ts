@@ -28,7 +28,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     owns: 'what happens next: context, step, inbox, timer, replay, lease, park; the embedded engine',
     imports: ['core', 'journal'],
     node: ['embedded'],
-    clock: ['embedded'],
+    clock: ['embedded', 'host'],
     doors: ['index.ts', 'embedded/index.ts', 'embedded/digests.ts'],
   },
   edge: {

@@ -1,7 +1,7 @@
 /** A run that kills every process that takes it up is set aside after some deaths, and takes no other run with it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
-import { steadyMs, Steadiness } from '../../src/engine/embedded/steadiness.ts'
+import { steadyMs, Steadiness } from '../../src/engine/host/steadiness.ts'
 import { behind, inFolder, launch, open, outcome, registry, until } from './hand.ts'
 
 const killer = 'killer' as RunId

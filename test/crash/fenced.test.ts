@@ -83,7 +83,7 @@ test('K2: who loses the race for a start reports no end and sends no message of 
       if (point === 'commit.before' && !raced) {
         raced = true
         behind(file, (db) => {
-          db.prepare("INSERT INTO run(id, agent, version, created, owner) VALUES('same', 'agent', '1', 0, ?)").run(first.driver.lease.id)
+          db.prepare("INSERT INTO run(id, agent, version, created, owner) VALUES('same', 'agent', '1', 0, ?)").run(first.store.lease.id)
           db.exec("INSERT INTO activation(id) VALUES('act_same')")
           const body = '{"type":"activation.started","agent":"agent","version":"1","input":null}'
           db.prepare("INSERT INTO log(act, seq, at, body) SELECT num, 0, 0, ? FROM activation WHERE id = 'act_same'").run(body)
@@ -151,7 +151,7 @@ test('K2: a process that had nothing to do is not taken for dead when it takes a
   const beat = (): number => behind(file, (db) => (db.prepare('SELECT max(until) AS n FROM process').get() as { n: number }).n)
   const before = beat()
   clock.advance(Math.max(0, before - clock.now() - 40))
-  expect(engine.driver.lease.claim('r' as RunId)).toBeGreaterThan(1)
+  expect(engine.store.lease.claim('r' as RunId)).toBeGreaterThan(1)
   expect(beat()).toBe(clock.now() + 3_000)
 })
 

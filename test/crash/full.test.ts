@@ -72,7 +72,7 @@ const stateOf = (file: string) => ({ steps: [...settledSteps(file)], ...behind(f
 test('no page more for the file: nothing is lost, released early or repeated', async () => {
   const file = inFolder()
   const engine = open(file, { writer: 'inline' })
-  const { db } = engine.driver.reader
+  const { db } = engine.store
   await throughFullDisk(engine, () => {
     const { page_count } = db.prepare('PRAGMA page_count').get() as { page_count: number }
     db.exec(`PRAGMA max_page_count = ${page_count}`)

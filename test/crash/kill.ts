@@ -71,7 +71,7 @@ const dir = mkdtempSync(join(tmpdir(), 'reeve-kill-'))
 process.env['NODE_COMPILE_CACHE'] ??= join(dir, 'cache')
 const dice = new Dice(seed)
 const start = performance.now()
-const limitMs = 60_000 + budget * 1_000
+const limitMs = 60_000 + budget * 2_000
 let left = budget
 const mayKill = (): boolean => left > 0 && left-- > 0
 

@@ -169,7 +169,7 @@ describe('a process that lost a run while it stood still', () => {
       behind(file, (db) => db.prepare("SELECT 1 FROM log WHERE body LIKE '%attempt-failed%'").get() !== undefined),
     )
     // It stands still: its clock jumps, its retry is still to come.
-    const asleep = a.driver.lease
+    const asleep = a.store.lease
     skew = 100_000
     takeOver(file, 'r', b)
     await until('it has told that it lives', () =>
@@ -231,8 +231,8 @@ test.each([
   ['relaxed', 1],
 ] as const)('durability %s is what the file is opened with', (durability, synchronous) => {
   const engine = open(inFolder(), { durability })
-  expect(engine.driver.reader.db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous })
-  expect(engine.driver.reader.db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
+  expect(engine.store.db.prepare('PRAGMA synchronous').get()).toEqual({ synchronous })
+  expect(engine.store.db.prepare('PRAGMA journal_mode').get()).toEqual({ journal_mode: 'wal' })
 })
 
 test('a run that does not exist is unknown to every verb', async () => {

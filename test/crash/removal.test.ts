@@ -56,9 +56,7 @@ test.each(['inline', 'thread'] as const)('K1: the same in one process, and for t
     expect(await outcome(engine, run)).toEqual({ status: 'completed', output: ['hello', 2] })
     expect(await types(engine, run)).toEqual(waited)
   }
-  const values = engine.driver.reader.db
-    .prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'")
-    .get()
+  const values = engine.store.db.prepare("SELECT count(*) AS n FROM log l JOIN activation a ON a.num = l.act WHERE a.id = 'ses_/r1'").get()
   expect(values).toEqual({ n: 1 })
 })
 

@@ -28,7 +28,7 @@ describe(`${many} runs that wait for an answer`, () => {
     const { woken, agent } = asking()
     const second = open(file)
     const wake = vi.spyOn(second.driver.residents, 'wake')
-    const claim = vi.spyOn(second.driver.lease, 'claim')
+    const claim = vi.spyOn(second.store.lease, 'claim')
     second.drive(registry({ asker: agent }))
     // A run of its own from begin to end: whatever opening had wanted to wake would be awake by now.
     await begin(second, 'own', 'asker')
@@ -65,8 +65,8 @@ describe('500 runs that wait for the clock', () => {
     const clock = new CountingClock()
     const intervals = vi.spyOn(globalThis, 'setInterval')
     const engine = open(inFolder(), { clock, parkAfterMs: 1 })
-    const deadlines = vi.spyOn(engine.driver.reader, 'nextDeadline')
-    const due = vi.spyOn(engine.driver.reader, 'due')
+    const deadlines = vi.spyOn(engine.store.reader, 'nextDeadline')
+    const due = vi.spyOn(engine.store.reader, 'due')
     const at = Date.now() + 2_500
     engine.drive(
       registry({

@@ -169,7 +169,7 @@ test('K9: an answer costs the same however many outcomes are awaited, and the en
   await parked(engine, 200)
   const ends = Array.from({ length: 200 }, (_, k) => outcome(engine, `r${k}`))
   for (const end of ends) end.catch(() => undefined)
-  const asked = [vi.spyOn(engine.driver.reader, 'run'), vi.spyOn(engine.driver.reader, 'end')]
+  const asked = [vi.spyOn(engine.store.reader, 'run'), vi.spyOn(engine.store.reader, 'end')]
   for (let k = 0; k < 5; k++) {
     await answer(engine, `r${k}`, k)
     expect(await ends[k]).toEqual({ status: 'completed', output: completed(k) })

@@ -71,7 +71,7 @@ async function record(scenario: Scenario): Promise<readonly Commit[]> {
       return false
     },
   })
-  const { db } = engine.driver.reader
+  const { db } = engine.store
   const named = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('log', 'process', 'meta') AND name NOT LIKE 'sqlite_%'`
   const tables = db
     .prepare(named)

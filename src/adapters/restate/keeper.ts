@@ -138,11 +138,11 @@ export class Keeper implements Keeping {
 
   // ---- workers and messages --------------------------------------------------------------------------------------------------------
 
-  /** Its birth rides in the leader's commit; its workflow begins when that is durable. One that was started before is in the store already. */
   versionOf(agent: string, version?: string): string | undefined {
     return this.#seat.place.registry?.find(agent, version)?.version
   }
 
+  /** Its birth rides in the leader's commit; its workflow begins when that is durable. One that was started before is in the store already. */
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
     const { owner, address } = op
     if (!op.fresh || owner.discarded) return

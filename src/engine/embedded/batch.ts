@@ -1,150 +1,21 @@
 /**
- * One transaction: everything that one tick has learned and intends, over all runs (group commit, K5).
+ * One transaction on SQLite: everything that one tick has learned and intends, over all runs (group commit, K5).
  *
- * Owns: the plain data of a batch, and applying it. Plain, so that it can be handed to the writer thread as it is.
- * Holds: K2 (epochs are checked inside the transaction; unique keys name the winner of a post).
+ * Owns: applying a batch, and what of it lies in blobs. Holds: K2 (epochs are checked inside the transaction; unique keys name the winner of a post).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { rootActivation, runOf, stopwatch, type ActivationId, type RunId } from '../../core/index.ts'
 import { askKey } from '../question.ts'
 import type { PostResult } from '../port.ts'
+import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
+import { pack } from './blobs.ts'
 
-export interface NewRun {
-  readonly id: RunId
-  readonly agent: string
-  readonly version: string
-  readonly caller: string | null
-  readonly at: number
-  /** Null: whoever drives may take it. */
-  readonly owner: string | null
-}
-export interface LogEntry {
-  readonly act: ActivationId
-  readonly run: RunId
-  readonly seq: number
-  readonly at: number
-  readonly body: string
-  /** Long strings that were taken out of the body, by their hash. */
-  readonly blobs: ReadonlyMap<string, string> | undefined
-}
-/** Whom a row is for: an open question, an activation at work, or a run that has not ended. */
-export type Target = 'question' | 'activation' | 'run'
-export interface NewRow {
-  readonly act: ActivationId
-  readonly target: Target
-  /** For questions: the address asked under; else the row's key. */
-  readonly key: string
-  readonly kinds: readonly string[] | undefined
-  readonly body: string
-  /** When it was posted: an answer after the deadline has lost against it; one at the deadline counts. */
-  readonly at: number
-  /** A message's sender, who hears of it if nobody takes it. */
-  readonly refusalTo?: ActivationId
-  /** The run that sends it: its word counts only while it is this process's own. */
-  readonly from?: RunId
-}
-export interface NewQuestion {
-  readonly id: string
-  readonly act: ActivationId
-  readonly address: string
-  readonly key: string
-  readonly kind: string
-  readonly until: number | null
-  readonly at: number
-  readonly body: string
-}
-export interface ValueWrite {
-  readonly stream: string
-  readonly key: string
-  readonly expected: number
-  readonly body: string
-  /** Who writes it, if that is a run: its word counts only while it is this process's own, and it writes once under this key. */
-  readonly by: { readonly run: RunId; readonly once: string } | undefined
-  readonly event: string
-  readonly at: number
-}
 interface Asked {
   readonly id: string
   readonly key: string
   readonly kind: string
   readonly until: number | null
 }
-/** `lost`: the run that wrote is somebody else's now. `repeated`: it has written before, and what it wrote stands there in the stream's log. */
-export type ValueResult = { readonly status: 'written' | 'moved' | 'lost' } | { readonly status: 'repeated'; readonly seq: number }
-
-/** Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again and again. */
-export interface WordsHeard {
-  /** The last row that the run was given. */
-  readonly upTo: number
-  readonly cancel: boolean
-}
-
-/** Everything of one commit. */
-export interface Batch {
-  readonly owner: string
-  /** Runs written to, with the epoch they are held under. */
-  readonly epochs: Map<RunId, number>
-  readonly runs: NewRun[]
-  readonly acts: ActivationId[]
-  readonly log: LogEntry[]
-  readonly rows: NewRow[]
-  readonly taken: { act: ActivationId; key: string }[]
-  readonly questions: NewQuestion[]
-  readonly closed: { act: ActivationId; address: string }[]
-  readonly closedActs: ActivationId[]
-  readonly ended: { run: RunId; status: string; at: number }[]
-  readonly accounts: { act: ActivationId; run: RunId; body: string }[]
-  readonly parked: RunId[]
-  readonly control: { run: RunId; state: string | null }[]
-  readonly stuck: { run: RunId; reason: string | null; words?: WordsHeard }[]
-  readonly values: ValueWrite[]
-}
-
-export interface BatchResult {
-  /** Somebody else has written since this connection last looked. */
-  readonly moved: boolean
-  /** Runs that somebody else has taken over: nothing of them was written. */
-  readonly fenced: readonly RunId[]
-  /** Runs that existed already. */
-  readonly existed: readonly RunId[]
-  readonly posts: readonly PostResult[]
-  readonly values: readonly ValueResult[]
-  /** Of the newest entry that was written; 0 if none was. */
-  readonly position: number
-}
-
-export const emptyBatch = (owner: string): Batch => ({
-  owner,
-  epochs: new Map(),
-  runs: [],
-  acts: [],
-  log: [],
-  rows: [],
-  taken: [],
-  questions: [],
-  closed: [],
-  closedActs: [],
-  ended: [],
-  accounts: [],
-  parked: [],
-  control: [],
-  stuck: [],
-  values: [],
-})
-
-/** True if a commit of this batch would change nothing. */
-export const isEmpty = (b: Batch): boolean =>
-  b.log.length +
-    b.rows.length +
-    b.values.length +
-    b.taken.length +
-    b.parked.length +
-    b.closed.length +
-    b.control.length +
-    b.runs.length +
-    b.accounts.length +
-    b.stuck.length ===
-  0
 
 /** Applies batches on one connection. */
 export class BatchWriter {
@@ -259,12 +130,11 @@ export class BatchWriter {
         last = entry.act
         num = this.#num(entry.act)
       }
-      position = s.log.run(num, entry.seq, entry.at, entry.body, entry.blobs === undefined ? null : 1).lastInsertRowid
-      if (entry.blobs !== undefined) {
-        for (const [hash, body] of entry.blobs) {
-          s.blob.run(hash, body)
-          s.blobUse.run(entry.run, hash)
-        }
+      const packed = pack(entry.body)
+      position = s.log.run(num, entry.seq, entry.at, packed?.body ?? entry.body, packed === undefined ? null : 1).lastInsertRowid
+      for (const [hash, body] of packed?.blobs ?? []) {
+        s.blob.run(hash, body)
+        s.blobUse.run(entry.run, hash)
       }
     }
     if (this.#nums.size > 50_000) this.#nums.clear()
@@ -364,11 +234,6 @@ export class BatchWriter {
     }
   }
 }
-
-/** What the clock answers. */
-export const deadlineBody = (address: string): string => JSON.stringify({ type: 'deadline', address })
-/** From whom rows come whose run was dropped before the commit: they are not written. */
-export const nobody = '' as RunId
 
 const none: ReadonlySet<RunId> = new Set()
 const mine = '(act = ? OR (act >= ? AND act < ?))'

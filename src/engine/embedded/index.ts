@@ -1,4 +1,4 @@
 /** The embedded engine's door. */
-export { createEmbeddedEngine, EmbeddedEngine, type EmbeddedOptions } from './engine.ts'
-export type { CrashPoint } from './desk.ts'
+export { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from './engine.ts'
+export type { CrashPoint } from '../host/index.ts'
 export { backupStore, compactStore } from './upkeep.ts'

@@ -8,8 +8,9 @@ import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { failureFrom, newId, ReeveError, rootActivation, stopwatch, systemClock, type Clock, type RunId } from '../../core/index.ts'
+import { steadyMs } from '../host/index.ts'
+import type { Buried, StoreLease } from '../store.ts'
 import { Heartbeat, hungMs } from './heartbeat.ts'
-import { steadyMs } from './steadiness.ts'
 
 function read(path: string): string | undefined {
   try {
@@ -67,14 +68,7 @@ export interface LeaseOptions {
   readonly warn: (code: string, message: string) => void
 }
 
-/** What became of the runs of owners that are dead. */
-export interface Buried {
-  readonly owners: number
-  /** Runs that were lost once too often. */
-  readonly aside: readonly { readonly run: RunId; readonly error: ReeveError }[]
-}
-
-export class Lease {
+export class Lease implements StoreLease {
   readonly id = newId('prc')
   readonly #clock: Clock
   readonly #options: LeaseOptions

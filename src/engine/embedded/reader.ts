@@ -4,11 +4,12 @@
  * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { ReeveError, rootActivation, runOf, type ActivationId, type Failure, type Json, type RunId } from '../../core/index.ts'
+import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
 import { notRegistered } from '../code.ts'
 import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
+import { asideFor, type DueQuestion, type InboxRow, type StoredRun, type StoreReader } from '../store.ts'
 import { unpack } from './blobs.ts'
 
 interface LogRow {
@@ -18,23 +19,6 @@ interface LogRow {
   readonly at: number
   readonly body: string
   readonly blobs: number | null
-}
-/** What is kept about a run. */
-export interface RunRow {
-  readonly id: string
-  readonly agent: string
-  readonly version: string
-  readonly status: string
-  readonly control: string | null
-  readonly stuck: string | null
-  readonly parked: number
-  readonly epoch: number
-  readonly owner: string | null
-  readonly caller: string | null
-  readonly created: number
-  readonly ended: number | null
-  /** How often it was lost with its process, in a row. */
-  readonly losses: number
 }
 interface QuestionRow {
   readonly id: string
@@ -46,29 +30,15 @@ interface QuestionRow {
   readonly body: string
   readonly answered: number
 }
-/** An unread inbox row. */
-export interface InboxRow {
-  readonly position: number
-  readonly act: ActivationId
-  readonly key: string
-  readonly body: string
-}
-
 /** Positions that a follower reads by scanning the tail of the log rather than by the run's activations. */
 const tail = 2_000
-/** Why a run is set aside. The column holds plain words where a run is stuck for want of code or of a decision: then other processes try it again. */
-export const asideFor = ({ stuck }: Pick<RunRow, 'stuck'>): Failure | undefined =>
-  stuck?.startsWith('{') === true ? (JSON.parse(stuck) as Failure) : undefined
-
 /** So many entries of a log are read at once. */
 const page = 5_000
 
-export class Reader {
+export class Reader implements StoreReader {
   readonly #sql: Record<keyof typeof statements, StatementSync>
-  readonly #db: DatabaseSync
 
   constructor(db: DatabaseSync) {
-    this.#db = db
     this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
       keyof typeof statements,
       StatementSync
@@ -137,8 +107,8 @@ export class Reader {
     return this.#sql.anyAfter.get(root, `${root}>`, `${root}?`, from) !== undefined
   }
 
-  run(run: RunId): RunRow | undefined {
-    return this.#sql.run.get(run) as RunRow | undefined
+  run(run: RunId): StoredRun | undefined {
+    return this.#sql.run.get(run) as StoredRun | undefined
   }
 
   summary(run: RunId): RunSummary | undefined {
@@ -149,7 +119,7 @@ export class Reader {
   summaries(filter: RunFilter = {}): RunSummary[] {
     const found: RunSummary[] = []
     const limit = filter.limit ?? 1_000
-    for (const row of this.#sql.runs.iterate() as Iterable<RunRow>) {
+    for (const row of this.#sql.runs.iterate() as Iterable<StoredRun>) {
       if (filter.agent !== undefined && row.agent !== filter.agent) continue
       const summary = this.#summary(row)
       if (filter.status !== undefined && !filter.status.includes(summary.status)) continue
@@ -159,7 +129,7 @@ export class Reader {
     return found
   }
 
-  #summary(row: RunRow): RunSummary {
+  #summary(row: StoredRun): RunSummary {
     const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
     const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: this.#status(row), caller, createdAt: row.created }
     if (row.ended !== null) return { ...base, endedAt: row.ended }
@@ -168,7 +138,7 @@ export class Reader {
     return failure === undefined ? { ...base, reason: row.stuck } : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
   }
 
-  #status(row: RunRow): RunStatus {
+  #status(row: StoredRun): RunStatus {
     if (row.ended !== null) return row.status as RunStatus
     if (row.stuck !== null) return 'stuck'
     if (row.control === 'pausing' || row.control === 'paused' || row.control === 'human_control') return row.control
@@ -215,8 +185,8 @@ export class Reader {
   }
 
   /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). Of one moment, those of who began first come first (team C18). */
-  due(now: number): { act: ActivationId; address: string; kind: string }[] {
-    return this.#sql.due.all(now, now) as unknown as { act: ActivationId; address: string; kind: string }[]
+  due(now: number): DueQuestion[] {
+    return this.#sql.due.all(now, now) as unknown as DueQuestion[]
   }
 
   /** Unread rows after a position, of all runs. */
@@ -335,11 +305,6 @@ export class Reader {
       throw new ReeveError('store.corrupt', `the payload ${hash} is missing`, { hint: 'Restore the store from a backup.' })
     return row.body
   }
-
-  /** For tests and tools: the connection read from. */
-  get db(): DatabaseSync {
-    return this.#db
-  }
 }
 
 const mine = '(id = ? OR (id >= ? AND id < ?))'
@@ -365,7 +330,7 @@ const statements = {
   questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
-  due: `SELECT act, address, kind FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
+  due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
     ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
   unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${mineAct} ORDER BY position`,

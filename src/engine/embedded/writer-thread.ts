@@ -3,7 +3,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { messageOf } from '../../core/index.ts'
-import { BatchWriter, type Batch } from './batch.ts'
+import type { Batch } from '../store.ts'
+import { BatchWriter } from './batch.ts'
 import { openStore, type OpenOptions } from './schema.ts'
 import type { ThreadReply } from './writer.ts'
 

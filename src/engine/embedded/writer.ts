@@ -6,7 +6,8 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { BatchWriter, type Batch, type BatchResult } from './batch.ts'
+import type { Batch, BatchResult } from '../store.ts'
+import { BatchWriter } from './batch.ts'
 import type { Identity } from './identity.ts'
 import type { OpenOptions } from './schema.ts'
 

@@ -72,7 +72,7 @@ export class Operator {
   /** From this moment on nothing older gets through, so the answer stays true. */
   async #settle(question: Question): Promise<void> {
     this.doubts++
-    const { epoch } = this.engine.driver.reader.run(question.run)!
+    const { epoch } = this.engine.store.reader.run(question.run)!
     this.#world.fence(question.run, epoch)
     const deed = this.#world.happened(`${question.activation}:${question.address}`)
     const word = { type: 'settle-doubt', activation: question.activation, address: question.address, by: 'operator' } as const

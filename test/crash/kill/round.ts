@@ -81,7 +81,7 @@ export class Round {
   constructor(options: RoundOptions) {
     this.#o = options
     this.#operator = new Operator(options.file, options.world, options.plan.durability)
-    const { reader } = this.#operator.engine.driver
+    const { reader } = this.#operator.engine.store
     const recorded = (key: string): boolean | undefined => {
       if (!this.#agents.has(runOfKey(key))) return undefined
       const { activation, address } = partsOfKey(key)
@@ -127,7 +127,7 @@ export class Round {
         .slice(-4)
         .map(({ activation, event }) => `${activation} ${JSON.stringify(event).slice(0, 160)}`)
       problems.lost.push(
-        `${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${plan.patienceMs} ms after the last kill; row ${JSON.stringify(engine.driver.reader.run(run as RunId))}\n    ${last.join('\n    ')}`,
+        `${run} (${summary?.agent}) is ${summary?.status ?? 'unknown'} ${plan.patienceMs} ms after the last kill; row ${JSON.stringify(engine.store.reader.run(run as RunId))}\n    ${last.join('\n    ')}`,
       )
     }
   }
@@ -167,7 +167,7 @@ export class Round {
 
   /** Whether runs are this process's own at this moment. */
   #holds(pid: number): boolean {
-    const { db } = this.#operator.engine.driver.reader
+    const { db } = this.#operator.engine.store
     return db.prepare('SELECT 1 FROM run JOIN process ON process.id = run.owner WHERE process.pid = ? LIMIT 1').get(pid) !== undefined
   }
 

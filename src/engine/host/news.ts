@@ -1,12 +1,12 @@
 /**
  * News: who in this process waits for something to happen to a run, and hears of it.
  *
- * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, reader.ts).
+ * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store).
  * Holds: K9 (readers own nothing; a listener that leaves changes nothing).
  */
 import type { ReeveError, RunId } from '../../core/index.ts'
 import type { LivePart, RunEnd } from '../port.ts'
-import type { Reader } from './reader.ts'
+import type { StoreReader } from '../store.ts'
 
 interface Waiting {
   readonly resolve: (end: RunEnd) => void
@@ -19,7 +19,7 @@ interface Watcher {
 }
 
 export class News {
-  readonly #reader: Reader
+  readonly #reader: StoreReader
   readonly #onWaiting: (somebody: boolean) => void
   readonly #isStarting: (run: RunId) => boolean
   readonly #outcomes = new Map<RunId, Waiting[]>()
@@ -33,7 +33,7 @@ export class News {
    * `onWaiting` is told whether anybody waits: a process that awaits a run must not end while the run can still move.
    * `isStarting`: whether a run that is not in the store is about to be.
    */
-  constructor(reader: Reader, onWaiting: (somebody: boolean) => void, isStarting: (run: RunId) => boolean) {
+  constructor(reader: StoreReader, onWaiting: (somebody: boolean) => void, isStarting: (run: RunId) => boolean) {
     this.#reader = reader
     this.#onWaiting = onWaiting
     this.#isStarting = isStarting

@@ -3,7 +3,7 @@
  *
  * Owns: when the process looks at deadlines. Does not own: what a deadline does; it competes as an inbox row with the answer (K2).
  */
-import { deadlineBody } from './batch.ts'
+import { deadlineBody } from '../store.ts'
 import type { Desk } from './desk.ts'
 
 /** After deadlines could not be posted, because the store did not take them. Milliseconds. */
@@ -33,7 +33,7 @@ export class Alarm {
 
   async #ring(): Promise<void> {
     if (this.#desk.dead) return
-    const due = this.#desk.reader.due(this.#desk.clock.now())
+    const due = this.#desk.store.reader.due(this.#desk.clock.now())
     await Promise.all(
       due.map(({ act, address }) =>
         this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: deadlineBody(address) }),
@@ -41,7 +41,7 @@ export class Alarm {
     )
     if (this.#desk.dead) return
     // A moment that the clock has reached while the posts were on their way is not put off: a clock that stands still would never reach it.
-    this.arm(this.#desk.reader.nextDeadline())
+    this.arm(this.#desk.store.reader.nextDeadline())
   }
 
   /** Rings if its time has come and its timer has not: timers may stand still while a machine sleeps. */

@@ -13,9 +13,7 @@ import type { Governor } from '../governor.ts'
 import type { Digests, Host } from '../host.ts'
 import type { Operation, Owner } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
-import type { Batch, NewRow, ValueResult, ValueWrite } from './batch.ts'
-import type { Lease } from './lease.ts'
-import type { Reader } from './reader.ts'
+import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
 import type { Run } from './run.ts'
 
 /** Where tests can let a process die (K6). */
@@ -23,7 +21,6 @@ export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
 
 /** What an engine of one process is told. */
 export interface DeskOptions {
-  readonly file: string
   readonly clock: Clock
   readonly strict: boolean
   readonly parkAfterMs: number
@@ -52,8 +49,7 @@ export interface Keeping extends Host {
 export interface Desk {
   readonly options: DeskOptions
   readonly clock: Clock
-  readonly reader: Reader
-  readonly lease: Lease
+  readonly store: Store
   readonly effects: Effects
   readonly keeper: Keeping
   readonly residents: {

@@ -40,7 +40,6 @@ import type { StopCause } from '../mail.ts'
 import { notRegistered, type Operation, type Owner } from '../operation.ts'
 import { pausesIn, type Pause } from '../pauses.ts'
 import { streamOf } from '../stream.ts'
-import { pack, unpack } from './blobs.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
@@ -93,8 +92,7 @@ export class Keeper implements Keeping {
     const text = desk.options.redact(encoded ?? encode(event), eventShape(event, result))
     const run = this.#run(activation.id)
     if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
-    const packed = pack(text)
-    desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: packed?.body ?? text, blobs: packed?.blobs })
+    desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'step.settled') desk.recordedSteps.push(`${activation.id}:${event.address}`)
     desk.touch(run)
     desk.schedule()
@@ -173,11 +171,11 @@ export class Keeper implements Keeping {
 
   // ---- workers ---------------------------------------------------------------------------------------------------------------------
 
-  /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
   versionOf(agent: string, version?: string): string | undefined {
     return this.#desk.registry?.find(agent, version)?.version
   }
 
+  /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
@@ -262,15 +260,14 @@ export class Keeper implements Keeping {
 
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
   *#logsBelow(worker: ActivationId): Generator<Logged> {
-    yield* this.#desk.reader.below(worker)
-    for (const { act, body, blobs } of this.#desk.batch.log)
-      if (act === worker || act.startsWith(`${worker}>`))
-        yield { activation: act, event: decode(blobs === undefined ? body : unpack(body, (hash) => blobs.get(hash)!)) }
+    yield* this.#desk.store.reader.below(worker)
+    for (const { act, body } of this.#desk.batch.log)
+      if (act === worker || act.startsWith(`${worker}>`)) yield { activation: act, event: decode(body) }
   }
 
   #settledOrLoaded(run: Run, op: Operation): Activation | 'settled' | undefined {
     const id = op.id as ActivationId
-    const last = this.#desk.reader.lastEvent(id)
+    const last = this.#desk.store.reader.lastEvent(id)
     if (last === undefined) return undefined
     if (last.type === 'activation.settled') {
       for (const row of run.mail.get(id) ?? []) this.#desk.batch.taken.push({ act: id, key: row.key })
@@ -359,7 +356,7 @@ export class Keeper implements Keeping {
     return streamOf(this.callerOf(activation.id), runOf(activation.id))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
-    return Promise.resolve(pausesIn(this.#desk.reader.activation(rootActivation(runOf(activation.id))), this.now()))
+    return Promise.resolve(pausesIn(this.#desk.store.reader.activation(rootActivation(runOf(activation.id))), this.now()))
   }
 
   readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json> {

@@ -8,8 +8,8 @@ import type { Activation } from '../activation.ts'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, by, type Mail } from '../mail.ts'
 import { happenedAs } from '../origin.ts'
 import { divergedKey } from '../question.ts'
+import type { InboxRow } from '../store.ts'
 import type { Desk } from './desk.ts'
-import type { InboxRow } from './reader.ts'
 import type { Run } from './run.ts'
 
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
@@ -39,7 +39,7 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
 function keepFor(desk: Desk, run: Run, row: InboxRow): void {
   const kept = run.mail.get(row.act)
   if (kept !== undefined) kept.push(row)
-  else if (desk.reader.lastEvent(row.act)?.type !== 'activation.settled') run.mail.set(row.act, [row])
+  else if (desk.store.reader.lastEvent(row.act)?.type !== 'activation.settled') run.mail.set(row.act, [row])
   else {
     // Its last word is in the log: nobody will ever read this, and left unread it would wake the run again and again.
     desk.batch.taken.push({ act: row.act, key: row.key })

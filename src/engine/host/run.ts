@@ -6,7 +6,7 @@ import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { Account } from '../account.ts'
 import type { Activation } from '../activation.ts'
 import type { Operation } from '../operation.ts'
-import type { InboxRow } from './reader.ts'
+import type { InboxRow } from '../store.ts'
 
 /** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. `human`: as `next`, and a human has the run. */
 export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'

@@ -86,7 +86,7 @@ export class Outlet implements EffectsHost {
 
   mayRetry(op: Operation): boolean {
     const run = this.#run(op.owner.id)
-    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#desk.dead && this.#desk.lease.fresh
+    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#desk.dead && this.#desk.store.lease.fresh
   }
 
   waits(op: Operation, waiting: boolean): void {

@@ -1,5 +1,5 @@
 /**
- * Forking on the embedded engine: everything that a fork begins with is written in one transaction, then it is a run like any other that nobody drives yet.
+ * Forking: everything that a fork begins with is written in one transaction, then it is a run like any other that nobody drives yet.
  *
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
  */
@@ -8,14 +8,14 @@ import { encode, copiedShape, questionShape, valueShape, type Caller } from '../
 import { mustBeSameFork, planFork, redactedFork, valuesAt, type ForkOrigin, type ForkPlan } from '../fork.ts'
 import type { Mail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
+import type { StoreReader } from '../store.ts'
 import { streamOf } from '../stream.ts'
-import { pack } from './blobs.ts'
 import type { Driver } from './driver.ts'
-import type { Reader } from './reader.ts'
 
 /** Forks a run. Resolves when it is durable. */
-export async function forkRun(driver: Driver, reader: Reader, request: ForkRun): Promise<{ readonly created: boolean }> {
+export async function forkRun(driver: Driver, request: ForkRun): Promise<{ readonly created: boolean }> {
   const { to } = request
+  const { reader } = driver.store
   const again = (): { created: boolean } => {
     mustBeSameFork(reader.feed(to, 0), redactedFork(request, driver.options.redact))
     return { created: false }
@@ -30,7 +30,7 @@ export async function forkRun(driver: Driver, reader: Reader, request: ForkRun):
   return { created: true }
 }
 
-function originOf(reader: Reader, { run, at }: ForkRun): ForkOrigin {
+function originOf(reader: StoreReader, { run, at }: ForkRun): ForkOrigin {
   const row = reader.run(run)
   if (row === undefined) throw unknownRun(run)
   const caller = row.caller === null ? undefined : (JSON.parse(row.caller) as Caller)
@@ -58,8 +58,7 @@ function write(driver: Driver, plan: ForkPlan): void {
   batch.acts.push(...acts)
   for (const { activation, seq, at: then, event } of plan.entries) {
     const text = options.redact(encode(event), copiedShape(event))
-    const packed = pack(text)
-    batch.log.push({ act: activation, run, seq, at: then, body: packed?.body ?? text, blobs: packed?.blobs })
+    batch.log.push({ act: activation, run, seq, at: then, body: text })
   }
   for (const { activation, state } of plan.accounts) batch.accounts.push({ act: activation, run, body: JSON.stringify(state) })
   for (const { activation, at: asked, record } of plan.questions)

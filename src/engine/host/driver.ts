@@ -3,7 +3,7 @@
  * effects out.
  *
  * Owns: the tick, the commit and what follows from it, waking and parking runs.
- * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), SQL (batch.ts, reader.ts).
+ * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), how the store does it (../store.ts).
  * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
  */
 import { failureFrom, runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
@@ -13,19 +13,15 @@ import type { Registry } from '../context.ts'
 import { Effects } from '../effects.ts'
 import type { Operation } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
+import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type Store, type ValueResult, type ValueWrite } from '../store.ts'
 import { Alarm } from './alarm.ts'
-import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from './batch.ts'
 import type { CrashPoint, Desk, DeskOptions } from './desk.ts'
 import { Keeper } from './keeper.ts'
-import type { Lease } from './lease.ts'
-import type { Reader } from './reader.ts'
 import { receive } from './mail.ts'
 import { Residents, residentCap } from './residents.ts'
 import type { Run } from './run.ts'
 import { takeTurn } from './turn.ts'
-import { isRefusal, refusedBy, storeError } from './schema.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
-import type { Writer } from './writer.ts'
 
 /** Events per commit, and milliseconds before other work of the process gets its turn. */
 const commitCap = 2_000
@@ -43,9 +39,7 @@ function settle<T>(done: T | undefined, resolve: (done: T) => void, reject: (err
 
 export class Driver implements Desk {
   readonly options: DeskOptions
-  readonly reader: Reader
-  readonly writer: Writer
-  readonly lease: Lease
+  readonly store: Store
   readonly effects: Effects
   readonly keeper: Keeper
   readonly residents: Residents
@@ -85,17 +79,15 @@ export class Driver implements Desk {
   /** The store could not say what is still this process's own: until it can, nothing is let out. */
   #blind = false
 
-  constructor(options: DeskOptions, reader: Reader, writer: Writer, lease: Lease) {
+  constructor(options: DeskOptions, store: Store) {
     this.options = options
-    this.reader = reader
-    this.writer = writer
-    this.lease = lease
-    this.batch = emptyBatch(lease.id)
+    this.store = store
+    this.batch = emptyBatch(store.lease.id)
     this.keeper = new Keeper(this)
     this.residents = new Residents(this)
     this.alarm = new Alarm(this)
     this.effects = new Effects(this.keeper.outlet, options.governor, options.deadlines)
-    this.#seen = reader.lastInboxPosition()
+    this.#seen = store.reader.lastInboxPosition()
   }
 
   get clock(): Clock {
@@ -109,7 +101,7 @@ export class Driver implements Desk {
     this.#scheduled = true
     setImmediate(() => {
       this.#scheduled = false
-      if (!this.closing) this.#pump().catch((thrown: unknown) => this.onStoreFailure(storeError(thrown, this.options.file), []))
+      if (!this.closing) this.#pump().catch((thrown: unknown) => this.onStoreFailure(this.store.errorOf(thrown), []))
     })
   }
 
@@ -155,15 +147,15 @@ export class Driver implements Desk {
     this.#prepare()
     const batch = this.batch
     const touched = this.#touched
-    // What comes into the outbox while the writer thread is at work depends on the next commit, not on this one.
+    // What comes into the outbox while a commit is on its way depends on the next commit, not on this one.
     this.#sealed.push(...this.outbox.splice(0))
     if (isEmpty(batch)) {
       touched.clear()
-      if (this.writer.moved()) this.storeChanged()
+      if (this.store.moved()) this.storeChanged()
       return true
     }
     if (this.#crash('commit.before')) return false
-    this.batch = emptyBatch(this.lease.id)
+    this.batch = emptyBatch(this.store.lease.id)
     this.#touched = new Set()
     const posts = this.#posts.splice(0)
     const values = this.#values.splice(0)
@@ -174,7 +166,7 @@ export class Driver implements Desk {
     try {
       result = await this.#write(batch)
     } catch (thrown) {
-      this.#commitFailed(storeError(thrown, this.options.file), batch, [...posts, ...values, ...durable])
+      this.#commitFailed(this.store.errorOf(thrown), batch, [...posts, ...values, ...durable])
       return false
     }
     this.#failures = 0
@@ -195,17 +187,17 @@ export class Driver implements Desk {
   /** Writes the batch: whole, or, where the store refuses what is in it, every part that it takes (K5: each of them is one transaction). Throws if the store itself has failed. */
   async #write(batch: Batch): Promise<SplitResult> {
     try {
-      const done = this.writer.commit(batch)
+      const done = this.store.commit(batch)
       return { ...(done instanceof Promise ? await done : done), refused: [] }
     } catch (thrown) {
-      if (!isRefusal(thrown)) throw thrown
+      if (!this.store.isRefusal(thrown)) throw thrown
     }
     const parts: { part: Part; done: BatchResult | { thrown: unknown } }[] = []
     for (const part of split(batch)) {
       try {
-        parts.push({ part, done: await this.writer.commit(part.batch) })
+        parts.push({ part, done: await this.store.commit(part.batch) })
       } catch (thrown) {
-        if (!isRefusal(thrown)) throw thrown
+        if (!this.store.isRefusal(thrown)) throw thrown
         parts.push({ part, done: { thrown } })
       }
     }
@@ -214,7 +206,7 @@ export class Driver implements Desk {
 
   /** What the store refuses would be refused again: its run is set aside; one that has not begun is nowhere, and who began it is told. Returns what was refused, by run. */
   #refuse(batch: Batch, refused: SplitResult['refused']): (run: RunId | undefined) => ReeveError | undefined {
-    const errors = new Map(refused.map(({ run, thrown }) => [run, refusedBy(thrown, this.options.file, run)] as const))
+    const errors = new Map(refused.map(({ run, thrown }) => [run, this.store.refusedBy(thrown, run)] as const))
     for (const [run, error] of errors) {
       if (run === undefined) continue
       const epoch = batch.epochs.get(run)
@@ -288,8 +280,8 @@ export class Driver implements Desk {
   #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved'>): void {
     for (const run of batch.parked) {
       this.residents.drop(run)
-      // What came in while the writer thread was at work was given to a memory that is gone now.
-      if (this.writer.mode === 'thread' && this.reader.unreadOf(run).length > 0) this.residents.tryWake(run)
+      // What came in while the commit was on its way was given to a memory that is gone now.
+      if (this.store.mayLag && this.store.reader.unreadOf(run).length > 0) this.residents.tryWake(run)
     }
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
@@ -338,7 +330,7 @@ export class Driver implements Desk {
   #crash(point: CrashPoint): boolean {
     if (this.options.crash?.(point) !== true) return false
     this.dead = true
-    this.lease.fallSilent()
+    this.store.lease.fallSilent()
     return true
   }
 
@@ -349,7 +341,7 @@ export class Driver implements Desk {
 
   #release(): void {
     if (this.#sealed.length === 0 || this.closing) return
-    if (this.#blind || (!this.lease.fresh && !this.#lookAgain())) return
+    if (this.#blind || (!this.store.lease.fresh && !this.#lookAgain())) return
     for (const op of this.#sealed.splice(0)) {
       if (op.owner.discarded) continue
       if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
@@ -361,11 +353,11 @@ export class Driver implements Desk {
   /** This process stood still for longer than its lease: it finds out what is still its own before anything leaves. */
   #lookAgain(): boolean {
     try {
-      const owned = this.lease.lookAgain([...this.runs.values()].map((run) => [run.id, run.epoch]))
+      const owned = this.store.lease.lookAgain([...this.runs.values()].map((run) => [run.id, run.epoch]))
       for (const run of this.runs.keys()) if (!owned.has(run)) this.#lose(run)
       return true
     } catch (thrown) {
-      this.onStoreFailure(storeError(thrown, this.options.file), [])
+      this.onStoreFailure(this.store.errorOf(thrown), [])
       this.#blind = true
       this.owe([])
       return false
@@ -378,7 +370,7 @@ export class Driver implements Desk {
    */
   storeTime(): number {
     const now = this.clock.now()
-    return this.clock === systemClock || this.reader.hasOwnClock() ? now : Math.max(now, systemClock.now())
+    return this.clock === systemClock || this.store.reader.hasOwnClock() ? now : Math.max(now, systemClock.now())
   }
 
   // ---- requests that ride in the next commit ---------------------------------------------------------------------------------------
@@ -420,7 +412,7 @@ export class Driver implements Desk {
   }
 
   #receive(): void {
-    for (const row of this.reader.unread(this.#seen)) {
+    for (const row of this.store.reader.unread(this.#seen)) {
       this.#seen = row.position
       const run = this.runs.get(runOf(row.act))
       if (run !== undefined) {
@@ -453,7 +445,7 @@ export class Driver implements Desk {
 
   stop(): void {
     this.dead = true
-    this.lease.fallSilent()
+    this.store.lease.fallSilent()
     this.alarm.stop()
   }
 }

@@ -6,18 +6,18 @@ import { encode, valueShape } from '../../journal/index.ts'
 import { mustBeWellFormed } from '../port.ts'
 import type { Desk } from './desk.ts'
 
-export async function readValue(desk: Pick<Desk, 'reader'>, stream: string, key: string): Promise<Json> {
+export async function readValue(desk: Pick<Desk, 'store'>, stream: string, key: string): Promise<Json> {
   mustBeWellFormed(key, 'the key of a value')
-  return desk.reader.value(stream, key).value
+  return desk.store.reader.value(stream, key).value
 }
 
-export async function valueKeys(desk: Pick<Desk, 'reader'>, stream: string): Promise<readonly string[]> {
-  return desk.reader.valueKeys(stream)
+export async function valueKeys(desk: Pick<Desk, 'store'>, stream: string): Promise<readonly string[]> {
+  return desk.store.reader.valueKeys(stream)
 }
 
 /** A run writes once under its key: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
 export async function updateValue(
-  desk: Pick<Desk, 'reader' | 'options' | 'clock' | 'writeValue'>,
+  desk: Pick<Desk, 'store' | 'options' | 'clock' | 'writeValue'>,
   stream: string,
   key: string,
   change: (value: Json) => Json,
@@ -25,7 +25,7 @@ export async function updateValue(
 ): Promise<Json> {
   mustBeWellFormed(key, 'the key of a value')
   for (;;) {
-    const { version, value } = desk.reader.value(stream, key)
+    const { version, value } = desk.store.reader.value(stream, key)
     const body = desk.options.redact(JSON.stringify(change(value) ?? null), valueShape(stream, key))
     const changed = JSON.parse(body) as Json
     const event = encode({
@@ -38,7 +38,7 @@ export async function updateValue(
     const write = { stream, key, expected: version, body: JSON.stringify(changed), by, event, at: desk.clock.now() }
     const result = await desk.writeValue(write)
     if (result.status === 'written') return changed
-    if (result.status === 'repeated') return desk.reader.written(stream, result.seq)
+    if (result.status === 'repeated') return desk.store.reader.written(stream, result.seq)
     // Another holder of the run writes it, or this process as soon as it has read the run again.
     if (result.status === 'lost')
       throw new ReeveError('store.busy', `the run ${by?.run ?? ''} is not this process’s own at the moment`, { retryable: true })

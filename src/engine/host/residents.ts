@@ -10,12 +10,10 @@ import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import { doneBy } from '../origin.ts'
-import { nobody } from './batch.ts'
+import { asideFor, nobody, type StoredRun } from '../store.ts'
 import type { Desk } from './desk.ts'
 import { receive, restorePause } from './mail.ts'
-import { asideFor, type RunRow } from './reader.ts'
 import { Run } from './run.ts'
-import { storeError } from './schema.ts'
 import { Steadiness } from './steadiness.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
@@ -48,7 +46,7 @@ export class Residents {
     this.#desk.runs.delete(id)
     this.#desk.batch.epochs.delete(id)
     this.#desk.ends.delete(id)
-    if (this.#steadiness.left(id)) this.#desk.lease.stretch(this.#steadiness.worst)
+    if (this.#steadiness.left(id)) this.#desk.store.lease.stretch(this.#steadiness.worst)
     this.#strike(id)
   }
 
@@ -82,7 +80,7 @@ export class Residents {
     try {
       this.wake(id, insist)
     } catch (thrown) {
-      const error = storeError(thrown, this.#desk.options.file)
+      const error = this.#desk.store.errorOf(thrown)
       this.#desk.onStoreFailure(error, [id])
       if (error.retryable) this.#desk.owe([id])
     }
@@ -92,20 +90,21 @@ export class Residents {
   wake(id: RunId, insist = false): Run | undefined {
     const here = this.#desk.runs.get(id)
     if (here !== undefined || this.#desk.dead || this.#desk.closing) return here
-    const row = this.#desk.reader.run(id)
+    const row = this.#desk.store.reader.run(id)
     if (row === undefined || row.ended !== null || this.#desk.registry?.find(row.agent) === undefined) return undefined
-    const word = asideFor(row) === undefined ? undefined : this.#desk.reader.wordFor(id)
+    const word = asideFor(row) === undefined ? undefined : this.#desk.store.reader.wordFor(id)
     if (asideFor(row) !== undefined ? word === undefined : this.#leavesToOthers(row, insist)) return undefined
     if (word === undefined && !this.#steadiness.admits(row.losses)) return undefined
-    const epoch = this.#desk.lease.claim(id)
+    const epoch = this.#desk.store.lease.claim(id)
     if (epoch === undefined) return undefined
     this.#steadiness.takenUp(id, row.losses)
-    if (row.losses > 0) this.#desk.lease.stretch(this.#steadiness.worst)
+    if (row.losses > 0) this.#desk.store.lease.stretch(this.#steadiness.worst)
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
-    for (const [activation, state] of this.#desk.reader.accounts(id)) run.addAccount(clean(new Account(activation, state.limits, state)))
+    for (const [activation, state] of this.#desk.store.reader.accounts(id))
+      run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
     run.broughtBack = word
-    run.questions = this.#desk.reader.questions({ run: id }).length
+    run.questions = this.#desk.store.reader.questions({ run: id }).length
     this.#desk.runs.set(id, run)
     try {
       this.load(run, rootActivation(id), [])
@@ -115,7 +114,7 @@ export class Residents {
     }
     restorePause(this.#desk, run)
     if (row.stuck !== null) this.#desk.batch.stuck.push({ run: id, reason: null })
-    for (const inbox of this.#desk.reader.unreadOf(id)) {
+    for (const inbox of this.#desk.store.reader.unreadOf(id)) {
       run.lastRow = inbox.position
       receive(this.#desk, run, inbox)
     }
@@ -128,20 +127,20 @@ export class Residents {
    * A run whose code is missing here may be at home in another process (a rolling deploy): that one is given a moment to take it, so that it is not
    * kept waiting by who can only call it stuck. What is known to be stuck here is left alone, but for a cancel, which needs no code.
    */
-  #leavesToOthers(row: RunRow, insist: boolean): boolean {
-    const { registry, reader, options } = this.#desk
+  #leavesToOthers(row: StoredRun, insist: boolean): boolean {
+    const { registry, store } = this.#desk
     const id = row.id as RunId
     const known = this.#lacking.get(id) === registry
     if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined)) return false
-    if (known && row.stuck !== null && !reader.isToBeCancelled(id)) return true
-    if (insist || options.file === ':memory:') return false
+    if (known && row.stuck !== null && !store.reader.isToBeCancelled(id)) return true
+    if (insist || store.isPrivate) return false
     setTimeout(() => this.tryWake(id, true), patienceMs).unref()
     return true
   }
 
   /** A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in a moment. */
   unreadable(run: Run, thrown: unknown): void {
-    const error = storeError(thrown, this.#desk.options.file)
+    const error = this.#desk.store.errorOf(thrown)
     this.drop(run.id)
     if (error.retryable) {
       this.#desk.onStoreFailure(error, [run.id])
@@ -156,9 +155,9 @@ export class Residents {
 
   /** No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is void. */
   setAside(id: RunId, epoch: number, failure: Failure): void {
-    const { batch, runs, reader } = this.#desk
+    const { batch, runs, store } = this.#desk
     const run = runs.get(id)
-    const words = { upTo: run?.lastRow ?? reader.lastInboxPosition(), cancel: run?.broughtBack === 'cancel' }
+    const words = { upTo: run?.lastRow ?? store.reader.lastInboxPosition(), cancel: run?.broughtBack === 'cancel' }
     this.drop(id)
     batch.stuck.push({ run: id, reason: JSON.stringify(failure), words })
     batch.parked.push(id)
@@ -171,7 +170,7 @@ export class Residents {
   /** Reads an activation into memory. Undefined if there is none. */
   load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
     let activation: Activation | undefined
-    for (const { seq, at, event } of this.#desk.reader.activation(id)) {
+    for (const { seq, at, event } of this.#desk.store.reader.activation(id)) {
       if (activation === undefined) {
         if (seq !== 0 || event.type !== 'activation.started')
           throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, {
@@ -206,19 +205,20 @@ export class Residents {
 
   /** Tries those that lacked code elsewhere: it may be here. */
   adoptStuck(): void {
-    for (const id of this.#desk.reader.withoutCode()) if (this.#lacking.get(id) !== this.#desk.registry) this.tryWake(id)
+    for (const id of this.#desk.store.reader.withoutCode()) if (this.#lacking.get(id) !== this.#desk.registry) this.tryWake(id)
   }
 
   /** Notes which runs have shown that they do not kill their process. */
   noteSteady(): void {
     const steady = this.#steadiness.takeSteady()
-    for (const run of steady) this.#desk.lease.steady(run)
-    if (steady.length > 0) this.#desk.lease.stretch(this.#steadiness.worst)
+    for (const run of steady) this.#desk.store.lease.steady(run)
+    if (steady.length > 0) this.#desk.store.lease.stretch(this.#steadiness.worst)
   }
 
   /** Goes on with runs that nobody drives. */
   adoptOrphans(): void {
-    const { registry, reader, runs } = this.#desk
+    const { registry, runs } = this.#desk
+    const { reader } = this.#desk.store
     if (registry === undefined || this.#desk.dead || runs.size > residentCap) return
     for (const kind of reader.orphanKinds()) {
       if (registry.find(kind.agent) === undefined) continue

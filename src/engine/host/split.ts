@@ -2,11 +2,11 @@
  * Splitting a batch that the store refuses, so that only what it refuses is left out.
  *
  * Owns: which parts of a batch stand for themselves (a run; a row or a value from outside), and putting their results together. Plain data, pure.
- * Does not own: applying them (writer.ts), what becomes of a run whose part is refused (driver.ts).
+ * Does not own: applying them (the store), what becomes of a run whose part is refused (driver.ts).
  */
 import { runOf, type RunId } from '../../core/index.ts'
 import type { PostResult } from '../port.ts'
-import { emptyBatch, type Batch, type BatchResult, type ValueResult } from './batch.ts'
+import { emptyBatch, type Batch, type BatchResult, type ValueResult } from '../store.ts'
 
 /** A part of a batch that can be written without the others, with the places that its rows and values have in the whole. */
 export interface Part {

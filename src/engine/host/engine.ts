@@ -1,0 +1,441 @@
+/**
+ * The host: the Engine port over a store. Several processes may have the same store open; each moves the runs that it holds.
+ *
+ * Owns: the Engine port for those outside a run, the one change watch and heartbeat of the process, opening and closing.
+ * Does not own: moving runs (driver.ts), replay (../activation.ts), where anything is kept (../store.ts).
+ */
+import {
+  redactor,
+  ReeveError,
+  rootActivation,
+  runOf,
+  systemClock,
+  type Clock,
+  type Json,
+  type Redaction,
+  type RunId,
+  type Shape,
+} from '../../core/index.ts'
+import { callerShape, decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
+import type { Registry } from '../context.ts'
+import type { Governor } from '../governor.ts'
+import { mustBeJson } from '../scope.ts'
+import { streamFromOutside } from '../stream.ts'
+import {
+  addressOfPost,
+  birthOf,
+  mustBeSameStart,
+  mustHoldNoSecret,
+  openRun,
+  unknownRun,
+  type Engine,
+  type ForkRun,
+  type LivePart,
+  type Post,
+  type PostResult,
+  type Question,
+  type RunEnd,
+  type RunFilter,
+  type RunSummary,
+  type StartRun,
+  type StreamValues,
+} from '../port.ts'
+import type { Deadlines } from '../effects.ts'
+import type { Digests } from '../host.ts'
+import type { Store, StoreLease, StoreReader } from '../store.ts'
+import type { CrashPoint } from './desk.ts'
+import { Driver } from './driver.ts'
+import { forkRun } from './fork.ts'
+import { News } from './news.ts'
+import { Run } from './run.ts'
+import { updateValue } from './values.ts'
+
+/** How runs are moved. Everything has a default. */
+export interface HostOptions {
+  readonly clock?: Clock
+  /** In strict mode (for tests) a foreign await is an error. Default false: a warning. */
+  readonly strict?: boolean
+  /** A run whose process dies so often in a row, each time within ten seconds of taking it up, is set aside (`stuck`, `run.crash-loop`). At least 2, default 5. */
+  readonly lossLimit?: number
+  /** A run that waits for the clock leaves memory after this long. Milliseconds, default 1,000. One that waits for people leaves at once. */
+  readonly parkAfterMs?: number
+  /** How long one compensation (`onCancel`) may work before it is given up and the next one runs. Milliseconds, default 60,000. */
+  readonly undoWithinMs?: number
+  /** How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults: 30 minutes, an hour, 5 minutes. */
+  readonly deadlines?: Deadlines
+  /** How often other processes' changes are looked for. Milliseconds, default 20. */
+  readonly pollMs?: number
+  /** Ended runs are removed after this long. Milliseconds. Default: never. A store that is created with it gives the space back to the file system; another one does after `compactStore`. */
+  readonly retentionMs?: number
+  /** Taken out before anything is recorded; live code sees the redacted value, too (K10). Secrets reach tools by reference, not through the journal. */
+  readonly redact?: Redaction
+  /** Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process that share a clock. */
+  readonly governor?: Governor
+  /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
+  readonly onWarning?: (code: string, message: string) => void
+  /** For tests: return true to let the process "die" at this point. */
+  readonly crash?: (point: CrashPoint) => boolean
+}
+
+/** What is not said. */
+export const defaultLossLimit = 5
+/** Where warnings go by default. */
+export const warning = (code: string, message: string): void => process.emitWarning(message, { type: 'ReeveWarning', code })
+
+/** Redaction of stored texts; identity where nothing is to be taken out, so that it costs nothing. */
+function textRedactor(rules: Redaction | undefined): (text: string, shape: Shape) => string {
+  const redact = redactor(rules)
+  return redact === undefined ? (text) => text : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape))
+}
+
+/** How often runs are looked for that are older than the retention, and how many are removed before other work has its turn. */
+const forgetEveryMs = 60_000
+const forgetAtOnce = 100
+
+export class HostEngine<S extends Store = Store> implements Engine {
+  readonly driver: Driver
+  readonly deadlines?: Deadlines
+  readonly #options: HostOptions
+  readonly #clock: Clock
+  readonly store: S
+  readonly #reader: StoreReader
+  readonly #lease: StoreLease
+  readonly #news: News
+  #watch: ReturnType<typeof setInterval> | undefined
+  #lastCare = 0
+  #lastRetention = 0
+  #lastSweep = 0
+  readonly #starting = new Map<RunId, Promise<boolean>>()
+  #closed = false
+  #lastLook = 0
+  /** Why nothing can be done on this store any more. */
+  #lost: ReeveError | undefined
+
+  /** Owns the store from here on: closes it when it is closed. `digests`: as the platform makes them. */
+  constructor(store: S, options: HostOptions, digests: Digests) {
+    this.#options = options
+    if (options.deadlines !== undefined) this.deadlines = options.deadlines
+    this.#clock = options.clock ?? systemClock
+    this.store = store
+    this.#reader = store.reader
+    this.#lease = store.lease
+    this.driver = new Driver(
+      {
+        clock: this.#clock,
+        strict: options.strict ?? false,
+        redact: textRedactor(options.redact),
+        redacts: redactor(options.redact) !== undefined,
+        digests,
+        parkAfterMs: options.parkAfterMs ?? 1_000,
+        undoWithinMs: options.undoWithinMs,
+        lossLimit: options.lossLimit ?? defaultLossLimit,
+        deadlines: options.deadlines,
+        warn: options.onWarning ?? warning,
+        crash: options.crash,
+        governor: options.governor,
+      },
+      store,
+    )
+    this.#news = new News(
+      this.#reader,
+      (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
+      (run) => this.#starting.has(run) || this.driver.runs.has(run),
+    )
+    this.driver.onChange = (runs) => this.#news.changed(runs, this.driver.runs)
+    this.driver.onEnd = (run, end) => this.#news.ended(run, end)
+    this.driver.onPart = (run, part) => this.#news.part(run, part)
+    this.driver.onStoreFailure = (error, runs) => {
+      if (error.code === 'store.replaced') return this.#lose(error)
+      this.driver.options.warn(error.code, error.message)
+      this.#news.failed(error, runs)
+    }
+    this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
+    this.#watch.unref()
+  }
+
+  // ---- starting and driving --------------------------------------------------------------------------------------------------------
+
+  drive(registry: Registry): void {
+    this.#open()
+    this.store.mustHaveRules()
+    this.#inStore(() => {
+      if (this.#clock !== systemClock) this.store.useOwnClock()
+      this.#lease.beat()
+      this.#bury()
+    })
+    this.driver.registry = registry
+    for (const run of [...this.#reader.stuck(), ...this.#reader.leftCancelled()]) this.driver.residents.tryWake(run)
+    this.#sweep()
+    this.driver.schedule()
+  }
+
+  /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
+  #sweep(): void {
+    for (const run of new Set(this.#reader.unread(0).map((row) => runOf(row.act)))) this.driver.residents.tryWake(run)
+    this.driver.residents.adoptStuck()
+    this.driver.residents.adoptOrphans()
+    this.driver.alarm.arm(this.#reader.nextDeadline())
+  }
+
+  async start(request: StartRun): Promise<{ readonly created: boolean }> {
+    this.#open()
+    this.store.mustHaveRules()
+    const { run: id } = request
+    if (this.#starting.has(id) || this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
+    mustBeJson(request.input, `the input of run ${id}`)
+    mustHoldNoSecret(this.#options.redact, request)
+    const caller = request.caller ?? {}
+    const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
+    // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
+    if (driving) this.#inStore(() => this.#lease.guard())
+    const row = {
+      id,
+      agent: request.agent,
+      version: request.version,
+      caller: request.caller === undefined ? null : this.driver.options.redact(JSON.stringify(caller), callerShape),
+      at: this.#clock.now(),
+    }
+    this.driver.batch.runs.push({ ...row, owner: driving ? this.#lease.id : null })
+    if (driving) {
+      const run = new Run(id, 1, caller)
+      this.driver.runs.set(id, run)
+      this.driver.keeper.birth(run, rootActivation(id), {
+        agent: request.agent,
+        version: request.version,
+        input: request.input,
+        parentPath: [],
+        limits: request.limits,
+        caller: request.caller,
+      })
+    } else this.#writeBirth(request)
+    this.driver.schedule()
+    const durable = this.driver.durable(id)
+    this.#starting.set(id, durable)
+    try {
+      if (await durable) return await this.#again(request)
+      // another version of its agent may be here
+      if (!driving) this.driver.residents.tryWake(id)
+      return { created: true }
+    } finally {
+      this.#starting.delete(id)
+    }
+  }
+
+  /** A run for somebody else to drive. */
+  #writeBirth(request: StartRun): void {
+    const act = rootActivation(request.run)
+    const { limits } = request
+    const batch = this.driver.batch
+    const event = birthOf(request)
+    const text = this.driver.options.redact(encode(event), eventShape(event))
+    batch.acts.push(act)
+    batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: text })
+    if (limits !== undefined)
+      batch.accounts.push({ act, run: request.run, body: JSON.stringify({ limits, spent: {}, reserved: {}, ms: 0, unknown: 0 }) })
+  }
+
+  /** The same id again: fine if it is the same request, else the caller has made a mistake. */
+  async #again(request: StartRun): Promise<{ readonly created: boolean }> {
+    if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
+    const event = this.#reader.firstEvent(rootActivation(request.run))
+    const given = birthOf(request)
+    mustBeSameStart(event, request.run, decode(this.driver.options.redact(encode(given), eventShape(given))))
+    return { created: false }
+  }
+
+  async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
+    this.#open()
+    this.store.mustHaveRules()
+    return await forkRun(this.driver, request)
+  }
+
+  // ---- the outside's word ----------------------------------------------------------------------------------------------------------
+
+  async post(post: Post): Promise<PostResult> {
+    this.#open()
+    this.store.mustHaveRules()
+    const { to, target, key, kinds } = addressOfPost(post)
+    // What a run has diverged at is asked at addresses that nobody outside knows.
+    const asked =
+      post.type === 'settle-divergence' ? this.#reader.questions().find((q) => q.activation === to && q.kind === 'diverged') : undefined
+    return this.driver.post({ act: to, target, key: asked?.address ?? key, kinds, body: JSON.stringify(post) })
+  }
+
+  now(): number {
+    return this.driver.storeTime()
+  }
+
+  // ---- reading ---------------------------------------------------------------------------------------------------------------------
+
+  outcome(run: RunId): Promise<RunEnd> {
+    this.#open()
+    const row = this.driver.runs.has(run) ? undefined : this.#reader.run(run)
+    if (typeof row?.ended === 'number') return Promise.resolve(this.#reader.end(run)!)
+    if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) {
+      return Promise.reject(unknownRun(run))
+    }
+    return this.#news.outcome(run)
+  }
+
+  summary(run: RunId): Promise<RunSummary | undefined> {
+    return this.#read(() => this.#reader.summary(run))
+  }
+  runs(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
+    return this.#read(() => this.#reader.summaries(filter))
+  }
+  questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
+    return this.#read(() => this.#reader.questions(filter))
+  }
+  read(run: RunId, from = 0): Promise<readonly Recorded[]> {
+    return this.#read(() => this.#reader.feed(run, from))
+  }
+
+  #inStore<T>(work: () => T): T {
+    try {
+      return work()
+    } catch (thrown) {
+      throw this.store.errorOf(thrown)
+    }
+  }
+
+  #read<T>(query: () => T): Promise<T> {
+    try {
+      this.#open()
+      return Promise.resolve(query())
+    } catch (thrown) {
+      return Promise.reject(this.store.errorOf(thrown))
+    }
+  }
+
+  changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
+    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#news.watch(run, from, signal)
+  }
+  listen(run: RunId, hear: (part: LivePart) => void): () => void {
+    return this.#news.listen(run, hear)
+  }
+
+  // ---- the watch: one for the whole process ----------------------------------------------------------------------------------------
+
+  #look(): void {
+    if (this.#closed || this.driver.dead) return
+    try {
+      const now = this.#clock.now()
+      if (now - this.#lastLook >= 100 || now < this.#lastLook) {
+        this.#lastLook = now
+        const changed = this.store.changed
+        if (changed !== undefined) return this.#lose(changed)
+      }
+      if (this.store.moved()) this.driver.storeChanged()
+      if (this.driver.registry === undefined) return
+      if (now - this.#lastCare >= 100 || now < this.#lastCare) {
+        this.#lastCare = now
+        this.#care()
+      }
+      if (this.#options.retentionMs !== undefined && now - this.#lastRetention > forgetEveryMs) {
+        this.#lastRetention = now
+        this.#forgetOld(now - this.#options.retentionMs)
+      }
+    } catch (thrown) {
+      const error = this.store.errorOf(thrown)
+      if (!error.retryable) this.driver.options.warn(error.code, error.message)
+    }
+  }
+
+  /** The file under this process is another one, or none: it stops, and says so to everybody who waits for it or asks it for anything. */
+  #lose(error: ReeveError): void {
+    if (this.#lost !== undefined) return
+    this.#lost = error
+    clearInterval(this.#watch)
+    this.driver.fail(error)
+    this.#news.close(error)
+    this.driver.options.warn(error.code, error.message)
+  }
+
+  #care(): void {
+    this.driver.parkQuiet()
+    this.driver.alarm.look(this.#clock.now())
+    if (this.store.isPrivate) return
+    this.#lease.moved()
+    this.driver.residents.noteSteady()
+    if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
+    const now = this.#clock.now()
+    if (this.#bury() === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000) return
+    this.#lastSweep = now
+    this.#sweep()
+  }
+
+  /** Takes the runs of dead processes away from them. Returns of how many. */
+  #bury(): number {
+    const { owners, aside } = this.#lease.buryDead()
+    for (const { run, error } of aside) this.driver.onStoreFailure(error, [run])
+    return owners
+  }
+
+  #forgetOld(before: number): void {
+    const old = this.#reader.endedBefore(before, forgetAtOnce)
+    for (const run of old) this.#remove(run)
+    const isLarge = this.store.shrink()
+    // There may be more: the next ones follow soon, and other work has its turn in between.
+    if (old.length === forgetAtOnce || isLarge) this.#lastRetention -= forgetEveryMs - 100
+  }
+
+  #remove(run: RunId): void {
+    const end = this.#reader.end(run)
+    this.store.remove(run)
+    // Whoever waits in this process may not have seen yet that it has ended elsewhere.
+    if (end !== undefined) this.#news.ended(run, end)
+  }
+
+  stream(name: string): StreamValues {
+    const stream = streamFromOutside(name)
+    return {
+      get: (key) => this.#read(() => this.#reader.value(stream, key).value),
+      update: async (key, change) => {
+        this.#open()
+        this.store.mustHaveRules()
+        return updateValue(this.driver, stream, key, change, undefined)
+      },
+    }
+  }
+
+  remove(run: RunId): Promise<void> {
+    return this.#read(() => {
+      const row = this.#reader.run(run)
+      if (row === undefined) throw unknownRun(run)
+      if (row.ended === null) throw openRun(run)
+      this.#remove(run)
+      this.store.shrink()
+    })
+  }
+
+  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+
+  #open(): void {
+    if (this.#closed) throw new ReeveError('engine.closed', 'the engine is closed', { hint: 'Create a new runtime.' })
+    if (this.#lost !== undefined) throw this.#lost
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    clearInterval(this.#watch)
+    const died = this.driver.dead
+    if (!died) await this.driver.finish()
+    this.driver.stop()
+    await this.store.stop()
+    const closed = new ReeveError(
+      'engine.closed',
+      'the engine was closed before this run had ended; the run is kept and goes on when it is opened again',
+    )
+    this.#news.close(closed)
+    try {
+      if (!died) this.store.release()
+    } catch (thrown) {
+      // Nothing is lost: whoever drives next takes over when the lease is over.
+      const error = this.store.errorOf(thrown)
+      this.driver.options.warn(error.code, error.message)
+    } finally {
+      this.store.close()
+    }
+  }
+}
