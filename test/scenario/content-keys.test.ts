@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { agent, tool, type Tool } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import { contentKeys, sameContent, type JournalEvent, type Recorded } from '../../src/journal/index.ts'
-import { createRuntime, type Run, type Runtime, type StartOptions } from '../../src/runtime/index.ts'
+import type { Run, Runtime, StartOptions } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { AdversarialEngine } from '../../src/testing/index.ts'
+import { runtimeUnderTest } from '../engine-under-test.ts'
 import { calls, delegates, fastClock, runtimeOf, store, waiting } from './team.ts'
 
 const hasResult = (messages: readonly { readonly role: string }[]): boolean => messages.some(({ role }) => role === 'tool')
@@ -124,7 +125,7 @@ describe('content keys', () => {
     expect(one.filter(({ event }) => keyed.has(event.type) && !('contentKey' in event))).toEqual([])
     expect(keysOf(await play(runtime, crew()))).toEqual(keys)
     const engine = new AdversarialEngine({ seed: 'keys', strict: true, clock: fastClock() })
-    await using elsewhere = await createRuntime({ agents: [crew()], engine })
+    await using elsewhere = await runtimeUnderTest({ agents: [crew()], engine })
     expect(keysOf(await play(elsewhere, crew()))).toEqual(keys)
   })
 

@@ -318,7 +318,7 @@ describe('what crosses', () => {
         { role: 'user', content: 'x' },
       ],
     ])
-    expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/not delegated: .*cannot say/)])
+    expect(told(lead.prompts[2])).toEqual([expect.stringMatching(/not delegated: .*its code failed/)])
   })
 })
 
