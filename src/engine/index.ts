@@ -19,6 +19,7 @@ export { arrivalOfMail, by, commandId, ignored, said, whyIgnored, type CommandMa
 export { askedQuestion, divergedKey, divergenceQuestion, doubtQuestion, askKey, nobodyAnswered, type QuestionRecord } from './question.ts'
 export { notRegistered, type Birth, type Operation, type Owner } from './operation.ts'
 export { pack, unpack } from './payload.ts'
+export { storeIsRedacted, storeMark } from './redacted.ts'
 export { lastingStream, runStream, streamFromOutside, streamOf } from './stream.ts'
 export { pausesIn, stoodBetween, type Pause } from './pauses.ts'
 export { ContextView } from './view.ts'

@@ -8,6 +8,8 @@ import { messageOf, ReeveError, rootActivation, systemClock, type Json, type Run
 import { callerShape, decode, encode, eventShape, mailShape, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
+  storeIsRedacted,
+  storeMark,
   streamFromOutside,
   mustBeJson,
   mustBeSameFork,
@@ -66,6 +68,8 @@ export class RestateEngine implements Engine {
   readonly #closed = new AbortController()
   readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
   #opened: Promise<void> | undefined
+  /** Looked at, or under way. */
+  #marked: Promise<void> | undefined
   #endpoint: Endpoint | undefined
 
   constructor(options: RestateOptions) {
@@ -108,11 +112,31 @@ export class RestateEngine implements Engine {
     return this.#store
   }
 
+  /** For a word that is written: a process with rules marks the store, and one that has none writes nothing into a store that is marked. The mark stays. */
+  async #writable(): Promise<EventStore> {
+    const store = await this.#ready()
+    const { rules, redacts } = this.#settings.place
+    if (rules !== undefined && !redacts) return store
+    await (this.#marked ??= this.#look(store, redacts).finally(() => {
+      if (!redacts) this.#marked = undefined
+    }))
+    return store
+  }
+
+  async #look(store: EventStore, redacts: boolean): Promise<void> {
+    const { stream, key } = storeMark
+    const isMarked = (await store.value(stream, key)).version > 0
+    if (isMarked && !redacts) throw storeIsRedacted('the event store')
+    if (isMarked || !redacts) return
+    const event = encode({ type: 'value.updated', key, value: true, version: 1 })
+    await store.writeValue({ stream, key, expected: 0, value: true, event, at: this.#settings.place.clock.now() })
+  }
+
   // ---- driving ---------------------------------------------------------------------------------------------------------------------
 
   /** Listens, makes itself known to Restate, and begins to move what is left. Rejects with `engine.*`, `store.*` or `config.invalid`. */
   async drive(registry: Registry): Promise<void> {
-    const store = await this.#ready()
+    const store = await this.#writable()
     this.#place.registry = registry
     if (this.#endpoint === undefined) await this.#serve()
     this.#sweeper.start()
@@ -167,7 +191,7 @@ export class RestateEngine implements Engine {
    * run is kept, and begins when the same id is started again or, at the latest, when a worker sweeps.
    */
   async start(request: StartRun): Promise<{ readonly created: boolean }> {
-    const store = await this.#ready()
+    const store = await this.#writable()
     const { run, agent, version, input, caller, limits } = request
     mustBeJson(input, `the input of run ${run}`)
     mustHoldNoSecret(this.#settings.place.rules, request)
@@ -190,7 +214,7 @@ export class RestateEngine implements Engine {
 
   /** As with `start`, the fork is durable before Restate is told: if Restate cannot be told, it is kept and begins later. */
   async fork(given: ForkRun): Promise<{ readonly created: boolean }> {
-    const store = await this.#ready()
+    const store = await this.#writable()
     const { redact, clock } = this.#settings.place
     const now = clock.now()
     const request = redactedFork(given, redact)
@@ -217,7 +241,7 @@ export class RestateEngine implements Engine {
   }
 
   async post(post: Post): Promise<PostResult> {
-    const store = await this.#ready()
+    const store = await this.#writable()
     const { redact, clock } = this.#settings.place
     const { result, wake } = await store.post({ ...addressOfPost(post), body: redact(JSON.stringify(post), mailShape), now: clock.now() })
     if (wake !== undefined) await this.#ring([wake])
@@ -319,7 +343,10 @@ export class RestateEngine implements Engine {
     const desk: ValueDesk = { clock, redact, persist: async (work) => work(await this.#ready()) }
     return {
       get: (key) => readValue(desk, stream, key),
-      update: (key, change) => updateValue(desk, stream, key, change, undefined),
+      update: async (key, change) => {
+        await this.#writable()
+        return await updateValue(desk, stream, key, change, undefined)
+      },
     }
   }
 

@@ -1,13 +1,11 @@
 /**
  * Whether a store is redacted: what was kept out of it by one process must not be written into it by the next.
  *
- * Owns: the mark in the store, and the refusal of a process that has no rules. Does not own: redaction (core/redact.ts, journal/redaction.ts).
+ * Owns: the mark as a row among the values, which older versions of Reeve pass over. Does not own: what is said (../redacted.ts), redaction (core/redact.ts, journal/redaction.ts).
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { ReeveError, redactor, type Redaction } from '../../core/index.ts'
-
-/** A row among the values, under a name that no stream can have: older versions of Reeve pass it over. Persistent. */
-const mark = { stream: '!store', key: 'redacted' } as const
+import { redactor, type Redaction } from '../../core/index.ts'
+import { storeMark, storeIsRedacted } from '../redacted.ts'
 
 /** Guards a store that is redacted. */
 export class RedactedStore {
@@ -21,22 +19,16 @@ export class RedactedStore {
     this.#rules = rules
     this.#look = db.prepare('SELECT 1 AS marked FROM value WHERE stream = ? AND key = ?')
     if (redactor(rules) !== undefined && !this.#marked)
-      db.prepare(`INSERT OR IGNORE INTO value(stream, key, version, body) VALUES(?, ?, 1, 'true')`).run(mark.stream, mark.key)
+      db.prepare(`INSERT OR IGNORE INTO value(stream, key, version, body) VALUES(?, ?, 1, 'true')`).run(storeMark.stream, storeMark.key)
   }
 
   get #marked(): boolean {
-    return this.#look.get(mark.stream, mark.key) !== undefined
+    return this.#look.get(storeMark.stream, storeMark.key) !== undefined
   }
 
   /** Throws `store.redacted` where this process was given no rules and another one was: looked at before each word, because the other one may have come later. */
   mustHaveRules(): void {
     if (this.#rules !== undefined || !this.#marked) return
-    throw new ReeveError(
-      'store.redacted',
-      `${this.#file} is redacted, and this process has no rules: it would record what others take out`,
-      {
-        hint: 'Give createRuntime the same `redact` as the processes that write to it; for a command, name the config that exports `redact` with --config. Reading needs no rules. Nothing was written.',
-      },
-    )
+    throw storeIsRedacted(this.#file)
   }
 }
