@@ -2,7 +2,7 @@
  * The body of the heartbeat thread: writes the process's heartbeat on a connection of its own.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { workerData } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import { hungMs, shared, type HeartbeatData } from './heartbeat.ts'
 
 const { file, process, memory } = workerData as HeartbeatData
@@ -33,5 +33,12 @@ function next(): number {
   }
 }
 
-const run = (): void => void setTimeout(run, next())
+let timer: ReturnType<typeof setTimeout> | undefined
+const run = (): void => void (timer = setTimeout(run, next()))
 run()
+
+// the only word that there is: nothing keeps the thread then
+parentPort!.once('message', () => {
+  clearTimeout(timer)
+  db.close()
+})

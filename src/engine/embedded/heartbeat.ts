@@ -4,6 +4,7 @@
  * Owns: what the two threads share, and starting and ending the second one. Does not own: what a missed heartbeat means (lease.ts).
  */
 import { Worker } from 'node:worker_threads'
+import { stopThread } from './stop-thread.ts'
 
 /** An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that it lives. Milliseconds. */
 export const hungMs = 600_000
@@ -40,6 +41,6 @@ export class Heartbeat {
   }
 
   async stop(): Promise<void> {
-    await this.#thread?.terminate()
+    await stopThread(this.#thread)
   }
 }

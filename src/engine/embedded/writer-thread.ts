@@ -6,11 +6,18 @@ import { messageOf } from '../../core/index.ts'
 import type { Batch } from '../store.ts'
 import { BatchWriter } from './batch.ts'
 import { openStore, type OpenOptions } from './schema.ts'
+import { stopWord } from './stop-thread.ts'
 import type { ThreadReply } from './writer.ts'
 
-const writer = new BatchWriter(openStore(workerData as OpenOptions), true)
+const db = openStore(workerData as OpenOptions)
+const writer = new BatchWriter(db, true)
 
-parentPort!.on('message', ({ id, batch }: { id: number; batch: Batch }) => {
+parentPort!.on('message', (word: { readonly id: number; readonly batch: Batch } | typeof stopWord) => {
+  if (word === stopWord) {
+    db.close()
+    return parentPort!.close()
+  }
+  const { id, batch } = word
   let reply: ThreadReply
   try {
     reply = { id, result: writer.apply(batch) }

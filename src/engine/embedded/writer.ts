@@ -10,6 +10,7 @@ import type { Batch, BatchResult } from '../store.ts'
 import { BatchWriter } from './batch.ts'
 import type { Identity } from './identity.ts'
 import type { OpenOptions } from './schema.ts'
+import { stopThread } from './stop-thread.ts'
 
 /** `auto` measures; the others are for tests and for those who know their disk. */
 export type WriterMode = 'auto' | 'inline' | 'thread'
@@ -122,7 +123,8 @@ export class Writer {
   }
 
   async close(): Promise<void> {
-    await this.#thread?.terminate()
+    const thread = this.#thread
     this.#thread = undefined
+    await stopThread(thread)
   }
 }
