@@ -4,7 +4,7 @@
  * Owns: the Engine port for those outside a run; opening, driving and closing. Does not own: moving activations (seat.ts, workflow.ts).
  * A word from outside is durable in the store before Restate is told; if telling fails, the sweeper tells (nothing that was accepted is lost).
  */
-import { messageOf, ReeveError, rootActivation, systemClock, type Json, type RunId } from '../../core/index.ts'
+import { messageOf, ReeveError, rootActivation, stopwatch, systemClock, type Json, type RunId } from '../../core/index.ts'
 import { callerShape, decode, encode, eventShape, mailShape, type Recorded } from '../../journal/index.ts'
 import {
   addressOfPost,
@@ -45,6 +45,9 @@ import { Place } from './place.ts'
 import { Sweeper } from './sweeper.ts'
 import { readValue, updateValue, type ValueDesk } from './values.ts'
 
+/** A process without rules looks for the mark of a redacted store again after so long. Milliseconds of real time. */
+const lookForMarkMs = 1_000
+
 /** How often is looked though no news has come. Milliseconds. */
 const lookAgainMs = 2_000
 
@@ -68,8 +71,8 @@ export class RestateEngine implements Engine {
   readonly #closed = new AbortController()
   readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
   #opened: Promise<void> | undefined
-  /** Looked at, or under way. */
-  #marked: Promise<void> | undefined
+  /** When the mark was last looked for, and what came of it: it rejects where this process may not write. */
+  #looked: { readonly at: number; readonly marked: Promise<void> } | undefined
   #endpoint: Endpoint | undefined
 
   constructor(options: RestateOptions) {
@@ -117,9 +120,13 @@ export class RestateEngine implements Engine {
     const store = await this.#ready()
     const { rules, redacts } = this.#settings.place
     if (rules !== undefined && !redacts) return store
-    await (this.#marked ??= this.#look(store, redacts).finally(() => {
-      if (!redacts) this.#marked = undefined
-    }))
+    if (this.#looked === undefined || (!redacts && stopwatch() - this.#looked.at > lookForMarkMs))
+      this.#looked = { at: stopwatch(), marked: this.#look(store, redacts) }
+    const { marked } = this.#looked
+    await marked.catch((thrown: unknown) => {
+      this.#looked = undefined
+      throw thrown
+    })
     return store
   }
 
