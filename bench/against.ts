@@ -35,31 +35,38 @@ function leaderOf({ agent, supervisor }: Build): ReturnType<Build['supervisor']>
   })
 }
 
-/** CPU microseconds per delegation of one run. */
-async function measured(build: Build, store: string | undefined): Promise<number> {
+/** What one delegation of a run takes, in microseconds: of the CPU, and as time goes by, waiting for the disk included. */
+interface Taken {
+  readonly cpu: number
+  readonly elapsed: number
+}
+
+async function measured(build: Build, store: string | undefined): Promise<Taken> {
   const leader = leaderOf(build)
   await using runtime = await build.createRuntime({ agents: [leader], ...(store === undefined ? undefined : { store }) })
-  const before = ownSeconds()
+  const [before, begun] = [ownSeconds(), performance.now()]
   const outcome = await runtime.run(leader, 'Write a book.')
   if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
-  return ((ownSeconds() - before) * 1e6) / count
+  return { cpu: ((ownSeconds() - before) * 1e6) / count, elapsed: ((performance.now() - begun) * 1e3) / count }
 }
 
 const builds = { ours: await load(new URL('..', import.meta.url).pathname), theirs: await load(folder) }
 for (const kind of ['in memory', 'durable'] as const) {
-  const seen: { ours: number; theirs: number }[] = []
+  const seen: Record<keyof typeof builds, Taken>[] = []
   // the first turns only warm up
   for (let turn = -3; turn < turns; turn++) {
-    const pair = { ours: 0, theirs: 0 }
+    const pair: Partial<Record<keyof typeof builds, Taken>> = {}
     for (const name of turn % 2 === 0 ? (['ours', 'theirs'] as const) : (['theirs', 'ours'] as const))
       pair[name] = await measured(builds[name], kind === 'durable' ? join(stores, `${name}-${turn}.db`) : undefined)
-    if (turn >= 0) seen.push(pair)
+    if (turn >= 0) seen.push({ ours: pair.ours!, theirs: pair.theirs! })
   }
-  const [mine, others] = [seen.map(({ ours }) => ours), seen.map(({ theirs }) => theirs)]
-  const line = (what: string, of: (values: readonly number[]) => number): string =>
-    `${kind}, ${what}: ${of(mine).toFixed(1)} µs, the other build ${of(others).toFixed(1)} µs, ratio ${(of(mine) / of(others)).toFixed(3)}`
-  console.log(line('median', median))
-  // what others do on the machine only adds
-  console.log(line('least', (values) => Math.min(...values)))
+  for (const what of ['cpu', 'elapsed'] as const) {
+    const [mine, others] = [seen.map(({ ours }) => ours[what]), seen.map(({ theirs }) => theirs[what])]
+    const line = (how: string, of: (values: readonly number[]) => number): string =>
+      `${kind}, ${what}, ${how}: ${of(mine).toFixed(1)} µs, the other build ${of(others).toFixed(1)} µs, ratio ${(of(mine) / of(others)).toFixed(3)}`
+    console.log(line('median', median))
+    // what others do on the machine only adds
+    console.log(line('least', (values) => Math.min(...values)))
+  }
 }
 rmSync(stores, { recursive: true, force: true })
