@@ -13,9 +13,15 @@ import { lineKey, runsInLine } from './session.ts'
 type Waits = Pick<RunSummary, 'run' | 'caller'>
 
 /** The run that has the session in which this one waits for its turn; undefined if it does not wait. Of a run that has ended the line is about to be left: nobody waits behind it. */
-export async function queuedBehind(engine: Engine, { run, caller }: Waits): Promise<RunId | undefined> {
-  if (caller.session === undefined) return undefined
-  const [first, ...others] = runsInLine(await engine.stream(streamOf(caller, run)).get(lineKey))
+export async function queuedBehind(engine: Engine, waits: Waits): Promise<RunId | undefined> {
+  return waits.caller.session === undefined ? undefined : behindIn(engine, await sessionLine(engine, waits), waits.run)
+}
+
+/** The runs in the line of a run's session, in their order. */
+const sessionLine = async (engine: Engine, { run, caller }: Waits): Promise<readonly RunId[]> =>
+  runsInLine(await engine.stream(streamOf(caller, run)).get(lineKey))
+
+async function behindIn(engine: Engine, [first, ...others]: readonly RunId[], run: RunId): Promise<RunId | undefined> {
   if (first === undefined || !others.includes(run)) return undefined
   const ahead = await engine.summary(first)
   return ahead === undefined || hasEnded(ahead.status) ? undefined : first
@@ -38,12 +44,25 @@ export async function listRuns(engine: Engine, filter: RunFilter = {}): Promise<
     ...(known === undefined ? undefined : { status: known }),
     limit: isWhole ? limit : Math.max(limit, mostListed),
   })
-  const told = await Promise.all(found.map((each) => queuedSummary(engine, each)))
+  // one look at a line for all runs of its session
+  const lines = new Map<string, Promise<readonly RunId[]>>()
+  const lineFor = (waits: Waits): Promise<readonly RunId[]> => {
+    const stream = streamOf(waits.caller, waits.run)
+    const line = lines.get(stream) ?? sessionLine(engine, waits)
+    lines.set(stream, line)
+    return line
+  }
+  const told = await Promise.all(found.map((each) => queuedSummary(engine, each, lineFor)))
   return told.filter(({ status: each }) => asked?.has(each) ?? true).slice(0, limit)
 }
 
-async function queuedSummary(engine: Engine, summary: RunSummary): Promise<RunSummary> {
-  const behind = summary.status === 'running' ? await queuedBehind(engine, summary) : undefined
+async function queuedSummary(
+  engine: Engine,
+  summary: RunSummary,
+  lineFor: (waits: Waits) => Promise<readonly RunId[]>,
+): Promise<RunSummary> {
+  const isInLine = summary.status === 'running' && summary.caller.session !== undefined
+  const behind = isInLine ? await behindIn(engine, await lineFor(summary), summary.run) : undefined
   return behind === undefined ? summary : { ...summary, status: 'queued', queued: { behind } }
 }
 

@@ -9,8 +9,20 @@ async function twice(ctx: Context, worker: string): Promise<Json> {
   const first = ctx.start(worker, null)
   const end = await ended(ctx, first)
   if (end.status === 'completed') return end.output
-  const second = ctx.start(worker, null, { after: first })
-  const { outcome } = await ctx.next(second)
+  return anotherAttempt(ctx, worker, first)
+}
+
+/** Starts a worker, stops it after a second, and starts it once more. */
+async function againAfterTimeout(ctx: Context, worker: string): Promise<Json> {
+  const first = ctx.start(worker, null)
+  await ctx.next(ctx.ask('time', { until: new Date(ctx.now().getTime() + 1_000) }))
+  ctx.stop(first, 'out of time')
+  await ended(ctx, first)
+  return anotherAttempt(ctx, worker, first)
+}
+
+async function anotherAttempt(ctx: Context, worker: string, after: ActivationId): Promise<Json> {
+  const { outcome } = await ctx.next(ctx.start(worker, null, { after }))
   return outcome.status === 'completed' ? outcome.output : outcome.status
 }
 
@@ -48,14 +60,7 @@ export const attemptingCases: readonly Play[] = [
         const effect = first(ctx.place.activation) ? paying.effect : stage.does('pay', 'receipt 2')
         return step(ctx, 'pay', effect, { effect: 'once' })
       })
-      stage.agent('lead', async (ctx) => {
-        const worker = ctx.start('w', null)
-        await ctx.next(ctx.ask('time', { until: new Date(ctx.now().getTime() + 1_000) }))
-        ctx.stop(worker, 'out of time')
-        await ended(ctx, worker)
-        const { outcome } = await ctx.next(ctx.start('w', null, { after: worker }))
-        return outcome.status === 'completed' ? outcome.output : outcome.status
-      })
+      stage.agent('lead', (ctx) => againAfterTimeout(ctx, 'w'))
       await stage.drive()
       const run = await stage.start('lead')
       await until('it is being paid', () => paying.waiting === 1)
@@ -108,14 +113,7 @@ export const attemptingCases: readonly Play[] = [
         if (first(ctx.place.activation)) await step(ctx, 'more', stop.effect)
         return paid
       })
-      stage.agent('lead', async (ctx) => {
-        const worker = ctx.start('w', null)
-        await ctx.next(ctx.ask('time', { until: new Date(ctx.now().getTime() + 1_000) }))
-        ctx.stop(worker, 'out of time')
-        await ended(ctx, worker)
-        const { outcome } = await ctx.next(ctx.start('w', null, { after: worker }))
-        return outcome.status === 'completed' ? outcome.output : outcome.status
-      })
+      stage.agent('lead', (ctx) => againAfterTimeout(ctx, 'w'))
       await stage.drive()
       const run = await stage.start('lead')
       await until('more is done', () => stop.waiting === 1)
