@@ -352,7 +352,10 @@ async function effectOf(
 /** What the content key of a call is made of. Of who asked for the run, what a tool may go by; not the session, which only says where. */
 function toolCallContent({ place }: Context, { name, version }: NamedTool, input: Json): string {
   const { user, metadata } = place.caller
-  return canonical({ kind: 'tool', tool: name, version, input, ...present({ user, metadata }) })
+  let text = `tool ${canonical(name)} ${canonical(version)} ${canonical(input)}`
+  if (user !== undefined) text += ` user ${canonical(user)}`
+  if (metadata !== undefined) text += ` metadata ${canonical(metadata)}`
+  return text
 }
 
 /** Arguments that do not fit: the model is told what is wrong with them. */

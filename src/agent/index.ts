@@ -76,7 +76,7 @@ export {
   type Shelf,
 } from './exchanges.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
-export { isOver, leaveLine, takeTurn, type InLine, type Line, type Patience, type StoredLine } from './line.ts'
+export { isOver, leaveLine, takeOut, takeTurn, type InLine, type Line, type Patience, type StoredLine } from './line.ts'
 export type { Iteration, IterationWord, OnIterationComplete } from './around/iteration.ts'
 export { hookNamed } from './around/started.ts'
 export { judge, type JudgeOptions, type Judgement } from './around/judge.ts'

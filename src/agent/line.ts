@@ -6,6 +6,7 @@
  *
  * S1: the first in a lane has the turn, and only the line says so. S2: whoever joins and leaves does so with one compare-and-set each, so whoever leaves sees everybody who
  * waits, and tells the new first one. S3: it is left in every ending of the code that joined it. S4: one that has gone without leaving is taken out by whoever waits: they look by and by.
+ * S5: where waits are noted, each is noted before it begins and struck out when it is over, and whoever is noted is in the line: so S4 holds for the notes, too.
  */
 import { isObject, type ActivationId, type Json } from '../core/index.ts'
 import type { Arrival, Context } from '../engine/index.ts'
@@ -27,6 +28,14 @@ export interface StoredLine {
   readonly passedBy?: string
 }
 
+/** Who waits in several lines, where somebody must see all of them at once. */
+export interface Waits {
+  /** Notes that I wait, before I do. False: I may not, and am not noted. Once I am noted, it changes nothing. */
+  note(ctx: Context, me: InLine): Promise<boolean>
+  /** Notes that somebody waits no longer: it has its turn, is about to leave, or is gone. */
+  strike(ctx: Context, who: InLine): Promise<void>
+}
+
 /** A kind of line: where it is kept, and what is special about it. */
 export interface Line {
   /** The session value. */
@@ -39,6 +48,8 @@ export interface Line {
   isStale?(other: InLine, me: InLine): boolean
   /** Whether I may wait behind these. Pure. Default: yes. */
   mayWait?(all: readonly InLine[], me: InLine): boolean
+  /** Where waits are noted, besides. Default: nowhere. */
+  readonly waits?: Waits
   /** Whether the first one is gone; `looks`: how often that was asked before. */
   isGone(ctx: Context, first: InLine, looks: number): Promise<boolean>
 }
@@ -59,23 +70,39 @@ export interface Patience {
 /** Joins the line and waits until it is my turn. Resolves to who has it: me, unless I may not wait, or do not want to any more. Then I am not in the line. */
 export async function takeTurn(ctx: Context, line: Line, me: InLine, patience: Patience = { over: false }): Promise<InLine | undefined> {
   let all = await join(ctx, line, me)
+  let isNoted = false
   let lookMs = lookAfterMs
   for (let looks = 0; ; looks++) {
     const first = firstOf(me, all)
-    if (first?.id === me.id) return first
-    if (first !== undefined && (await line.isGone(ctx, first, looks))) await leaveLine(ctx, line, first, me)
+    if (first?.id === me.id) {
+      if (isNoted) await line.waits?.strike(ctx, me)
+      return first
+    }
+    if (first !== undefined && (await line.isGone(ctx, first, looks))) await takeOut(ctx, line, first, me)
     else if (!isIn(me, all)) return first
     else {
-      await told(ctx, line, me, lookMs, patience)
+      if (line.waits !== undefined && !isNoted) {
+        isNoted = await line.waits.note(ctx, me)
+        if (!isNoted) {
+          await leaveLine(ctx, line, me, me)
+          return first
+        }
+      }
+      // a patience that ended while something was written wakes nobody any more
+      if (!patience.over || ctx.wasAsked('wait')) await told(ctx, line, me, lookMs, patience)
       if (patience.over) {
-        await leaveLine(ctx, line, me, me)
+        await takeOut(ctx, line, me, me)
         return undefined
       }
       lookMs = Math.min(lookMs * 2, longestLookMs)
     }
     // who is told may have been told by anybody: the line is what counts (S1)
     all = line.read(await ctx.values.get(line.key)).all
-    if (!isIn(me, all)) all = await join(ctx, line, me)
+    if (!isIn(me, all)) {
+      // whoever took me out has struck out my wait, too
+      isNoted = false
+      all = await join(ctx, line, me)
+    }
   }
 }
 
@@ -89,7 +116,13 @@ async function join(ctx: Context, line: Line, me: InLine): Promise<readonly InLi
   return line.read(joined).all
 }
 
-/** Takes somebody out of the line: me, or one that has gone (S4). Tells the next one if it was the first (S2). */
+/** Takes somebody out of the line who may be noted as waiting: me, before I have the turn, or one that has gone (S4). */
+export async function takeOut(ctx: Context, line: Line, gone: InLine, me: InLine): Promise<void> {
+  await line.waits?.strike(ctx, gone)
+  await leaveLine(ctx, line, gone, me)
+}
+
+/** Takes somebody out of the line who is not noted as waiting. Tells the next one if it was the first (S2). */
 export async function leaveLine(ctx: Context, line: Line, gone: InLine, me: InLine): Promise<void> {
   const passedBy = `${gone.id} ${me.id}`
   const left = line.read(

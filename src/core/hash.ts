@@ -3,14 +3,16 @@
  */
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { toBase64url } from './base64url.ts'
 import { canonical, type Json } from './json.ts'
 
 /** SHA-256 of a text in UTF-8, as 64 hexadecimal digits (FIPS 180-4). Pure. Every platform has one that is faster than ours. */
 export type Sha256 = (text: string) => string
 
-/** SHA-256 of a text, as 64 hexadecimal digits (FIPS 180-4). */
-export function digest(text: string): string {
-  return bytesToHex(sha256(utf8ToBytes(text)))
+/** SHA-256 of a text, as 64 hexadecimal digits (FIPS 180-4), or as 43 characters of base64url. */
+export function digest(text: string, form: 'hex' | 'base64url' = 'hex'): string {
+  const bytes = sha256(utf8ToBytes(text))
+  return form === 'hex' ? bytesToHex(bytes) : toBase64url(bytes)
 }
 
 /** SHA-256 of a JSON value's canonical text: equal values, equal digest, whatever the order of keys. */

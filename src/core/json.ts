@@ -114,7 +114,11 @@ function sortedNames(object: JsonObject): readonly string[] {
 /** JSON text with sorted keys and no white space: equal values have equal text (RFC 8785 in spirit; numbers as ECMAScript prints them). */
 export function canonical(value: Json): string {
   if (typeof value === 'string') return quoted(value)
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  // as JSON.stringify writes them, without the way into the engine and back
+  if (typeof value === 'number') return Number.isFinite(value) ? `${value}` : 'null'
+  if (typeof value === 'boolean') return value ? 'true' : 'false'
+  if (value === null) return 'null'
+  if (typeof value !== 'object') return JSON.stringify(value)
   let text = ''
   if (Array.isArray(value)) {
     for (const item of value as readonly Json[]) text += text === '' ? canonical(item) : `,${canonical(item)}`

@@ -4,7 +4,7 @@
  * Owns: the message types, the entries of a history, what an agent leaves to those who come after it (`Trail`). They are JSON, so they can be journaled and cross an
  * edge, and they never name a provider's format. Does not own: the provider's prompt format (model/prompt.ts), what of it an agent is shown (edge/history.ts).
  */
-import type { Json, JsonObject } from './json.ts'
+import { canonical, type Json, type JsonObject } from './json.ts'
 
 /** A model's wish that a tool be called. */
 export interface ToolCall {
@@ -50,22 +50,32 @@ export interface CallNumbers {
 }
 
 /**
- * A message with the number that a call has in its conversation in the place of its id: ids differ whenever a model is asked, and say nothing. `numbers` knows the calls of the messages before, and
- * learns those of this one.
+ * All that a message tells a model, as text: equal messages have equal text. A call has its number in the conversation in the place of its id: ids differ whenever a model is asked, and say nothing.
+ * `numbers` knows the calls of the messages before, and learns those of this one.
+ *
+ * It is made of every message of every conversation, and so written down member by member, without a copy. It begins with the role; every member is JSON, and those that a message may lack have a label:
+ * no two messages run into one text.
  */
-export function withoutCallIds(message: Message, numbers: CallNumbers): Json {
-  const { byId } = numbers
-  const numberOf = (id: string): number | string => byId.get(id) ?? id
-  if (message.role === 'tool') return { ...message, callId: numberOf(message.callId) }
-  if (message.role !== 'assistant' || message.calls === undefined) return message as unknown as Json
-  const calls = message.calls.map((call) => {
-    byId.set(call.id, numbers.next)
-    return { ...call, id: numbers.next++ }
-  })
-  const { reasoning } = message
-  if (reasoning === undefined) return { ...message, calls } as unknown as Json
-  const parts = reasoning.parts.map((part) => (part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part))
-  return { ...message, calls, reasoning: { ...reasoning, parts } }
+export function messageContent(message: Message, numbers: CallNumbers): string {
+  const numberOf = (id: string): Json => numbers.byId.get(id) ?? id
+  if (message.role === 'tool') {
+    const { callId, name, content, isError = false } = message
+    return `tool ${canonical(numberOf(callId))} ${canonical(name)} ${isError} ${canonical(content)}`
+  }
+  let text = `${message.role} ${canonical(message.content)}`
+  if (message.role !== 'assistant') return text
+  const { calls, files, reasoning } = message
+  for (const { id, name, input, invalid } of calls ?? []) {
+    numbers.byId.set(id, numbers.next++)
+    text += ` call ${canonical(name)} ${canonical(input)}`
+    if (invalid !== undefined) text += ` invalid ${canonical(invalid)}`
+  }
+  if (files !== undefined) text += ` files ${canonical(files)}`
+  if (reasoning !== undefined) {
+    const parts = reasoning.parts.map((part) => (part.type === 'call' ? { ...part, callId: numberOf(part.callId) } : part))
+    text += ` reasoning ${canonical({ ...reasoning, parts })}`
+  }
+  return text
 }
 
 /** One message of a conversation. */

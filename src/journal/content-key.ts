@@ -4,18 +4,18 @@
  * Owns: of what the keys of workers and of questions are made, their form, reading them from a journal. Does not own: of what those of calls are made (../agent), the digest (the engines).
  * Holds: a key is recorded once, with the event that opens the operation. It is made anew on no replay, and nothing is decided by it.
  */
-import { canonical, digest, isObject, redactedMark, withoutCallIds, type HistoryEntry, type Json, type JsonObject } from '../core/index.ts'
+import { canonical, digest, isObject, messageContent, redactedMark, type HistoryEntry, type Json, type JsonObject } from '../core/index.ts'
 import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events.ts'
 
 /** How a plain key begins. Another digest, or other content, needs another scheme: keys of different schemes say nothing of each other. */
 const plainScheme = 'sha256-1'
 
-/** A key as it is recorded: its scheme, and the digest of the content. */
+/** A key as it is recorded: its scheme, and the digest of the content as base64url, which is a third shorter than hexadecimal digits. */
 export const writtenKey = (value: string, scheme = plainScheme): string => `${scheme}:${value}`
 
 /** What a worker is asked to do, under which policy: its agent and version, and what it was started with. Pure. */
 export const workerContent = (agent: string, version: string, input: Json): string =>
-  canonical({ kind: 'worker', agent, version, input: isEdge(input) ? edgeContent(input) : input })
+  `worker ${canonical(agent)} ${canonical(version)} ${canonical(isEdge(input) ? edgeContent(input) : input)}`
 
 /** What an activation was started with: an edge, or on a bare engine any value. */
 export const isEdge = (value: Json): value is JsonObject =>
@@ -23,23 +23,19 @@ export const isEdge = (value: Json): value is JsonObject =>
 
 /** An edge without what is of one run alone: ids, what its leader calls this delegation, who waits for whom, what has failed or was approved before. */
 function edgeContent(edge: JsonObject): Json {
-  const {
-    permit: _permit,
-    delegation: _delegation,
-    threads: _threads,
-    failures: _failures,
-    admitted: _admitted,
-    asks,
-    assignment,
-    entries,
-    ...content
-  } = edge
-  return {
-    ...content,
-    ...(asks === undefined ? undefined : { asks: true }),
-    ...(isObject(assignment) ? { assignment: assignmentContent(assignment) } : undefined),
-    ...(Array.isArray(entries) ? { entries: entriesContent(entries) } : undefined),
+  const { asks, assignment, entries } = edge
+  const content: { readonly [member: string]: Json | undefined } = {
+    ...edge,
+    permit: undefined,
+    delegation: undefined,
+    threads: undefined,
+    failures: undefined,
+    admitted: undefined,
+    asks: asks === undefined ? undefined : true,
+    assignment: isObject(assignment) ? assignmentContent(assignment) : undefined,
+    entries: Array.isArray(entries) ? entriesContent(entries) : undefined,
   }
+  return content as JsonObject
 }
 
 function assignmentContent({ leader: _leader, member: _member, inputs, ...content }: JsonObject): Json {
@@ -53,7 +49,7 @@ function assignmentContent({ leader: _leader, member: _member, inputs, ...conten
 
 function entriesContent(entries: readonly HistoryEntry[]): Json {
   const numbers = { next: 0, byId: new Map<string, number>() }
-  return entries.map((entry) => ({ ...entry, message: withoutCallIds(entry.message, numbers) }))
+  return entries.map((entry) => ({ ...entry, message: messageContent(entry.message, numbers) }))
 }
 
 /** What a human is shown of a question: all of it but its ids and its deadline. Pure. */
@@ -74,7 +70,7 @@ export function contentKeys(events: Iterable<Recorded>): ReadonlyMap<number, str
   const waiting = new Map<string, number>()
   const derive = (position: number, content: string): void => {
     // what was taken out is not known any more
-    if (!content.includes(redactedMark)) keys.set(position, writtenKey(digest(content)))
+    if (!content.includes(redactedMark)) keys.set(position, writtenKey(digest(content, 'base64url')))
   }
   for (const { activation, position, event } of events) {
     const stored = keyIn(event)

@@ -3,7 +3,7 @@
  *
  * Owns: of what the content key of a model call is made, the estimate. Does not own: the provider's prompt format (prompt.ts), what else has content keys (../journal/content-key.ts).
  */
-import { asText, canonical, withoutCallIds, type CallNumbers, type Json, type Message, type Sha256 } from '../core/index.ts'
+import { asText, canonical, messageContent, type CallNumbers, type Json, type Message, type Sha256 } from '../core/index.ts'
 import type { ModelSettings, ToolSpec } from './model.ts'
 
 /** All that an answer of a model depends on, besides the messages that it is shown. */
@@ -18,9 +18,12 @@ export interface ModelCall {
 /** What the content key of a model call is made of. Tools and schemas are walked once, however often they are offered. */
 export function modelCallContent({ model, tools, settings, outputSchema, purpose }: ModelCall, messages: string, sha256: Sha256): string {
   const digestOf = (value: object): string => remembered(digests, value, (each) => sha256(canonical(each as Json)))
-  const offered = tools.length === 0 ? '' : tools.map(digestOf).join('')
-  const output = outputSchema === undefined ? null : digestOf(outputSchema)
-  return canonical(['model', model, offered, (settings ?? null) as Json, output, purpose ?? null]) + messages
+  let text = `model ${canonical(model)}`
+  for (const tool of tools) text += ` tool ${digestOf(tool)}`
+  if (settings !== undefined) text += ` settings ${canonical(settings as Json)}`
+  if (outputSchema !== undefined) text += ` output ${digestOf(outputSchema)}`
+  if (purpose !== undefined) text += ` purpose ${canonical(purpose)}`
+  return `${text} ${messages}`
 }
 
 /**
@@ -40,7 +43,7 @@ export class MessagesContent {
         this.#chain = sha256(this.#chain + this.#link)
         this.#link = ''
       }
-      this.#link += canonical(withoutCallIds(message, this.#calls))
+      this.#link += messageContent(message, this.#calls)
     }
     return this.#chain + this.#link
   }

@@ -30,12 +30,10 @@ export { notPermitted, type AskedOf, type NotPermitted } from './permitted.ts'
 export {
   ed25519Signer,
   ed25519Verifier,
-  fromBase64url,
   hmacSigner,
   newEd25519Key,
   readSigned,
   signDocument,
-  toBase64url,
   type Ed25519Key,
   type SignedDocument,
   type Signer,

@@ -5,7 +5,7 @@
  * The text is a compact JWS (RFC 7515) over canonical JSON: other services verify it with a library of theirs. A key is chosen by its id among those that the reader trusts, and with it the
  * algorithm: what a text says of its own algorithm is only compared.
  */
-import { canonical, isObject, ReeveError, type Json } from '../core/index.ts'
+import { canonical, fromBase64url, isObject, ReeveError, toBase64url, type Json } from '../core/index.ts'
 
 /** Says whether a signature is right. */
 export interface Verifier {
@@ -96,23 +96,6 @@ export async function readSigned(keys: readonly Verifier[], type: string, text: 
   if (key === undefined) return { ok: false, why: 'unknown-key' }
   const isRight = await Promise.resolve(key.verify(new TextEncoder().encode(`${head}.${body}`), given)).catch(() => false)
   return isRight ? { ok: true, document, key: key.id } : { ok: false, why: 'bad-signature' }
-}
-
-/** Bytes as base64url without padding. */
-export const toBase64url = (bytes: Uint8Array): string =>
-  btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
-    .replaceAll('+', '-')
-    .replaceAll('/', '_')
-    .replaceAll('=', '')
-
-/** The bytes of base64url; undefined if it is none. */
-export function fromBase64url(text: string): Uint8Array | undefined {
-  if (!/^[A-Za-z0-9_-]*$/u.test(text)) return undefined
-  try {
-    return Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (each) => each.charCodeAt(0))
-  } catch {
-    return undefined
-  }
 }
 
 const encoded = (text: string): string => toBase64url(new TextEncoder().encode(text))

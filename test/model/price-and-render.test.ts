@@ -70,7 +70,7 @@ describe('render', () => {
     }
     expect(seen.size).toBe(conversation.length)
     // of what was said up to the last answer only the digest
-    expect(growing.of(conversation, digest)).toMatch(/^[0-9a-f]{64}\{"calls":/)
+    expect(growing.of(conversation, digest)).toMatch(/^[0-9a-f]{64}assistant /)
   })
 
   test('the order of keys does not matter, the content and its borders do', () => {

@@ -1,16 +1,8 @@
 /** Signers: what they sign is read by their keys and by no other, however it is changed. */
 import { describe, expect, test } from 'vitest'
+import { fromBase64url, toBase64url } from '../../src/core/index.ts'
 import { jwtVerify } from './jws.ts'
-import {
-  ed25519Signer,
-  ed25519Verifier,
-  fromBase64url,
-  hmacSigner,
-  newEd25519Key,
-  readSigned,
-  signDocument,
-  toBase64url,
-} from '../../src/oversight/index.ts'
+import { ed25519Signer, ed25519Verifier, hmacSigner, newEd25519Key, readSigned, signDocument } from '../../src/oversight/index.ts'
 
 const secret = 'a secret of more than thirty-two bytes'
 const document = { b: [1, 'ü', null], a: { z: 1, y: 'x' } }

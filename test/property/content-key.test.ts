@@ -6,10 +6,16 @@ import {
   digest,
   digestJson,
   isObject,
+  messageContent,
   type ActivationId,
+  type AssistantMessage,
   type Json,
   type JsonObject,
   type Message,
+  type SystemMessage,
+  type ToolCall,
+  type ToolMessage,
+  type UserMessage,
 } from '../../src/core/index.ts'
 import { questionContent, workerContent, type ApprovalRequested } from '../../src/journal/index.ts'
 import { MessagesContent, modelCallContent } from '../../src/model/index.ts'
@@ -72,6 +78,93 @@ describe('the key of a model call', () => {
       }),
     )
   })
+})
+
+/** Each kind of message with all that it may hold: a member more does not compile until it stands here, and what it tells is in the content. */
+const messages: readonly Required<Message>[] = [
+  { role: 'system', content: 'x' } satisfies Required<SystemMessage>,
+  { role: 'user', content: [{ type: 'text', text: 'x' }] } satisfies Required<UserMessage>,
+  {
+    role: 'assistant',
+    content: 'x',
+    calls: [{ id: 'a', name: 'read', input: { path: 'x' }, invalid: '{' } satisfies Required<ToolCall>],
+    files: [{ type: 'file', mediaType: 'image/png', data: 'AA==' }],
+    reasoning: { model: 'm', parts: [{ type: 'reasoning', text: 'hm' }] },
+  } satisfies Required<AssistantMessage>,
+  { role: 'tool', callId: 'a', name: 'read', content: 'x', isError: true } satisfies Required<ToolMessage>,
+]
+
+describe('what a message puts into content keys', () => {
+  const contentOf = (list: readonly Message[]): string => {
+    const numbers = { next: 0, byId: new Map<string, number>() }
+    return list.map((each) => messageContent(each, numbers)).join('')
+  }
+
+  /** The paths of all members, those of calls and parts included. */
+  const paths = (value: Json, above: readonly string[] = []): readonly (readonly string[])[] =>
+    typeof value !== 'object' || value === null
+      ? [above]
+      : Object.entries(value).flatMap(([name, member]) => [[...above, name], ...paths(member, [...above, name])])
+
+  function changed(value: Json, [name, ...rest]: readonly string[]): Json {
+    if (name === undefined) return value === true ? false : 'changed'
+    const container = value as JsonObject
+    const member = changed(container[name]!, rest)
+    return Array.isArray(value) ? value.with(Number(name), member) : { ...container, [name]: member }
+  }
+
+  test.each(messages)('$role: every member, whatever their order', (message) => {
+    const content = contentOf([message])
+    expect(contentOf([turned(message as unknown as Json) as unknown as Message])).toBe(content)
+    for (const path of paths(message as unknown as Json)) {
+      const isIdOfCall = path.join('.') === 'calls.0.id'
+      const isMadeOfMembers = !['string', 'boolean'].includes(
+        typeof path.reduce<Json>((at, name) => (at as JsonObject)[name]!, message as unknown as Json),
+      )
+      if (isMadeOfMembers || path[0] === 'role') continue
+      const other = contentOf([changed(message as unknown as Json, path) as unknown as Message])
+      expect(other === content, path.join('.')).toBe(isIdOfCall)
+    }
+  })
+
+  test('a result belongs to its call, whatever the id of the call', () => {
+    const said = (id: string, other: string, answered: string): string =>
+      contentOf([
+        { role: 'assistant', content: '', calls: [id, other].map((each) => ({ id: each, name: 'read', input: 1 })) },
+        { role: 'tool', callId: answered, name: 'read', content: 'x' },
+      ])
+    expect(said('a', 'b', 'a')).toBe(said('c', 'd', 'c'))
+    expect(said('a', 'b', 'a')).not.toBe(said('a', 'b', 'b'))
+  })
+
+  test('no text of a message passes for another message', () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 3 }), fc.array(message, { maxLength: 3 }), (one, other) => {
+        expect(contentOf(one) === contentOf(other)).toBe(canonical(one as unknown as Json) === canonical(other as unknown as Json))
+      }),
+    )
+    const forged: Message = { role: 'user', content: 'x"assistant "y' }
+    expect(contentOf([forged])).not.toBe(
+      contentOf([
+        { role: 'user', content: 'x' },
+        { role: 'assistant', content: 'y' },
+      ]),
+    )
+  })
+})
+
+test('canonical text is JSON: of numbers and texts as JSON.stringify writes them', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.double(), fc.string({ unit: 'binary' }), fc.boolean(), fc.constant(null), fc.maxSafeInteger()), (leaf) => {
+      expect(canonical(leaf)).toBe(JSON.stringify(leaf))
+    }),
+    { examples: [[-0], [Number.NaN], [Number.POSITIVE_INFINITY], [1e21], [5e-324]] },
+  )
+  fc.assert(
+    fc.property(json, (value) => {
+      expect(JSON.parse(canonical(value))).toEqual(JSON.parse(JSON.stringify(value)))
+    }),
+  )
 })
 
 const edge = fc.record({

@@ -1,8 +1,10 @@
 /** Content keys over versions of Reeve: what is recorded now is found again in journals that were recorded before, and those without keys tell what they can (decision 0010). */
+import { createHmac } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { digestsOf } from '../../src/engine/embedded/digests.ts'
 import { decode, contentKeys, type Recorded } from '../../src/journal/index.ts'
 import { manualClock, resume } from '../../src/testing/index.ts'
 import { goldens, plant, type Golden } from './golden.ts'
@@ -43,6 +45,13 @@ test('K12: a key is made today as it was made when it was recorded; another way 
   const { events } = await resume(scenario, file, manualClock())
   rmSync(folder, { recursive: true })
   expect(keysOf(events)).toEqual(recorded)
+})
+
+test('K12: so is one that is made with a secret, an HMAC with SHA-256 (RFC 2104)', () => {
+  const secret = 'a secret of the deployment, 32 characters or more'
+  const key = digestsOf({ secret }).keyOf('content')
+  expect(key).toBe('hmac-1-764IAJ:G8IdR6rbmiaOaHcDRpj1tIQnZjeJ64n2VWB0hbAoLxo')
+  expect(key.split(':')[1]).toBe(createHmac('sha256', secret).update('content').digest('base64url'))
 })
 
 test('K12: of a journal that was written before there were keys, questions and workers that have begun have one', () => {

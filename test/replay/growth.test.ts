@@ -58,10 +58,33 @@ function delegating(count: number, at: 'once' | 'turns'): Agent {
   })
 }
 
+/** So many delegations of one turn, each to another worker; `below`: by a leader that has a thread itself. */
+function different(count: number, at: 'the top' | 'below'): Agent {
+  const workers = Array.from({ length: count }, (_, i) => agent({ name: `w${i}`, description: 'Works.', model: () => 'W' }))
+  const model: ModelFunction = ({ messages }) =>
+    messages.some(({ role }) => role === 'tool')
+      ? 'done'
+      : { calls: workers.map(({ name }) => ({ name: 'delegate', input: { worker: name, instructions: 'x' } })) }
+  const lead = supervisor({
+    name: 'lead',
+    description: 'Leads.',
+    model,
+    workers,
+    delegation: { memory: 'continue' },
+    limits: { turns: 3 * count + 3 },
+  })
+  if (at === 'the top') return lead
+  const top: ModelFunction = ({ messages }) =>
+    messages.some(({ role }) => role === 'tool') ? 'done' : { calls: [{ name: 'delegate', input: { worker: 'lead', instructions: 'x' } }] }
+  return supervisor({ name: 'top', model: top, workers: [lead], delegation: { memory: 'continue' }, limits: { turns: 3 * count + 9 } })
+}
+
 test.each<[string, (count: number) => Agent, number]>([
   ['iterations of a loop', looping, 60],
   ['iterations of a loop with a loop in it', nested, 40],
   ['delegations of one turn to a worker that remembers', (count) => delegating(count, 'once'), 30],
+  ['delegations of one turn to different workers that remember', (count) => different(count, 'the top'), 50],
+  ['delegations of one turn to different workers that remember, below a thread', (count) => different(count, 'below'), 50],
   ['delegations, one a turn, to a worker that remembers', (count) => delegating(count, 'turns'), 30],
 ])(
   'twice as many %s take twice as many bytes',

@@ -63,6 +63,24 @@ const sideBySide = team(
   }),
 )
 
+const belowThreads = team(
+  'leaders with threads of their own share a worker',
+  supervisor({
+    name: 'top',
+    model: scripted({ calls: [gives('A', 'x', 'a'), gives('B', 'y', 'b')] }, 'final'),
+    workers: ['A', 'B'].map((name) =>
+      supervisor({
+        name,
+        description: 'Leads.',
+        model: scripted({ calls: [gives('w', name, 'c')] }, 'done'),
+        workers: [w],
+        delegation: { memory: { thread: 'archive' } },
+      }),
+    ),
+    delegation: { memory: 'continue' },
+  }),
+)
+
 const elsewhere = team(
   'a memory elsewhere, which cannot save the second time',
   supervisor({
@@ -112,5 +130,6 @@ function pinned(): Scenario {
 }
 
 describe('a process that dies while workers remember', () => {
-  for (const scenario of [oneThread, sideBySide, elsewhere, allowed, pinned()]) diesEverywhere(scenario, completed('final'), 20)
+  for (const scenario of [oneThread, sideBySide, belowThreads, elsewhere, allowed, pinned()])
+    diesEverywhere(scenario, completed('final'), 20)
 })

@@ -104,7 +104,7 @@ describe('what the model is shown', () => {
     const shown = model.prompts.map((prompt, i) => {
       return modelCallContent({ model: requested[i]!.model, tools: model.tools[i]! }, new MessagesContent().of(prompt, digest), digest)
     })
-    expect(requested.map(({ contentKey }) => contentKey)).toEqual(shown.map((content) => `sha256-1:${digest(content)}`))
+    expect(requested.map(({ contentKey }) => contentKey)).toEqual(shown.map((content) => `sha256-1:${digest(content, 'base64url')}`))
     const whole = await play({ above: 1, keep: 50, summarize: () => 'notes' })
     expect([whole.outcome, compacted(whole.events)]).toMatchObject([{ output: 'final' }, []])
   })

@@ -1,27 +1,28 @@
 /**
  * Memory of workers: what a worker is shown of its earlier work for the same leader, and that such work comes one after the other.
  *
- * Owns: whose memory is whose, the lock of a thread, what is shown and kept, the port for memories elsewhere. Does not own: how a line works (agent/line.ts), the slots (agent/exchanges.ts),
- * the delegation around it (delegations.ts).
+ * Owns: whose memory is whose, when a delegation has its thread, what is shown and kept, the port for memories elsewhere. Does not own: the lock of a thread (thread-lock.ts), the slots
+ * (agent/exchanges.ts), the delegation around it (delegations.ts).
  * Without this option the memory of a delegation is its activation: exactly its brief and its answer, and nobody else is shown it.
- * K4: `$threads`, `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
+ * K4: `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
  *
  * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a permit before it waits for one, so no permit is waited for under a lock.
  * M3: nobody waits for what cannot come: below a delegation that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no work.
- * M5: what is recorded grows with the delegations, not with their square: of those of one activation one stands in the line and the others wait behind it in memory (they would hold what it
- * holds, so every circle shows all the same), and what that activation has read of a thread it does not read again.
+ * M5: what is recorded grows with the delegations, not with their square: each thread has a line of its own; of those of one activation one stands in it and the others wait behind it in memory
+ * (they would hold what it holds, so every circle shows all the same), and what that activation has read of a thread it does not read again. What does grow with the square is how many
+ * activations wait for one thread at the same time: each writes the line in which the others stand.
  */
 import {
   addExchange,
   countExchanges,
   exchangeMessages,
   exchangeSlots,
-  isOver,
   leaveLine,
   mostExchanges,
   newestExchanges,
   recalledMessages,
   recalledProblem,
+  takeOut,
   takeTurn,
   type Exchange,
   type InLine,
@@ -35,12 +36,9 @@ import {
   described,
   failure,
   hasNames,
-  isObject,
   messageOf,
-  runOf,
   unknownNames,
   type Failure,
-  type Json,
   type NamesOf,
   type Outcome,
   type RunId,
@@ -50,6 +48,7 @@ import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { askHook } from './hooks.ts'
 import { Permits, type Queued } from './permits.ts'
+import { earlierLine, lineOfThread } from './thread-lock.ts'
 
 /** What a memory is asked by. */
 export interface MemoryQuery {
@@ -202,9 +201,11 @@ async function during<Ended extends { readonly outcome: Outcome }>(
 class Thread {
   readonly #job: Remembering
   readonly #memory: ThreadMemory
-  /** Undefined: its journal is of an earlier Reeve, in which all stood in the line, and everything was read each time. */
-  readonly #threads: Threads | undefined
+  readonly #threads: Threads
+  /** Its journal is of an earlier Reeve, in which all threads had one line, every delegation stood in it, and everything was read each time. */
+  readonly #isEarlier: boolean
   readonly #ctx: Context
+  readonly #line: Line
   readonly #me: InLine
   readonly #key: string
   readonly #shelf: Shelf
@@ -212,6 +213,7 @@ class Thread {
   readonly #crossing: readonly EdgeMessage[] | undefined
   #count = 0
   #newest: readonly Exchange[] = []
+  #has = false
   #left = false
   /** Gives on the turn of those of this activation. */
   #pass: (() => void) | undefined
@@ -223,10 +225,11 @@ class Thread {
     const above = job.desk.edge.threads
     this.#job = job
     this.#memory = memory
+    this.#threads = threads
     const before = ctx.scope('memory')
-    const isEarlier = before.wasAsked(`value.update:${line.key}`)
-    this.#threads = isEarlier ? undefined : threads
-    this.#ctx = isEarlier ? before : ctx.scope('thread')
+    this.#isEarlier = before.wasAsked(`value.update:${earlierLine.key}`)
+    this.#ctx = this.#isEarlier ? before : ctx.scope('thread')
+    this.#line = this.#isEarlier ? earlierLine : lineOfThread(key)
     this.#key = key
     this.#me = { id: this.#ctx.id('turn'), at: activation, lane: key, ...(above === undefined ? undefined : { above }) }
     this.#shelf = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
@@ -238,13 +241,15 @@ class Thread {
     const { worker, entry, grant } = this.#job
     const { above = [] } = this.#me
     if (above.includes(this.#key)) return busy(worker.name, 'this is part of it')
-    const turn = this.#threads?.turn(this.#key)
-    if ((await turn?.take(entry)) === false) return busy(worker.name, 'nobody waits for it any more')
-    this.#pass = () => turn?.give()
+    const turn = this.#threads.turn(this.#key)
+    // an earlier one stands in its line already: those that begin now wait until it has passed
+    if (this.#isEarlier) turn.takeBack()
+    else if ((await turn.take(entry)) === false) return busy(worker.name, 'nobody waits for it any more')
+    this.#pass = () => turn.give()
     this.#ctx.onCancel(
       `memory:${entry.label}`,
       async (undo) => {
-        if (!this.#left) await leaveLine(undo, line, this.#me, this.#me)
+        if (!this.#left) await (this.#has ? leaveLine : takeOut)(undo, this.#line, this.#me, this.#me)
       },
       { always: true },
     )
@@ -253,18 +258,19 @@ class Thread {
       patience.over = true
       patience.wake?.()
     }
-    const first = await takeTurn(this.#ctx, line, this.#me, patience)
+    const first = await takeTurn(this.#ctx, this.#line, this.#me, patience)
     entry.leave = undefined
     if (first?.id !== this.#me.id) {
       this.#left = true
       return busy(worker.name, patience.over ? 'nobody waits for it any more' : 'that waits for what this is part of')
     }
+    this.#has = true
     grant.threads = [...above, this.#key]
     return undefined
   }
 
   async leave(): Promise<void> {
-    await leaveLine(this.#ctx, line, this.#me, this.#me)
+    await leaveLine(this.#ctx, this.#line, this.#me, this.#me)
     this.#left = true
   }
 
@@ -295,8 +301,9 @@ class Thread {
     const { shown = defaultShown } = this.#memory
     try {
       this.#count = await countExchanges(values, this.#shelf)
-      this.#newest = await newestExchanges(values, this.#shelf, this.#count, shown, this.#threads?.known(this.#key))
-      this.#threads?.know(this.#key, { count: this.#count, newest: this.#newest })
+      const known = this.#isEarlier ? undefined : this.#threads.known(this.#key)
+      this.#newest = await newestExchanges(values, this.#shelf, this.#count, shown, known)
+      this.#threads.know(this.#key, { count: this.#count, newest: this.#newest })
       return exchangeMessages(this.#newest)
     } catch (thrown) {
       this.#failed('recall', thrown)
@@ -332,7 +339,7 @@ class Thread {
     const exchange: Exchange = { run, agent: worker.name, input: briefText(brief), answer }
     try {
       const kept = await addExchange(this.#ctx.values, this.#shelf, this.#count, exchange)
-      this.#threads?.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })
+      this.#threads.know(this.#key, { count: this.#count + 1, newest: [...this.#newest, kept] })
     } catch (thrown) {
       this.#failed('save', thrown)
     }
@@ -362,29 +369,3 @@ class Thread {
 
 const busy = (worker: string, why: string): Failure =>
   failure('delegation.refused', `"${worker}" is at work in the same thread, and ${why}`, 'policy')
-
-/** The line of all threads of a session: one value, so that a circle of waits shows when somebody joins. */
-const line: Line = {
-  key: '$threads',
-  word: '$thread.your-turn',
-  read: (value) => {
-    const { all, passedBy } = isObject(value) && Array.isArray(value['all']) ? value : { all: [] as Json }
-    return { all: all as unknown as readonly InLine[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
-  },
-  write: (line) => line as unknown as Json,
-  // runs of a session come one at a time: what another one has left is not waited for
-  isStale: ({ at }, me) => runOf(at) !== runOf(me.at),
-  mayWait: (all, me) => !closesCircle(all, me),
-  // whoever leads leaves in every ending of its code; only one that ended with the work still open has not
-  isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && isOver(ctx, at),
-}
-
-/** Whether those for whom I would wait wait, somewhere below them, for something that waits for me. Pure. */
-function closesCircle(all: readonly InLine[], { lane, above = [] }: InLine): boolean {
-  const needed = new Set([lane])
-  for (let size = 0; size !== needed.size;) {
-    size = needed.size
-    for (const each of all) if (each.above?.some((held) => needed.has(held)) === true) needed.add(each.lane)
-  }
-  return above.some((held) => needed.has(held))
-}
