@@ -14,7 +14,7 @@ const suites = (engine: string) => ({
     ...shared,
     name: engine,
     include: filesOn(engine).map((file) => `test/${file}`),
-    setupFiles: ['test/restate/suites-setup.ts'],
+    setupFiles: ['test/suites-setup.ts'],
     env: { REEVE_TEST_ENGINE: engine },
   },
 })

@@ -15,6 +15,16 @@ function delegating(count: number, memory: 'isolated' | 'continue'): Agent {
   return supervisor({ name: 'lead', model, workers: [w], delegation: { memory }, limits: { turns: 2 * count + 2 } })
 }
 
+/** The same, each to another worker. */
+function spread(count: number): Agent {
+  const workers = Array.from({ length: count }, (_, i) => agent({ name: `w${i}`, description: 'Works.', model: () => 'W' }))
+  const model: ModelFunction = ({ messages }) =>
+    messages.some(({ role }) => role === 'tool')
+      ? 'done'
+      : { calls: workers.map(({ name }) => ({ name: 'delegate', input: { worker: name, instructions: 'x' } })) }
+  return supervisor({ name: 'lead', model, workers, delegation: { memory: 'continue' }, limits: { turns: 2 * count + 2 } })
+}
+
 const looping = (count: number): Agent =>
   loop({
     name: 'loop',
@@ -61,6 +71,7 @@ export const run = (): Promise<Row[]> =>
     }
     await grown('delegations of one turn', 100, (count) => delegating(count, 'isolated'))
     await grown('delegations of one turn to a worker with memory', 100, (count) => delegating(count, 'continue'))
+    await grown('delegations of one turn to different workers with memory', 100, spread)
     await grown('iterations of a loop', 400, looping)
     return rows
   })

@@ -1,7 +1,7 @@
 /** Replay: one activation of 20,000 steps is read, decoded and run again; a leader with 1,000 settled workers wakes. */
 import { join } from 'node:path'
 import { agent, approve, createRuntime, delegate, step, type Agent, type Runtime } from 'reeve'
-import { rootActivation, type RunId } from '../src/core/index.ts'
+import { type RunId } from '../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../src/engine/embedded/index.ts'
 import { inFolder, median, sleep, turnOfLoop, type Row } from './measure.ts'
 
@@ -44,7 +44,8 @@ async function wake(file: string, root: Agent): Promise<number> {
   const { engine, runtime } = await open(file, root)
   await sleep(30)
   const begun = performance.now()
-  const activation = engine.driver.residents.wake(id)?.activations.get(rootActivation(id))
+  engine.driver.residents.wake([id])
+  const activation = engine.driver.runs.get(id)?.root
   if (activation === undefined) throw new Error('it did not wake')
   while (activation.replaying) await turnOfLoop()
   const ms = performance.now() - begun

@@ -9,7 +9,10 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { freshPostgres, type FreshPostgres } from '../test/servers/postgres.ts'
 
+/** Where the examples find PostgreSQL: a schema on the one that runs, or on one that is started. */
+let postgres: FreshPostgres | undefined
 /** Where the examples find a Restate server. */
 let restate: { readonly env: Record<string, string>; stop(): Promise<void> } | undefined
 
@@ -71,7 +74,7 @@ function passes({ name, command, args }: Job): boolean {
   const started = performance.now()
   const { status, signal, stdout, stderr } = spawnSync(command, args, {
     cwd: empty,
-    env: { ...process.env, ...restate?.env },
+    env: { ...process.env, ...restate?.env, ...(postgres && { DATABASE_URL: `${postgres.server}?schema=${postgres.schema}` }) },
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: minutes * 60_000,
@@ -85,9 +88,13 @@ function passes({ name, command, args }: Job): boolean {
 const kinds = { checks, examples }
 const kind = process.argv[2]
 if (kind !== 'checks' && kind !== 'examples') throw new Error(`say one of ${Object.keys(kinds).join(', ')}`)
-if (kind === 'examples') restate = await startRestate()
+if (kind === 'examples') {
+  postgres = await freshPostgres()
+  restate = await startRestate()
+}
 const results = kinds[kind]().map(passes)
 await restate?.stop()
+await postgres?.dispose()
 rmSync(empty, { recursive: true, force: true })
 const passed = results.filter(Boolean).length
 console.log(`${passed} passed, ${results.length - passed} failed`)

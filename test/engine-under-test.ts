@@ -1,26 +1,58 @@
 /**
- * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | restate-sqlite | restate-postgres`, default `embedded`.
+ * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | postgres | restate-sqlite | restate-postgres`, default `embedded`.
  *
  * Owns: one way to make a runtime, so that a scenario is written once and holds on every engine. A `store` is then a name: two runtimes of one store are two
- * processes of one system. Does not own: which files and titles cannot run on another engine (restate/suites.ts).
+ * processes of one system. Does not own: which files and titles cannot run on another engine (postgres/suites.ts, restate/suites.ts).
  */
 import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { RestateOptions } from '../src/adapters/restate/index.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime/index.ts'
 
-export type EngineName = 'embedded' | 'restate-sqlite' | 'restate-postgres'
+const engineNames = ['embedded', 'postgres', 'restate-sqlite', 'restate-postgres'] as const
+export type EngineName = (typeof engineNames)[number]
 
 /** The engine that is asked for. */
 export function engineUnderTest(): EngineName {
   const name = process.env['REEVE_TEST_ENGINE'] ?? 'embedded'
-  if (name === 'embedded' || name === 'restate-sqlite' || name === 'restate-postgres') return name
-  throw new Error(`REEVE_TEST_ENGINE is ${name}, expected embedded, restate-sqlite or restate-postgres`)
+  const known = engineNames.find((each) => each === name)
+  if (known === undefined) throw new Error(`REEVE_TEST_ENGINE is ${name}, expected one of ${engineNames.join(', ')}`)
+  return known
 }
 
 /** A runtime as `createRuntime` makes it, on the engine under test. One that is given an engine keeps it. */
 export async function runtimeUnderTest(options: RuntimeOptions = {}): Promise<Runtime> {
-  if (engineUnderTest() === 'embedded' || options.engine !== undefined) return createRuntime(options)
+  const engine = engineUnderTest()
+  if (engine === 'embedded' || options.engine !== undefined) return createRuntime(options)
+  return engine === 'postgres' ? onPostgres(options) : onRestate(options)
+}
+
+/** The same options; what is for files alone is left out. */
+async function onPostgres(options: RuntimeOptions): Promise<Runtime> {
+  const { store = ':memory:', durability: _durability, busyMs: _busyMs, writer: _writer, ...others } = options
+  return createRuntime({ onWarning: () => {}, ...others, store: await (store === ':memory:' ? newSchema() : schemaOf(store)) })
+}
+
+/** What another process names as its `store` to share one with `runtimeUnderTest`, where that is a file or an address. */
+export const storeUnderTest = async (store: string): Promise<string> => (engineUnderTest() === 'postgres' ? schemaOf(store) : store)
+
+const schemas = new Map<string, Promise<string>>()
+
+function schemaOf(store: string): Promise<string> {
+  const schema = schemas.get(store) ?? newSchema()
+  schemas.set(store, schema)
+  return schema
+}
+
+/** The address of a schema of its own. */
+async function newSchema(): Promise<string> {
+  const { freshPostgres } = await import('./servers/postgres.ts')
+  const { server, schema, dispose } = await freshPostgres()
+  undo.push(dispose)
+  return `${server}?schema=${schema}`
+}
+
+async function onRestate(options: RuntimeOptions): Promise<Runtime> {
   const { store = ':memory:', clock, strict, undoWithinMs, deadlines, redact, onWarning, crash, ...others } = options
   const { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus } = others
   const { mayDecide, limits, hooks } = others
@@ -66,7 +98,7 @@ function placeOf(store: string): Promise<Place> {
 /** A namespace, a port and a store of its own. Its services are known to Restate from the beginning, as they are wherever a worker has ever been. */
 async function newPlace(file: string | undefined): Promise<Place> {
   const { freePort, freshPostgres, restateServer } = await import('./restate/harness.ts')
-  const { temporaryFolder } = await import('./restate/place.ts')
+  const { temporaryFolder } = await import('./servers/place.ts')
   const { ingress, admin } = await restateServer()
   const namespace = `suite${process.pid}-${++count}`
   const listen = { port: await freePort() }
@@ -89,8 +121,10 @@ async function newPlace(file: string | undefined): Promise<Place> {
 
 if (engineUnderTest() !== 'embedded') {
   afterAll(async () => {
-    const { restateServer } = await import('./restate/harness.ts')
-    await (await restateServer()).dispose()
+    if (engineUnderTest() !== 'postgres') {
+      const { restateServer } = await import('./restate/harness.ts')
+      await (await restateServer()).dispose()
+    }
     for (const one of undo.splice(0)) await one()
   }, 30_000)
 }

@@ -19,8 +19,12 @@ export interface CommandContext {
 /** The options to repeat in a printed command so that it means the same store or engine: empty if it is found without. */
 export function whereOf({ store, config }: StoreOptions): string {
   const option = (name: string, value: string | undefined): string => (value === undefined ? '' : ` --${name} ${quoted(value)}`)
-  return option('store', store) + option('config', config)
+  return option('store', store === undefined ? undefined : shownStore(store)) + option('config', config)
 }
+
+/** A store as it may be shown: of an address without its password. */
+export const shownStore = (store: string): string =>
+  store.replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#]*?):[^/?#]*@/i, '$1:***@').replaceAll(/([?&](?:password|sslpassword)=)[^&#]*/gi, '$1***')
 
 /** A path as a shell takes it. */
 export const quoted = (text: string): string => (/^[\w@%+=:,./~-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)

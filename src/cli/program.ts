@@ -81,7 +81,10 @@ function buildProgram(version: string, terminal: Terminal, carry: Carry): Comman
   const program = new Command('reeve')
     .description('Runs supervised teams of AI agents: every run is a journal, humans sit at the top, no finished work is done twice.')
     .version(version, '-V, --version')
-    .option('--store <file>', 'the store, for the embedded engine (default: what --config names, else .reeve/reeve.db here)')
+    .option(
+      '--store <store>',
+      'a file, or postgres://user@host/database?schema=… (default: what --config names, else .reeve/reeve.db here)',
+    )
     .option(
       '--config <file>',
       'a module that exports `agents`, `store` or `engine`, and `channels` if there are any; it is code: only work and resume take reeve.config.ts unasked',

@@ -5,10 +5,10 @@
  * A config is code. `work` and `resume`, which run agents, take the `reeve.config.ts` of the folder they are called in; every other command loads a config only where it is named. A bad argument creates no store.
  */
 import { existsSync, lstatSync, statSync } from 'node:fs'
-import { dirname, isAbsolute, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { messageOf, ReeveError } from '../core/index.ts'
-import { createRuntime, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
+import { createRuntime, placeNamed, runtimeOptions, type Runtime, type RuntimeOptions } from '../runtime/index.ts'
 import { usage } from './exit.ts'
 
 /** The options that every command has. */
@@ -19,7 +19,7 @@ export interface StoreOptions {
 
 type Engine = NonNullable<RuntimeOptions['engine']>
 
-/** Where runs are: in a file for the embedded engine, or with an engine that a config makes whenever one is needed. */
+/** Where runs are: in a store, which is the path of a file or the address of a PostgreSQL database, or with an engine that a config makes whenever one is needed. */
 export type Place = ({ readonly store: string } | { readonly engine: () => Promise<Engine>; readonly config: string }) & {
   /** What the config says of a runtime besides, if one was loaded: rules of redaction, who may decide, … */
   readonly options?: ConfigOptions
@@ -28,7 +28,7 @@ export type Place = ({ readonly store: string } | { readonly engine: () => Promi
 /** Everything that `createRuntime` takes, but for where the runs are and whether this process drives them: that is the command's. */
 export type ConfigOptions = Omit<RuntimeOptions, 'store' | 'engine' | 'drive' | 'crash'>
 
-/** What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config) or `engine` (a function), and any other option of `createRuntime`. */
+/** What a `reeve.config.ts` exports, by name or as its default: `agents`, `store` (a file, relative to the config, or an address) or `engine` (a function), and any other option of `createRuntime`. */
 export interface ReeveConfig {
   readonly place: Place
   readonly agents: NonNullable<RuntimeOptions['agents']>
@@ -46,7 +46,7 @@ export const configName = 'reeve.config.ts'
 export function mustBeOwn(store: string): void {
   for (const path of [dirname(store), store])
     if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true)
-      throw usage(`${path} is a link, and would be written to where it leads`, 'Remove it, or name a store: --store <file>')
+      throw usage(`${path} is a link, and would be written to where it leads`, 'Remove it, or name a store: --store <store>')
 }
 
 /** The place that is meant; a store must exist. Without options: `.reeve/reeve.db` here. Loads a config only where it is named. */
@@ -59,11 +59,11 @@ export async function findPlace(options: StoreOptions, cwd: string): Promise<Pla
   if (isFile(join(cwd, configName)))
     throw usage(
       `there is no store here, but a ${configName}: it is code, and this command runs none unasked`,
-      `Name it, if you trust it: --config ${configName}. Or name a store: --store <file>`,
+      `Name it, if you trust it: --config ${configName}. Or name a store: --store <store>`,
     )
   throw usage(
     `there is no store here: neither ${join('.reeve', 'reeve.db')} nor ${configName}`,
-    'Name one with --store <file> or --config <file>, or begin with: reeve demo',
+    'Name one with --store <file or postgres://…> or --config <file>, or begin with: reeve demo',
   )
 }
 
@@ -74,11 +74,17 @@ export const orConfigHere = (options: StoreOptions, cwd: string): StoreOptions =
     : options
 
 /** The store of `--store`, which must exist; `options` of the config that is named beside it. */
-export const namedStore = (file: string, cwd: string, options: ConfigOptions = {}): Place =>
-  existing({ store: resolve(cwd, file), options })
+export const namedStore = (store: string, cwd: string, options: ConfigOptions = {}): Place =>
+  existing({ store: storeAt(store, cwd), options })
+
+/** A file is relative to a folder; an address is what it is. */
+export const storeAt = (store: string, folder: string): string => (isDatabase(store) ? store : resolve(folder, store))
+
+/** True for an address; the other stores are files. Throws `config.invalid` for an address of something else. */
+export const isDatabase = (store: string): boolean => placeNamed(store) === 'postgres'
 
 function existing(place: Place): Place {
-  if ('engine' in place || isFile(place.store)) return place
+  if ('engine' in place || isDatabase(place.store) || isFile(place.store)) return place
   throw usage(`there is no store at ${place.store}`, 'Nothing was created. Check the path given with --store, or in the config.')
 }
 
@@ -112,7 +118,7 @@ function placeOf({ store, engine }: Exports, file: string): Place {
   if (engine !== undefined && store !== undefined)
     throw usage(
       `${file} exports both \`store\` and \`engine\``,
-      'Keep one: `store` is a file for the embedded engine, `engine` makes another one.',
+      'Keep one: `store` is a file or the address of a PostgreSQL database, `engine` makes another engine.',
     )
   if (typeof engine === 'function') return { engine: () => makeEngine(engine as () => unknown, file), config: file }
   if (engine !== undefined)
@@ -120,7 +126,7 @@ function placeOf({ store, engine }: Exports, file: string): Place {
       `the \`engine\` that ${file} exports is no function`,
       'Importing a config opens nothing: export const engine = () => restate({ … })',
     )
-  if (typeof store === 'string' && store !== '') return { store: isAbsolute(store) ? store : resolve(dirname(file), store) }
+  if (typeof store === 'string' && store !== '') return { store: storeAt(store, dirname(file)) }
   throw usage(
     `${file} exports no \`store\` and no \`engine\``,
     "Add: export const store = './reeve.db', or for another engine: export const engine = () => restate({ … })",

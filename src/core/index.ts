@@ -18,6 +18,7 @@ export {
 export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { isSamePerson, personName, underName } from './people.ts'
+export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
 export { type Clock, delay, jitter, seededRandom, stopwatch, systemClock } from './clock.ts'
 export { errorCodes, messageOf, ReeveError, type ErrorCode, type ReeveErrorOptions } from './errors.ts'
@@ -43,9 +44,10 @@ export {
   type TaskResult,
   type TaskStatus,
 } from './outcome.ts'
+export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
 export { bar, beginning, cut, visible, visibleJson, visibleLine, visibleLines, wrapped } from './visible.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
-export { askTool, transferred, transferTool, withoutCallIds, type CallNumbers } from './message.ts'
+export { askTool, messageContent, transferred, transferTool, type CallNumbers } from './message.ts'
 export type {
   Action,
   AssistantMessage,

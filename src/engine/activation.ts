@@ -139,6 +139,11 @@ export class Activation implements Owner, Verbs {
   isOver(address: string): boolean {
     return this.#started && !this.replaying && !this.operations.has(address) && this.#log.isOver(address)
   }
+
+  /** Whether this command is recorded and open, and the code has not come to it (again) yet. */
+  willAsk(address: string): boolean {
+    return !this.operations.has(address) && !this.#log.isOver(address)
+  }
   wasAsked(address: string): boolean {
     return this.#log.holds(address)
   }
@@ -299,16 +304,16 @@ export class Activation implements Owner, Verbs {
     return operation
   }
 
-  /** With what it is known by. Where redaction is on, no plain digest tells what was given: a short secret could be guessed from it. */
+  /** Adds to a new event what it is known by. Where redaction is on, no plain digest tells what was given: a short secret could be guessed from it. */
   #identified(event: CommandEvent, options: Pick<StepOptions<never>, 'content' | 'equalBy'> | undefined): CommandEvent {
     const { digests, redacts } = this.host
     if (digests === undefined) return event
     const isQuestion = event.type === 'interrupt.raised' || event.type === 'approval.requested'
     const content = isQuestion ? questionContent(event) : options?.content?.(digests.sha256)
-    const known: { contentKey?: string; inputHash?: string } = {}
+    const known = event as { contentKey?: string; inputHash?: string }
     if (content !== undefined) known.contentKey = digests.keyOf(content)
     if (options?.equalBy !== undefined && redacts !== true) known.inputHash = digests.sha256(canonical(options.equalBy))
-    return Object.assign(event, known)
+    return event
   }
 
   #checkDivergence(address: string, obstacles: readonly string[]): void {

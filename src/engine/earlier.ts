@@ -8,7 +8,7 @@
  * A step of code is the same if it has the same address in the same agent. A call of a tool is the same if tool and arguments are; of equal calls the first is the first, the second the second.
  * Arguments are compared by a digest that is not recorded where redaction is on: there every repeated `once` call of a tool asks.
  */
-import { parentOf, present, runOf, type ActivationId, type Outcome } from '../core/index.ts'
+import { andThen, parentOf, present, runOf, type ActivationId, type Now, type Outcome } from '../core/index.ts'
 import {
   isNotice,
   type DoneElsewhere,
@@ -38,11 +38,21 @@ interface Trace {
 
 /** What a worker is born with. `read`: everything in the logs of a worker and of those below it, in the order of each log. */
 export function earlierOf(
+  op: Pick<Operation, 'earlier'>,
+  options: Pick<StartOptions, 'after'>,
+  read: (worker: ActivationId) => Iterable<Logged>,
+): Earlier | undefined
+export function earlierOf(
+  op: Pick<Operation, 'earlier'>,
+  options: Pick<StartOptions, 'after'>,
+  read: (worker: ActivationId) => Now<Iterable<Logged>>,
+): Now<Earlier | undefined>
+export function earlierOf(
   { earlier }: Pick<Operation, 'earlier'>,
   { after }: Pick<StartOptions, 'after'>,
-  read: (worker: ActivationId) => Iterable<Logged>,
-): Earlier | undefined {
-  return after === undefined ? earlier : earlierIn(after, read(after))
+  read: (worker: ActivationId) => Now<Iterable<Logged>>,
+): Now<Earlier | undefined> {
+  return after === undefined ? earlier : andThen(read(after), (entries) => earlierIn(after, entries))
 }
 
 /** What the next attempt has to know of an attempt, and of everything that this one knew of those before it. */

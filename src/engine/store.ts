@@ -2,11 +2,12 @@
  * The store contract: what the host (host/) needs of the place where runs are kept. SQLite is embedded/, and whatever keeps this contract can stand in for it.
  *
  * Owns: the plain data of one commit, what is kept of a run, and who holds it. Does not own: SQL, what a batch means to a run (host/).
+ * Answers may come later (`Now`), but for what a tick asks: what was read with the claim (`Past`), and who holds what (`fresh`, `time`).
  * Holds, in every store: K1 (the journal is the truth), K2 (a commit names the epochs under which its runs are held; of what is another process's now nothing
  * is written), K5 (one transaction for everything that a tick has learned and intends).
  */
-import type { ActivationId, Failure, Json, ReeveError, RunId } from '../core/index.ts'
-import type { JournalEvent, Recorded } from '../journal/index.ts'
+import type { ActivationId, Failure, Json, Now, ReeveError, RunId } from '../core/index.ts'
+import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './account.ts'
 import type { PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
 
@@ -70,7 +71,7 @@ export type ValueResult = { readonly status: 'written' | 'moved' | 'lost' } | { 
 
 /** Which of an operator's words to a run that is set aside have had their effect: left unread, they would wake it again and again. */
 export interface WordsHeard {
-  /** The last row that the run was given. */
+  /** The last row that the run was given; 0: none. */
   readonly upTo: number
   readonly cancel: boolean
 }
@@ -90,19 +91,22 @@ export interface Batch {
   readonly closedActs: ActivationId[]
   readonly ended: { run: RunId; status: string; at: number }[]
   readonly accounts: { act: ActivationId; run: RunId; body: string }[]
-  readonly parked: RunId[]
+  /** Runs that leave memory; `heard`: the last row that each was given. One that has an unread row after it stays (`BatchResult.awake`). */
+  readonly parked: { run: RunId; heard: number }[]
   readonly control: { run: RunId; state: string | null }[]
   readonly stuck: { run: RunId; reason: string | null; words?: WordsHeard }[]
   readonly values: ValueWrite[]
 }
 
 export interface BatchResult {
-  /** Somebody else has written since this connection last looked. */
+  /** Somebody else has written since this was last asked, here or by `Store.moved`. */
   readonly moved: boolean
   /** Runs that somebody else has taken over: nothing of them was written. */
   readonly fenced: readonly RunId[]
   /** Runs that existed already. */
   readonly existed: readonly RunId[]
+  /** Runs that were to park and have not: there is mail that they were not given. */
+  readonly awake: readonly RunId[]
   readonly posts: readonly PostResult[]
   readonly values: readonly ValueResult[]
   /** Of the newest entry that was written; 0 if none was. */
@@ -187,70 +191,122 @@ export interface DueQuestion {
   readonly until: number
 }
 
-/** Questions to a store. None of them writes; each throws what the store says (`Store.errorOf`). */
-export interface StoreReader {
-  // of a run that this process holds
-
-  /** The log of one activation, in order. */
-  activation(id: ActivationId): Iterable<{ seq: number; at: number; event: JournalEvent }>
-  firstEvent(id: ActivationId): JournalEvent | undefined
+/**
+ * What a held run's replay reads: everything of it as it was when it was claimed. It answers at once, because it is asked inside a tick. What this process has
+ * written since need not be in it. Each throws what the store says (`Store.errorOf`), for example where a journal cannot be read.
+ */
+export interface Past {
+  /** The log of one activation, in order; of one that has settled it may be its last word alone. */
+  activation(id: ActivationId): Iterable<{ readonly seq: number; readonly at: number; readonly event: JournalEvent }>
+  /** Its last word, if it exists. */
   lastEvent(id: ActivationId): JournalEvent | undefined
-  /** The logs of an activation and of those below it, in the order of the feed. */
-  below(id: ActivationId): Iterable<{ readonly activation: ActivationId; readonly event: JournalEvent }>
-  accounts(run: RunId): ReadonlyMap<ActivationId, AccountState>
-  unreadOf(run: RunId): readonly InboxRow[]
-  questionExists(id: string): boolean
+  /** Whether this question is among those that were asked and not closed. */
+  asked(question: string): boolean
+}
 
-  // of any run, stream or question
+/** An agent, and which version of it. */
+export interface Kind {
+  readonly agent: string
+  readonly version: string
+}
 
-  run(run: RunId): StoredRun | undefined
-  summary(run: RunId): RunSummary | undefined
-  summaries(filter?: RunFilter): RunSummary[]
-  /** How an ended run ended. */
-  end(run: RunId): RunEnd | undefined
+/** A run that may be claimed, as it lies in the store. */
+export interface Candidate extends StoredRun {
+  /** If it is stuck or set aside: what an operator has said to it that no process has read. A cancel counts more: it needs no code. */
+  readonly word: 'cancel' | 'resume' | undefined
+}
+
+/**
+ * Which runs are to be claimed: these; or, of those that nobody drives and that have something to do, at most `limit` of the kinds that this process drives. Of those
+ * lost less often than `lossesBelow` the oldest of a kind first; with `lossesFrom` those that were lost so often or more, the least often first.
+ */
+export type Wanted =
+  | readonly RunId[]
+  | { readonly drives: (kind: Kind) => boolean; readonly lossesBelow: number; readonly limit: number }
+  | { readonly drives: (kind: Kind) => boolean; readonly lossesFrom: number; readonly limit: number }
+
+/** A run that this process holds from now on, with all that going on needs: nothing more is read while it is driven. */
+export interface Claimed {
+  /** As it was before. */
+  readonly run: Candidate
+  readonly epoch: number
+  /** Of every activation that has one. */
+  readonly accounts: ReadonlyMap<ActivationId, AccountState>
+  /** How many questions to people are open. */
+  readonly questions: number
+  readonly past: Past
+  /** Unread, in order. Those that come later are told by `unread`. */
+  readonly mail: readonly InboxRow[]
+}
+
+/** Mail that has come in. */
+export interface Unread {
+  /** For runs that are held, in their order. */
+  readonly rows: readonly InboxRow[]
+  /** Runs that this process does not hold and that may have something to do: they have got some, or were begun for whoever drives. A hint: it may be lost, and said twice. */
+  readonly others: readonly RunId[]
+}
+
+/** An entry of a log. */
+export interface StoredEntry {
+  readonly activation: ActivationId
+  readonly seq: number
+  readonly at: number
+  readonly event: JournalEvent
+}
+
+/** What a fork begins with, as it was at one moment. */
+export interface StoredOrigin {
+  readonly run: StoredRun
+  readonly feed: readonly Recorded[]
+  /** Unread rows, in order. */
+  readonly mail: readonly InboxRow[]
+  readonly accounts: ReadonlyMap<ActivationId, AccountState>
+  /** The values of its stream (`stream`), by key, as they were for it at this position of its feed. */
+  readonly values: ReadonlyMap<string, Json>
+}
+
+/** Questions to a store from outside of a tick. None of them writes; each throws or rejects with what the store says (`Store.errorOf`). */
+export interface StoreReader {
+  run(run: RunId): Now<StoredRun | undefined>
+  summary(run: RunId): Now<RunSummary | undefined>
+  /** Newest first. */
+  summaries(filter?: RunFilter): Now<readonly RunSummary[]>
+  /** How a run began, how an ended run ended. */
+  birth(run: RunId): Now<JournalEvent | undefined>
+  end(run: RunId): Now<RunEnd | undefined>
+  /** Those of these runs that have ended since this was last asked. Cheap to ask again and again, also for many; who asks for a run for the first time has looked at `run` before. */
+  ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size' | 'keys'>): Now<ReadonlyMap<RunId, RunEnd>>
   /** Everything of a run after a position, in the order of the feed. */
-  feed(run: RunId, from: number): Recorded[]
-  /** True if the run has anything after this position. */
-  hasNews(run: RunId, from: number): boolean
-  questions(filter?: { readonly run?: RunId; readonly id?: string }): Question[]
-  value(stream: string, key: string): { readonly version: number; readonly value: Json }
-  valueKeys(stream: string): readonly string[]
+  feed(run: RunId, from: number): Now<readonly Recorded[]>
+  /** True if the run has anything after this position, has ended, or is not there. */
+  hasNews(run: RunId, from: number): Now<boolean>
+  questions(filter?: { readonly run?: RunId; readonly id?: string }): Now<readonly Question[]>
+  /** The logs of an activation and of those below it, in the order of the feed. */
+  below(id: ActivationId): Now<readonly StoredEntry[]>
+  /** The log of one activation, in order. */
+  log(id: ActivationId): Now<Iterable<StoredEntry>>
+  origin(run: RunId, at: number, stream: (caller: Caller) => string): Now<StoredOrigin | undefined>
+
+  value(stream: string, key: string): Now<{ readonly version: number; readonly value: Json }>
+  valueKeys(stream: string): Now<readonly string[]>
   /** What a value became by an entry of its stream. */
-  written(stream: string, seq: number): Json
-  /** What was written to a stream, in order. */
-  writtenTo(stream: string): Iterable<{ readonly position: number; readonly event: JournalEvent }>
+  written(stream: string, seq: number): Now<Json>
 
   // what there is to do
 
-  /** Unread rows after a position, of all runs. */
-  unread(after: number): readonly InboxRow[]
-  lastInboxPosition(): number
   /** The first moment at which `due` finds something. */
-  nextDeadline(): number | undefined
+  nextDeadline(): Now<number | undefined>
   /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). Of one moment, those of who began first come first (team C18). */
-  due(now: number): readonly DueQuestion[]
-  /** Which agents and versions the runs have that nobody drives and that have something to do. */
-  orphanKinds(): Iterable<{ readonly agent: string; readonly version: string }>
-  /** The oldest of these runs that were lost less often than `below`. */
-  orphans(kind: { readonly agent: string; readonly version: string }, below: number, limit: number): readonly RunId[]
-  /** Runs that nobody drives and that are suspected of killing whoever takes them up, the least suspected first. */
-  suspects(from: number, limit: number): readonly RunId[]
-  /** Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. */
-  stuck(): readonly RunId[]
-  /** Runs that have read an operator's cancel and are parked. */
-  leftCancelled(): readonly RunId[]
+  due(now: number): Now<readonly DueQuestion[]>
+  /** Runs that a process that begins to drive looks at: those that are stuck, and those that have read an operator's cancel and are parked. */
+  left(): Now<readonly RunId[]>
   /** Runs that waited for code that was missing where they were last looked at. */
-  withoutCode(): readonly RunId[]
-  /** What an operator said to a run that is set aside, and no process has read. A cancel counts more: it needs no code. */
-  wordFor(run: RunId): 'cancel' | 'resume' | undefined
-  isToBeCancelled(run: RunId): boolean
-  /** Where the newest end of a run stands in the feed, and the runs that have ended after a position. */
-  lastEnd(): number
-  endedAfter(position: number): readonly RunId[]
+  withoutCode(): Now<readonly RunId[]>
+  /** Runs with an unread row that nobody holds: news of it may have been lost. */
+  withMail(): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
-  endedBefore(at: number, limit: number): readonly RunId[]
-  /** Whether this store was ever driven by another clock than the system's. */
-  hasOwnClock(): boolean
+  endedBefore(at: number, limit: number): Now<readonly RunId[]>
 }
 
 // ---- who holds what ------------------------------------------------------------------------------------------------------------------
@@ -270,60 +326,70 @@ export interface StoreLease {
   readonly fresh: boolean
   /** Due for another heartbeat. */
   readonly tired: boolean
-  beat(): void
+  beat(): Now<void>
   /** From here on there are runs to lose: the lease is not near its end, and is kept while users' code has the event loop. */
-  guard(): void
+  guard(): Now<void>
   /** The event loop moves. */
   moved(): void
   /** Among its runs is one that was lost so often: the lease becomes longer. */
   stretch(losses: number): void
   /** After standing still: takes the lease again, and only then looks which of these runs, under these epochs, are still this process's own. */
-  lookAgain(runs: Iterable<[RunId, number]>): ReadonlySet<RunId>
-  /** Makes a run this process's own. Returns the new epoch; undefined if another process was faster or the run has ended. */
-  claim(run: RunId): number | undefined
-  /** A run that was lost before is like any other again. */
-  steady(run: RunId): void
+  lookAgain(runs: Iterable<[RunId, number]>): Now<ReadonlySet<RunId>>
+  /** Runs that were lost before are like any other again. */
+  steady(runs: readonly RunId[]): Now<void>
   /** Takes runs away from processes that are dead, and sets those aside that were lost too often. */
-  buryDead(): Buried
+  buryDead(): Now<Buried>
   /** Nothing is said any more: what this process holds is lost to it. */
   fallSilent(): void
 }
 
-/** Where runs are kept. Made by a factory of its own (`embedded/`), closed by the engine that was given it. */
+/** Where runs are kept. Made by a factory of its own (`embedded/`, `postgres/`), closed by the engine that was given it. One that connects does so by itself, before its first answer. */
 export interface Store {
-  /** As errors name it. */
+  /** As errors name it: never with a password. */
   readonly name: string
   /** No other process can open it. */
   readonly isPrivate: boolean
   readonly reader: StoreReader
   readonly lease: StoreLease
   /**
-   * Writes everything or nothing, at once or later; later, rows that others post may be read before the answer is (`mayLag`). Throws or rejects with what the
-   * store says: where `isRefusal`, the store is well and the content is not; else nothing was written.
+   * Writes everything or nothing. Throws or rejects with what the store says: where `isRefusal`, the store is well and the content is not; else nothing was
+   * written, and nothing of it will be: a commit whose answer was lost is waited out.
    */
-  commit(batch: Batch): BatchResult | Promise<BatchResult>
-  /** Whether `commit` answers later. */
-  readonly mayLag: boolean
-  /** True if another process has committed since this was last asked. */
-  moved(): boolean
+  commit(batch: Batch): Now<BatchResult>
+  /**
+   * Makes runs this process's own (K2), and reads what is needed to go on with them: all of them or, if it throws, none. `admits` is asked for each, once, before it is
+   * claimed. Left out are runs that have ended, that another process holds or is faster with, and that are not there. One that this process holds already gets a new epoch.
+   */
+  claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Now<readonly Claimed[]>
+  /**
+   * What has come in, since this was last asked or since a run was claimed, for these runs after the last row that each was given, and for others. What this process
+   * has posted itself is there as soon as its commit is. One question at a time.
+   */
+  unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Now<Unread>
+  /** What other processes have written to since this was last asked: which runs, or all if nobody can say. Undefined: nothing. A store whose news may be lost says `all` by itself every second or so. */
+  moved(): ReadonlySet<RunId> | 'all' | undefined
+  /** Calls `heard` when there is something to ask `moved` for, from now on. A store that cannot tell does nothing: it is asked every few milliseconds. */
+  listen(heard: () => void): void
   /** What is thrown here as a `store.*` error that says what to do. */
   errorOf(thrown: unknown): ReeveError
   isRefusal(thrown: unknown): boolean
   /** What is said of content that the store refuses; `run`: whose it is. */
   refusedBy(thrown: unknown, run: string | undefined): ReeveError
   /** Why this is not the store any more that was opened (`store.replaced`), if so. */
-  readonly changed: ReeveError | undefined
-  /** Throws `store.redacted` where another process takes out what this one would record. */
+  changed(): Now<ReeveError | undefined>
+  /** Throws `store.redacted` where another process takes out what this one would record, as far as is known here. */
   mustHaveRules(): void
-  /** From now on there is another clock than the system's: deadlines go by the clocks of the processes. */
-  useOwnClock(): void
-  /** Removes an ended run with everything of it. Positions of the feed are never given out again. */
-  remove(run: RunId): void
+  /** What time it is for deadlines. A process whose clock is behind brings none of them back; where another clock than the system's has ever driven the store, the clocks of its processes count. */
+  time(): number
+  /** From now on there is another clock than the system's. */
+  useOwnClock(): Now<void>
+  /** Removes an ended run with everything of it. Positions of its feed are never given out again. */
+  remove(run: RunId): Now<void>
   /** Gives some of the free space back if much lies free. True: there is more. */
-  shrink(): boolean
+  shrink(): Now<boolean>
   /** Stops what works beside the event loop; nothing is written after it. */
   stop(): Promise<void>
   /** Lets everything go that this process holds. Throws what the store says; nothing is lost by it. */
-  release(): void
-  close(): void
+  release(): Now<void>
+  close(): Now<void>
 }

@@ -17,9 +17,12 @@ import { choiceProblems, statusProblems, type RevisionStatus, type VersionChoice
 
 /** How a runtime is made. */
 export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
-  /** A file for the embedded engine, or `:memory:`. Default `:memory:`. */
+  /**
+   * Where runs are kept: the path of an SQLite file, or the address of a PostgreSQL database (`postgres://user:password@host/database`, or `postgresql://…`), which several hosts may share; it needs
+   * the package `pg`. Its tables are in the schema `reeve`, or in that of `?schema=name`; more is said with `engine: postgres({ … })` of `reeve/postgres`. Default `:memory:`.
+   */
   readonly store?: string
-  /** Another engine instead; then `store` and the embedded engine's options are not used. The runtime closes it. */
+  /** Another engine instead, such as `postgres({ … })` or `restate({ … })`: then neither `store` nor options of the store or of moving runs are given here, but to that engine. The runtime closes it. */
   readonly engine?: Engine
   /** Agents to register; everything they can reach is registered with them. */
   readonly agents?: readonly Agent[]
@@ -123,15 +126,18 @@ function runLimitProblems(limits: Limits): readonly string[] {
     : [...problems, 'createRuntime: limits.ownTurns is for one agent: state it in its definition']
 }
 
-/** A store is a file. What is an address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */
-export function mustBeFile(store: unknown): void {
+/** What kind of store a name means. What is another address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */
+export function placeNamed(store: unknown): 'file' | 'postgres' {
   const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
-  if (scheme === undefined) return
-  throw new ReeveError('config.invalid', `createRuntime: store is an address (${scheme}://…), expected the path of a file`, {
-    hint: /^postgres/i.test(scheme)
-      ? "The embedded engine keeps its runs in an SQLite file. PostgreSQL is a store of the Restate engine: engine: restate({ store: { postgres: '…' }, … }); see docs/engines.md."
-      : "The embedded engine keeps its runs in an SQLite file: store: './reeve.db'.",
-  })
+  if (scheme === undefined) return 'file'
+  if (/^postgres(ql)?$/.test(scheme)) return 'postgres'
+  throw new ReeveError(
+    'config.invalid',
+    `createRuntime: store is an address (${scheme}://…), expected the path of a file or postgres://…`,
+    {
+      hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/engines.md.",
+    },
+  )
 }
 
 /** A choice for somebody who is not here would be passed over in silence. */
@@ -146,18 +152,28 @@ export function mustBeForSomebody(trust: TrustPresets | undefined, named: readon
   if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
 }
 
-/** Options of the embedded engine beside another engine would be passed over in silence, `redact` among them. */
-export function mustMeanSomething({
-  clock: _clock,
-  ...others
-}: Omit<EmbeddedOptions, 'file'> & { readonly store: string | undefined }): void {
-  const names = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+/** What is for files alone. */
+const ofFiles: readonly string[] = ['durability', 'busyMs', 'writer'] satisfies readonly (keyof EmbeddedOptions)[]
+
+/** An option that the chosen engine does not know would be passed over in silence, `redact` among them. */
+export function mustMeanSomething(
+  engine: 'file' | 'postgres' | 'engine',
+  { clock: _clock, ...others }: Omit<EmbeddedOptions, 'file'> & { readonly store: string | undefined },
+): void {
+  const given = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const names = engine === 'engine' ? given : engine === 'postgres' ? given.filter((name) => ofFiles.includes(name)) : []
   if (names.length === 0) return
-  throw new ReeveError(
-    'config.invalid',
-    `createRuntime: ${names.join(', ')} is for the embedded engine and would have no effect on the engine that is given`,
-    {
-      hint: 'Give it to that engine instead, for example restate({ redact: … }).',
-    },
-  )
+  throw engine === 'engine'
+    ? new ReeveError(
+        'config.invalid',
+        `createRuntime: ${names.join(', ')} is for the engine of \`store\` and would have no effect on the engine that is given`,
+        { hint: 'Give it to that engine instead, for example postgres({ redact: … }) or restate({ redact: … }).' },
+      )
+    : new ReeveError(
+        'config.invalid',
+        `createRuntime: ${names.join(', ')} is for a store in a file and would have no effect on PostgreSQL`,
+        {
+          hint: 'Leave it out. How durable a commit is, is set on the server (synchronous_commit).',
+        },
+      )
 }

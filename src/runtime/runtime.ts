@@ -28,7 +28,7 @@ import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
 import { listRuns } from './queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
 import { runHandle, type Run, type RunOutcome } from './handle.ts'
-import { mustBeChoices, mustBeFine, mustBeForSomebody, mustBeFile, mustMeanSomething, type RuntimeOptions } from './options.ts'
+import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, placeNamed, type RuntimeOptions } from './options.ts'
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
@@ -95,7 +95,10 @@ export interface Runtime extends AsyncDisposable {
   close(): Promise<void>
 }
 
-/** Opens a store and begins to run what is in it. Throws `config.invalid` for options that are none, `team.invalid` and its like for what is wrong with the agents. */
+/**
+ * Opens a store and begins to run what is in it. Throws `config.invalid` for options that are none, `team.invalid` and its like for what is wrong with the agents, `store.*` for what is
+ * wrong with the store. With `drive: false` a database is connected to by the first call, which then says what is wrong with it.
+ */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {
   mustBeOptions(options, 'createRuntime', 'config.invalid')
   const { store, engine: given, agents = [], earlier = [], drive = true, onMissingVersion = 'move', ...others } = options
@@ -119,15 +122,15 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let engine = given
   try {
     mustBeFine(options)
-    mustBeFile(store)
-    if (given !== undefined) mustMeanSomething({ store, ...embedded })
+    const place = placeNamed(store)
+    mustMeanSomething(given === undefined ? place : 'engine', { store, ...embedded })
     const find = findHook(hooks ?? {}, (name) => registry.named(name))
     const parts = { hasEnded, memory, trust, find }
     const registry: Agents = registerAgents(agents, earlier, onMissingVersion, parts, drive ? (channels ?? []) : undefined)
     mustBeChoices(versions, registry.names)
     mustBeForSomebody(trust, registry.trusts)
     registry.mustHaveChannels()
-    engine ??= await openEmbedded({ file: store ?? ':memory:', ...embedded })
+    engine ??= await (place === 'postgres' ? openPostgres(store!, embedded) : openEmbedded({ file: store ?? ':memory:', ...embedded }))
     if (drive) await engine.drive(registry)
     const chosen: Chosen = {
       ...(versions === undefined ? undefined : { versions }),
@@ -154,6 +157,13 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
 async function openEmbedded(options: EmbeddedOptions): Promise<Engine> {
   const { createEmbeddedEngine } = await import('../engine/embedded/index.ts')
   return createEmbeddedEngine(options)
+}
+
+/** Loaded when it is needed; connects before its first answer. Beside it `mustMeanSomething` has let no option of a file through. */
+async function openPostgres(url: string, options: Omit<EmbeddedOptions, 'file'>): Promise<Engine> {
+  const { postgres } = await import('../engine/postgres/postgres.ts')
+  const { durability: _durability, busyMs: _busyMs, writer: _writer, ...others } = options
+  return postgres({ url, ...others })
 }
 
 const nameOf = (agent: Agent | string): string => (typeof agent === 'string' ? agent : agent.name)

@@ -13,7 +13,7 @@ export {
   type WaitingRun,
 } from './virtual-runtime.ts'
 export { watched, type Watcher } from './watch.ts'
-export { AdversarialEngine, AdversarialStore, badWeather, type AdversarialOptions, type Weather } from './adversarial/index.ts'
+export { adversarialEngine, badWeather, storm, type AdversarialEngine, type AdversarialOptions, type Weather } from './adversarial/index.ts'
 export { engineContract, type ContractCase } from './contract/engine-contract.ts'
 export type { Bench, EngineSubject } from './contract/stage.ts'
 export { inOrder, scripted, teamScenario, type ScriptedModel, type ScriptLine, type TeamScenario } from './team.ts'

@@ -1,6 +1,7 @@
 /**
  * Holds `src/` to the house rules kept as data in `rooms.ts`. Every rule lists all its offenders at once, as `file: what is wrong`.
  */
+import { readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Adapter, adapters, drawers, frontDoor, maxDepth, type Room, rooms } from './rooms.ts'
@@ -17,6 +18,16 @@ describe('the house', () => {
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
+  // A store may answer later: what acts between an arrival and the commit has all that it needs in memory (decision 0011).
+  test('K5: nothing is read from a store inside a tick', () => {
+    const inTick = ['ledger', 'mail', 'outlet', 'questions', 'run', 'split', 'steadiness', 'turn'].map(
+      (name) => `src/engine/host/${name}.ts`,
+    )
+    expect(inTick.filter((path) => !source.has(path))).toEqual([])
+    const kernel = [...source.keys()].filter((path) => /^src\/engine\/[^/]+\.ts$/.test(path) && path !== 'src/engine/store.ts')
+    const reads = [...inTick, ...kernel].filter((path) => /\breader\b|StoreReader/.test(readFileSync(path, 'utf8')))
+    expect(reads).toEqual([])
+  })
   test('no file is a drawer', () => expectNone(offenders(drawerNames)))
   test('no folder is too deep', () => expectNone(offenders(({ path }) => (path.split('/').length - 2 > maxDepth ? ['is too deep'] : []))))
   test('every module opens with a doc comment', () =>

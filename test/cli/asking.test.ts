@@ -18,9 +18,10 @@ const source = (...path: string[]): string => JSON.stringify(join(import.meta.di
 const makers = {
   embedded: `import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
-  adversarial: `import { AdversarialEngine, AdversarialStore } from ${source('testing', 'adversarial', 'index.ts')}
-const store = new AdversarialStore()
-export const engine = () => new AdversarialEngine({ store })`,
+  adversarial: `import { adversarialEngine } from ${source('testing', 'adversarial', 'index.ts')}
+import { SqliteStore } from ${source('engine', 'embedded', 'store.ts')}
+const store = new SqliteStore({ file: ':memory:' })
+export const engine = () => adversarialEngine({ store })`,
 }
 const agents = `
 import { agent, interrupt, supervisor, tool } from ${source('index.ts')}

@@ -21,9 +21,10 @@ const makers = {
 import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 const make = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
   adversarial: `
-import { AdversarialEngine, AdversarialStore } from ${source('testing', 'adversarial', 'index.ts')}
-const store = new AdversarialStore()
-const make = () => new AdversarialEngine({ store })`,
+import { adversarialEngine } from ${source('testing', 'adversarial', 'index.ts')}
+import { SqliteStore } from ${source('engine', 'embedded', 'store.ts')}
+const store = new SqliteStore({ file: ':memory:' })
+const make = () => adversarialEngine({ store })`,
 }
 /** An engine that counts what is done with it, and a clerk who asks before paying. */
 const config = (maker: keyof typeof makers): string => `${makers[maker]}

@@ -96,10 +96,13 @@ test('resume of a run of the demo that surveys another folder than the one its s
   expect(await reeve(mine, 'resume', 'evil', '--yes', '--store', '.reeve/reeve.db')).toMatchObject({ code: 0 })
 }, 60_000)
 
-test('an address is no store: it is said what a store is, without the password, and nothing is created', async () => {
-  const made = createRuntime({ store: 'postgres://me:secret@db.example/reeve' })
-  await expect(made).rejects.toMatchObject({ code: 'config.invalid', hint: expect.stringContaining('engine: restate(') as string })
+test('an address of anything but PostgreSQL is no store: it is said what a store is, without the password, and nothing is created', async () => {
   await expect(createRuntime({ store: 'https://me:secret@db.example' })).rejects.toThrow(
     /^(?!.*secret)createRuntime: store is an address \(https:/,
   )
+  expect(await said('runs', '--store', 'mysql://me:secret@db.example/reeve')).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/^(?![^]*secret)[^]*postgres:/) as string,
+  })
+  expect(await readdir(folder)).not.toContain('mysql:')
 })

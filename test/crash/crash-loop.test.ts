@@ -54,18 +54,18 @@ describe('runs that were lost with their process, at the next one', () => {
   test('are all taken up after one loss; after two, one of them, then twice as many each time that one has stood the test', () => {
     const steadiness = new Steadiness(5)
     for (let k = 0; k < 50; k++) {
-      expect(steadiness.admits(1)).toBe(true)
+      expect(steadiness.admits(1, 0)).toBe(true)
       steadiness.takenUp(run(k), 1)
     }
     const admitted = (): number => {
       let n = 0
-      for (; steadiness.admits(2); n++) steadiness.takenUp(`s${n}-${performance.now()}` as RunId, 2)
+      for (; steadiness.admits(2, 0); n++) steadiness.takenUp(`s${n}-${performance.now()}` as RunId, 2)
       return n
     }
     expect(admitted()).toBe(1)
     vi.advanceTimersByTime(steadyMs - 1)
     expect(steadiness.takeSteady()).toEqual([])
-    expect(steadiness.admits(2)).toBe(false)
+    expect(steadiness.admits(2, 0)).toBe(false)
     vi.advanceTimersByTime(1)
     expect(steadiness.takeSteady()).toHaveLength(51)
     expect(admitted()).toBe(2)
@@ -78,8 +78,8 @@ describe('runs that were lost with their process, at the next one', () => {
     const steadiness = new Steadiness(5)
     steadiness.takenUp(run(1), 4)
     steadiness.takenUp(run(2), 1)
-    expect([steadiness.worst, steadiness.admits(2)]).toEqual([4, false])
+    expect([steadiness.worst, steadiness.admits(2, 0)]).toEqual([4, false])
     expect(steadiness.left(run(1))).toBe(true)
-    expect([steadiness.worst, steadiness.admits(2)]).toEqual([1, true])
+    expect([steadiness.worst, steadiness.admits(2, 0)]).toEqual([1, true])
   })
 })

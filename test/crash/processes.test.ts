@@ -24,7 +24,8 @@ class Calls {
 /** Lets another engine take the run over from one that is alive: as if it had been buried while it stood still. */
 function takeOver(file: string, run: string, taker: EmbeddedEngine): void {
   behind(file, (db) => db.prepare('UPDATE run SET owner = NULL WHERE id = ?').run(run))
-  expect(taker.driver.residents.wake(run as RunId)).toBeDefined()
+  taker.driver.residents.wake([run as RunId])
+  expect(taker.driver.runs.has(run as RunId)).toBe(true)
 }
 
 test('four processes open a file that does not exist yet, at once: one store, nothing lost', async () => {
@@ -139,7 +140,7 @@ describe('a process that lost a run while it stood still', () => {
     await until('it is at work', () => frozen.made.length === 1)
     let heard = false
     const hear = a.driver.onChange
-    a.driver.onChange = (runs) => ((heard = true), hear(runs))
+    a.driver.onChange = (runs, by) => ((heard = true), hear(runs, by))
     takeOver(file, 'r', b)
     await until('the new owner works', () => taker.made.length === 1)
     await until('the old one has heard of it', () => heard)

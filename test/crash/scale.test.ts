@@ -34,7 +34,11 @@ describe(`${many} runs that wait for an answer`, () => {
     await begin(second, 'own', 'asker')
     await until('its own run asks', async () => (await second.questions({ run: 'own' as RunId })).length === 1)
     await until('its own run is parked', () => second.driver.runs.size === 0)
-    expect({ woken, wakes: wake.mock.calls.length, claims: claim.mock.calls.length }).toEqual({ woken: ['own'], wakes: 0, claims: 0 })
+    expect({ woken, wakes: wake.mock.calls.flatMap(([runs]) => [...runs]).length, claims: claim.mock.calls.length }).toEqual({
+      woken: ['own'],
+      wakes: 0,
+      claims: 0,
+    })
 
     const other = open(file)
     expect(await answer(other, 'r1234', 'yes')).toBe('accepted')

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { agent, createRuntime, ReeveError, type Run, type Runtime } from '../../src/index.ts'
 import { seededRandom } from '../../src/core/index.ts'
-import { AdversarialEngine, AdversarialStore } from '../../src/testing/index.ts'
+import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { adversarialEngine, badWeather, storm } from '../../src/testing/index.ts'
 
 /** Asks again and again, until somebody says `end`. */
 const asker = agent({
@@ -168,11 +169,12 @@ describe('the table of R-13', () => {
     30_000,
   )
 
-  test.each(['one', 'two', 'three', 'four'])(
+  const storms = ['five', 'six', 'seven', 'eight'].map((seed) => [seed, storm] as const)
+  test.each([...['one', 'two', 'three', 'four'].map((seed) => [seed, badWeather] as const), ...storms])(
     'team C65: adversarial engine: seed %s',
-    async (seed) => {
-      const store = new AdversarialStore()
-      const open = () => createRuntime({ engine: new AdversarialEngine({ seed, store, strict: true }), agents: [lead] })
+    async (seed, weather) => {
+      const store = new SqliteStore({ file: ':memory:', onWarning: () => {} })
+      const open = () => createRuntime({ engine: adversarialEngine({ seed, store, weather, strict: true }), agents: [lead] })
       const [end, expected] = await walk(seed, lead, open, 14)
       expect(end).toBe(expected)
     },

@@ -8,8 +8,9 @@ import { completed, rootActivation, runId, type Json, type SessionId } from '../
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { Account, reserveAll, type AccountLimits, type Context, type Orchestration } from '../../src/engine/index.ts'
 import type { Charge } from '../../src/journal/index.ts'
-import { AdversarialEngine, checkJournal, manualClock, verifyJournal } from '../../src/testing/index.ts'
+import { adversarialEngine, checkJournal, manualClock, verifyJournal } from '../../src/testing/index.ts'
 import { registryOf } from '../replay/scenarios.ts'
+import { fastClock } from '../scenario/team.ts'
 
 const runs = { numRuns: 40 }
 const run = runId('run_p')
@@ -62,8 +63,11 @@ describe('journal', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(plan, { maxLength: 6 }), fc.string(), async (plans, seed) => {
         const want = plans.reduce((sum, each) => sum + size(each), 0)
-        for (const engine of [createEmbeddedEngine({ file: ':memory:', strict: true }), new AdversarialEngine({ seed, strict: true })]) {
-          engine.drive(registry)
+        for (const engine of [
+          createEmbeddedEngine({ file: ':memory:', strict: true }),
+          adversarialEngine({ seed, strict: true, clock: fastClock() }),
+        ]) {
+          await engine.drive(registry)
           await engine.start({ run, agent: 'planned', version: '1', input: plans })
           expect((await engine.outcome(run)).outcome).toEqual(completed(want))
           const events = await engine.read(run)

@@ -15,7 +15,7 @@ import type { ServerOptions } from '../../src/adapters/restate/server.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
 import { crew } from './crew.ts'
 import { freePort, freshPostgres, freshRestateServer, type TestServer } from './harness.ts'
-import { removeFolder, temporaryFolder } from './place.ts'
+import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { World } from './world.ts'
 
 /** What a worker process is told. */

@@ -5,10 +5,10 @@
  * (`afterAll(() => server.dispose())`, `await using`); what is forgotten ends with this process, however it ends.
  */
 import { startServer, type RestateServer, type ServerOptions } from '../../src/adapters/restate/server.ts'
-import { freePort, removeFolder, temporaryFolder } from './place.ts'
+import { freePort, removeFolder, temporaryFolder } from '../servers/place.ts'
 
-export { freePort } from './place.ts'
-export { freshPostgres, stoppablePostgres, type FreshPostgres, type StoppablePostgres } from './postgres.ts'
+export { freePort } from '../servers/place.ts'
+export { freshPostgres, stoppablePostgres, type FreshPostgres, type StoppablePostgres } from '../servers/postgres.ts'
 
 /** A server that can be killed and started again: same folder, same addresses. `pid` and `exited` are those of the last start. */
 export interface TestServer extends RestateServer, AsyncDisposable {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { agent, createRuntime, interrupt, step, type LivePart, type Recorded, type Runtime } from '../../src/index.ts'
 import { Fleet, until } from './fleet.ts'
 import { freshRestateServer, type TestServer } from './harness.ts'
-import { removeFolder, temporaryFolder } from './place.ts'
+import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { factsOf, scenarios, type Scenario } from './scenarios.ts'
 import { World } from './world.ts'
 

@@ -3,19 +3,7 @@
  *
  * `npm run test:restate` runs them with `REEVE_TEST_ENGINE`; suites.test.ts checks that what is named here exists.
  */
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
-
-export interface Exception {
-  /** Below test/. */
-  readonly file: string
-  /** How the title begins; absent: the whole file. */
-  readonly title?: string
-  /** Why it cannot run on Restate. */
-  readonly why: string
-  /** Where the same is shown for Restate. */
-  readonly instead?: string
-}
+import { suiteFiles, type Exception } from '../suites.ts'
 
 const tables = 'it looks into the tables of the embedded store'
 const child = 'its child process opens the embedded store'
@@ -74,13 +62,6 @@ export const exceptions: readonly Exception[] = [
   { file: 'scenario/wires.test.ts', title: 'killed with SIGKILL while a model answers', why: child, instead: 'restate/processes.test.ts' },
 ]
 
-/** Every file of the two suites, below test/. */
-export const suiteFiles: readonly string[] = ['runtime', 'scenario'].flatMap((folder) =>
-  readdirSync(join(import.meta.dirname, '..', folder))
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => `${folder}/${name}`),
-)
-
 /** What is told again on PostgreSQL: the stores differ in how things are kept and who waits for whom, not in what agents do. */
 const durable = [
   'runtime/fork',
@@ -93,7 +74,3 @@ const durable = [
 ]
 export const filesOn = (engine: string): readonly string[] =>
   engine === 'restate-postgres' ? suiteFiles.filter((file) => durable.some((each) => file === `${each}.test.ts`)) : suiteFiles
-
-/** Why a test cannot run; undefined if it can. */
-export const exceptionOf = (file: string, title: string): Exception | undefined =>
-  exceptions.find((each) => file.endsWith(`/test/${each.file}`) && (each.title === undefined || title.startsWith(each.title)))

@@ -91,7 +91,8 @@ describe('agents as tools', () => {
     const byTool = (name: string) => both.find(({ body }) => (body as { tool?: Json }).tool === name)!
     await run.decide({ approvalId: byTool('w1').id, decision: 'approve' })
     expect(await open(runtime, run, 1)).toEqual([byTool('flow')])
-    expect((await run.view()).activations.map(({ agent: name, state }) => `${name} ${state}`)).toEqual(['outer waiting', 'w1 completed'])
+    const states = async (): Promise<string[]> => (await run.view()).activations.map(({ agent: name, state }) => `${name} ${state}`)
+    await expect.poll(states).toEqual(['outer waiting', 'w1 completed'])
     expect(lead.prompts).toHaveLength(1)
     await run.decide({ approvalId: byTool('flow').id, decision: 'approve' })
     expect(await run.outcome()).toMatchObject({ output: 'final' })

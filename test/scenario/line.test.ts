@@ -4,7 +4,7 @@ import { agent, delegate, isOver, leaveLine, takeTurn, type InLine, type Line, t
 import type { ActivationId, Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { code } from './control.ts'
-import { fastClock, runtimeOf } from './team.ts'
+import { eventsOf, fastClock, runtimeOf } from './team.ts'
 
 const line: Line = {
   key: 'line',
@@ -54,4 +54,20 @@ test('one who does not want to wait any more is not in the line', async () => {
     },
   })
   expect(await (await runtimeOf([root])).run(root, 'go')).toMatchObject({ output: [null, [other]] })
+})
+
+test('one who does not want to wait any more before it has begun to does not wait', async () => {
+  const other = { id: 'other', at: 'act_nobody' as ActivationId, lane: 'x' }
+  const root = agent({
+    name: 'root',
+    run: async (ctx) => {
+      await ctx.values.update('line', () => line.write({ all: [other] }))
+      const turn = await takeTurn(ctx.scope('wait'), line, inLine(ctx), { over: true })
+      return [(turn ?? null) as Json, await ctx.values.get('line')]
+    },
+  })
+  const runtime = await runtimeOf([root])
+  const run = await runtime.start(root, 'go')
+  expect(await run.outcome()).toMatchObject({ output: [null, [other]] })
+  expect((await eventsOf(run)).filter(({ type }) => type === 'timer.set')).toEqual([])
 })

@@ -133,7 +133,7 @@ export function answerAsTeam(llm: FakeLlm): void {
     call('delegate', { worker: 'writer', instructions: 'publish about ravens' }),
   ]
   llm.on({ ...lead, hasToolResult: false }, { content: 'Asking both.', toolCalls: delegations, usage })
-  llm.on({ ...lead, hasToolResult: true }, { content: 'The report on ravens.', usage }, { chunkSize: 6 })
+  llm.on({ ...lead, hasToolResult: true }, { content: 'The report on ravens.', usage }, { chunkSize: 6, latency: 30 }) // slower than a store that has to be asked
   llm.on({ ...researcher, hasToolResult: false }, { toolCalls: ['beaks', 'wings'].map((topic) => call('lookup', { topic })), usage })
   llm.on({ ...researcher, hasToolResult: true }, { content: 'Beaks and wings are known.', usage })
   llm.on({ ...writer, hasToolResult: false }, { toolCalls: [call('publish', { topic: 'ravens' })], usage })

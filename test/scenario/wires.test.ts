@@ -1,5 +1,5 @@
 /**
- * Teams over real wires: a supervisor with two workers on a SQLite file, models over HTTP in all five protocols. Watched and not; with an approval inside
+ * Teams over real wires: a supervisor with two workers on a store, models over HTTP in all five protocols. Watched and not; with an approval inside
  * a worker; killed on the way. The journal of the fake server is the outside witness of what was asked.
  */
 import { spawn } from 'node:child_process'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { totalUsage, type Json } from '../../src/core/index.ts'
 import type { Run, Runtime, RuntimeOptions } from '../../src/runtime/index.ts'
-import { runtimeUnderTest } from '../engine-under-test.ts'
+import { runtimeUnderTest, storeUnderTest } from '../engine-under-test.ts'
 import { fakeKey, startFakeLlm, wires, type FakeLlm, type Wire } from '../model/fake-llm.ts'
 import { eventsOf, pause, runtimeOf, store, waiting } from './team.ts'
 import { answerAsTeam, askedByKey, askedByPrompt, environmentOf, providerObject, teamOf, type Deeds } from './wire-team.ts'
@@ -117,7 +117,7 @@ describe.each(wires)('$name', (wire) => {
 
   test('killed with SIGKILL while a human is asked, it goes on in another process and asks nothing again', async () => {
     const file = store()
-    const child = childOn(wire, file, llm.url)
+    const child = childOn(wire, await storeUnderTest(file), llm.url)
     await waiting((await onlookerOf(file, child)).handle('report'))
     const before = askedByKey(llm)
     expect([...before.values()]).toEqual([1, 1, 1, 1])
@@ -136,7 +136,7 @@ describe.each(wires)('$name', (wire) => {
     const file = store()
     const isLast = (body: string): boolean => body.includes('Beaks')
     const witness = await llm.proxy(({ body }) => (isLast(body) ? { body: '', end: 'open' } : {}))
-    const child = childOn(wire, file, witness.url)
+    const child = childOn(wire, await storeUnderTest(file), witness.url)
     const onlooker = await onlookerOf(file, child)
     await expect.poll(async () => (await onlooker.approvals()).length).toBe(1) // the writer asks; the researcher's second answer hangs
     await expect.poll(() => witness.requests().length).toBe(4)
@@ -164,8 +164,8 @@ interface Child {
 }
 
 /** A process of its own that drives the team of a wire. */
-function childOn(wire: Wire, file: string, url: string): Child {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), file, wire.name, url], {
+function childOn(wire: Wire, place: string, url: string): Child {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'wire-child.ts'), place, wire.name, url], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()))

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Recorded, TeamView } from '../../src/journal/index.ts'
 import { createRuntime, registerAgents } from '../../src/runtime/index.ts'
 import type { TeamOptions } from '../../src/team/index.ts'
-import { AdversarialEngine, verifyJournal } from '../../src/testing/index.ts'
+import { adversarialEngine, verifyJournal } from '../../src/testing/index.ts'
 import { fastClock } from '../scenario/team.ts'
 import { chaoticCrew, faults, type Seen } from './chaotic-crew.ts'
 import { staged } from './trace.ts'
@@ -46,12 +46,12 @@ describe('whatever members do', () => {
     expect(wrong).toEqual([])
   }, 600_000)
 
-  test('C101: on an engine that delays, repeats and reorders, the same holds, and every journal replays to itself', async () => {
+  test('C101: over a store that answers late, fails and loses news, the same holds, and every journal replays to itself', async () => {
     const wrong: string[] = []
     for (let seed = first; seed < first + count / 4; seed++) {
       const seen: Seen[] = []
       const { root, options } = chaoticCrew(seed, seen)
-      const engine = new AdversarialEngine({ seed: `mail ${seed}`, strict: true, clock: fastClock() })
+      const engine = adversarialEngine({ seed: `mail ${seed}`, strict: true, clock: fastClock() })
       const runtime = await createRuntime({ engine, agents: [root] })
       try {
         const run = await runtime.start(root, 'Go')

@@ -1,13 +1,18 @@
 /** `reeve backup` and `reeve compact`: a store's file as a whole. Own: the words. Do not own: how a store is copied and rewritten (engine/embedded/upkeep.ts). */
 import { resolve } from 'node:path'
 import { backupStore, compactStore } from '../../runtime/index.ts'
-import type { CommandContext } from '../context.ts'
+import { shownStore, type CommandContext } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
-import { findPlace } from '../store.ts'
+import { findPlace, isDatabase } from '../store.ts'
 
-/** The file of a store; an engine keeps its runs elsewhere. */
+/** The file of a store; a database and an engine keep their runs elsewhere. */
 async function fileOf({ options, cwd }: CommandContext): Promise<string> {
   const place = await findPlace(options, cwd)
+  if ('store' in place && isDatabase(place.store))
+    throw usage(
+      `${shownStore(place.store)} is a PostgreSQL database: this command is for stores in a file`,
+      'Back it up with its own tools, for example pg_dump; autovacuum gives its space back.',
+    )
   if ('store' in place) return place.store
   throw usage(`${place.config} names an engine, not a store`, 'Back up the store of that engine with the tools of its database.')
 }

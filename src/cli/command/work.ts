@@ -4,7 +4,7 @@
  * Owns: staying, what is said at the beginning and the end, the exit code of a worker. Does not own: driving (the engine), warnings (main.ts shows them).
  * A worker may be the first at a place: it alone creates the store that its config names. Runs stay as they are when it goes.
  */
-import { aborted, type CommandContext } from '../context.ts'
+import { aborted, shownStore, type CommandContext } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { configName, loadConfig, namedStore, openRuntime, type Place } from '../store.ts'
 
@@ -34,4 +34,4 @@ const storeLost = (): Promise<'lost'> =>
     })
   })
 
-const nameOf = (place: Place): string => ('engine' in place ? `the engine of ${place.config}` : place.store)
+const nameOf = (place: Place): string => ('engine' in place ? `the engine of ${place.config}` : shownStore(place.store))

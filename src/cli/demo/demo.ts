@@ -5,12 +5,12 @@
  * A bad argument creates nothing.
  */
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { newId, ReeveError, runId } from '../../core/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
-import { quoted, type CommandContext } from '../context.ts'
+import { quoted, shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
-import { mustBeOwn, storeBelow } from '../store.ts'
+import { isDatabase, mustBeOwn, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
 import { demoFolder, reportPath, settingsInput, settingsOf, type DemoSettings } from './settings.ts'
 import { demoAgents, leaderName } from './team.ts'
@@ -37,10 +37,11 @@ export async function demo(
     ...(model === undefined ? {} : { model }),
   }
   const agents = demoAgents(settings)
-  const store = options.store === undefined ? ownStore(folder) : resolve(cwd, options.store)
+  const store = options.store === undefined ? ownStore(folder) : storeAt(options.store, cwd)
   await using runtime = await createRuntime({ store, agents, onMissingVersion: 'park' })
   const run = await startOrFind(runtime, settings)
-  const where = store === storeBelow(cwd) ? '' : ` --store ${quoted(relative(cwd, store) || store)}`
+  const shown = isDatabase(store) ? shownStore(store) : relative(cwd, store) || store
+  const where = store === storeBelow(cwd) ? '' : ` --store ${quoted(shown)}`
   if (!json) {
     terminal.line(`${terminal.style('bold', 'reeve demo')}  ${folder}`)
     terminal.line(`brain: ${model ?? 'rules (no model)'}    run: ${run.id}`)

@@ -77,11 +77,11 @@ export class BatchWriter {
       const values = batch.values.map((write): ValueResult =>
         write.by === undefined || speaks(write.by.run) ? this.#writeValue(write) : { status: 'lost' },
       )
-      this.#writeIndexes(batch, keep)
+      const awake = this.#writeIndexes(batch, keep)
       const begun = stopwatch()
       this.#sql.commit.run()
       this.commitMs = stopwatch() - begun
-      return { moved, fenced, existed, posts, values, position }
+      return { moved, fenced, existed, awake, posts, values, position }
     } catch (thrown) {
       this.#nums.clear()
       this.#checked.clear()
@@ -100,8 +100,9 @@ export class BatchWriter {
     const created = batch.runs.length === 0 ? none : new Set(batch.runs.map((run) => run.id))
     for (const [run, epoch] of batch.epochs) {
       if (this.#checked.get(run) === this.#generation) continue
-      this.#checked.set(run, this.#generation)
+      // one that is begun for somebody else is not this process's own after that
       if (created.has(run)) continue
+      this.#checked.set(run, this.#generation)
       const row = this.#sql.epoch.get(run) as { epoch: number; owner: string | null } | undefined
       if (row?.epoch === epoch && row.owner === batch.owner) continue
       fenced.push(run)
@@ -208,8 +209,10 @@ export class BatchWriter {
     for (const act of batch.closedActs) if (keep(runOf(act))) s.closeQuestions.run(act)
   }
 
-  #writeIndexes(batch: Batch, keep: (run: RunId) => boolean): void {
+  /** Returns the runs that do not park, because there is mail that they were not given. */
+  #writeIndexes(batch: Batch, keep: (run: RunId) => boolean): RunId[] {
     const s = this.#sql
+    const awake: RunId[] = []
     for (const t of batch.taken) if (keep(runOf(t.act))) s.take.run(t.act, t.key)
     for (const a of batch.accounts) if (keep(a.run)) s.account.run(a.act, a.body)
     for (const c of batch.control) if (keep(c.run)) s.control.run(c.state, c.run)
@@ -218,7 +221,12 @@ export class BatchWriter {
       s.stuck.run(x.reason, x.run)
       if (x.words !== undefined) s.forgetWords.run(rootActivation(x.run), x.words.upTo, x.words.cancel ? '!cancel' : null)
     }
-    for (const run of batch.parked) {
+    for (const { run, heard } of batch.parked) {
+      const root = rootActivation(run)
+      if (keep(run) && s.unheard.get(heard, root, `${root}>`, `${root}?`) !== undefined) {
+        awake.push(run)
+        continue
+      }
       this.#checked.delete(run)
       if (keep(run)) s.park.run(run)
     }
@@ -232,6 +240,7 @@ export class BatchWriter {
       if (s.anyQuestion.get(root, `${root}>`, `${root}?`) !== undefined) s.closeRun.run(root, `${root}>`, `${root}?`)
       s.takeAll.run(root, `${root}>`, `${root}?`)
     }
+    return awake
   }
 }
 
@@ -266,6 +275,7 @@ const statements = {
   closeRun: `DELETE FROM question WHERE ${mine}`,
   take: 'UPDATE inbox SET taken = 1, body = NULL WHERE act = ? AND key = ?',
   takeAll: `UPDATE inbox SET taken = 1, body = NULL WHERE taken = 0 AND ${mine}`,
+  unheard: `SELECT 1 FROM inbox WHERE taken = 0 AND position > ? AND ${mine} LIMIT 1`,
   account: 'INSERT INTO account VALUES(?, ?) ON CONFLICT(act) DO UPDATE SET body = excluded.body',
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',

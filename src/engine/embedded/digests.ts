@@ -3,7 +3,7 @@
  *
  * Owns: with what content keys are made, and how those of one secret are told from those of another. Does not own: of what they are made (../../journal/content-key.ts, whoever begins an operation).
  */
-import { createHmac, hash, randomBytes } from 'node:crypto'
+import { createHmac, createSecretKey, hash, randomBytes } from 'node:crypto'
 import { redactor, type Redaction, type Sha256 } from '../../core/index.ts'
 import { writtenKey } from '../../journal/index.ts'
 import type { Digests } from '../host.ts'
@@ -11,15 +11,19 @@ import type { Digests } from '../host.ts'
 /** SHA-256 of a text, as hexadecimal digits. */
 export const sha256: Sha256 = (text) => hash('sha256', text)
 
-/** Of a process whose rules have none. Nowhere recorded: what is made with it is worth nothing to whoever has the store, and compares with nothing of another process. */
-const ownSecret = randomBytes(32)
+/**
+ * Of a process whose rules have none. Nowhere recorded: what is made with it is worth nothing to whoever has the store, and compares with nothing of another process.
+ * A key object, since a digest with plain bytes takes several times as long.
+ */
+const ownSecret = createSecretKey(randomBytes(32))
 
 /** Under these rules of redaction. With rules that take something out, or a secret, content keys are HMACs. */
 export function digestsOf(rules: Redaction | undefined): Digests {
-  if (rules?.secret === undefined && redactor(rules) === undefined) return { sha256, keyOf: (content) => writtenKey(sha256(content)) }
-  const secret = rules?.secret ?? ownSecret
-  const keyed: Sha256 = (text) => createHmac('sha256', secret).update(text).digest('hex')
-  // a text that is no JSON, and so no content
-  const scheme = `hmac-1-${keyed('the secret of content keys').slice(0, 8)}`
+  if (rules?.secret === undefined && redactor(rules) === undefined)
+    return { sha256, keyOf: (content) => writtenKey(hash('sha256', content, 'base64url')) }
+  const secret = rules?.secret === undefined ? ownSecret : createSecretKey(rules.secret, 'utf8')
+  const keyed = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url')
+  // a text that is no content: contents begin with their kind
+  const scheme = `hmac-1-${keyed('the secret of content keys').slice(0, 6)}`
   return { sha256, keyOf: (content) => writtenKey(keyed(content), scheme) }
 }

@@ -201,18 +201,24 @@ export class Lease implements StoreLease {
     })
   }
 
-  /** Makes a run this process's own. Returns the new epoch, or undefined if somebody else was faster or it has ended. */
-  claim(run: RunId): number | undefined {
+  /** Makes runs this process's own, in one transaction with what `read` reads of each. Left out: those with which somebody else was faster, or that have ended. */
+  claim<T>(runs: readonly RunId[], read: (run: RunId, epoch: number) => T): T[] {
+    if (runs.length === 0) return []
     // Not only when the lease is over: whoever has had nothing to do is near its end, and with a run it must not be taken for dead.
     this.guard()
-    // All rows, not the first: SQLite commits after the last one, and only who asks for it hears that this failed (a full disk).
-    const [row] = this.#sql.claim.all(this.id, run, this.id) as { epoch: number }[]
-    return row?.epoch
+    const claimed: T[] = []
+    this.#transaction(() => {
+      for (const run of runs) {
+        const row = this.#sql.claim.get(this.id, run, this.id) as { epoch: number } | undefined
+        if (row !== undefined) claimed.push(read(run, row.epoch))
+      }
+    })
+    return claimed
   }
 
-  /** A run that was lost before is like any other again. */
-  steady(run: RunId): void {
-    this.#sql.steady.run(run, this.id)
+  /** Runs that were lost before are like any other again. */
+  steady(runs: readonly RunId[]): void {
+    for (const run of runs) this.#sql.steady.run(run, this.id)
   }
 
   #owned(runs: Iterable<[RunId, number]>): Set<RunId> {

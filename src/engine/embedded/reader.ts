@@ -8,8 +8,19 @@ import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type R
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
 import { notRegistered } from '../code.ts'
+import { valuesAt } from '../fork.ts'
 import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
-import { asideFor, type DueQuestion, type InboxRow, type StoredRun, type StoreReader } from '../store.ts'
+import {
+  asideFor,
+  type DueQuestion,
+  type InboxRow,
+  type Kind,
+  type Past,
+  type StoredEntry,
+  type StoredOrigin,
+  type StoredRun,
+  type StoreReader,
+} from '../store.ts'
 import { unpack } from './blobs.ts'
 
 interface LogRow {
@@ -35,8 +46,10 @@ const tail = 2_000
 /** So many entries of a log are read at once. */
 const page = 5_000
 
-export class Reader implements StoreReader {
+export class Reader implements StoreReader, Past {
   readonly #sql: Record<keyof typeof statements, StatementSync>
+  /** Where the newest end stands that was looked at. */
+  #lastEnd: number
 
   constructor(db: DatabaseSync) {
     this.#sql = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text)])) as Record<
@@ -44,21 +57,25 @@ export class Reader implements StoreReader {
       StatementSync
     >
     this.#sql.activationLog.setReturnArrays(true)
+    this.#lastEnd = this.#newestEnd()
   }
 
   /** The log of one activation, in order. Waking is mostly this: many rows at once, as lists, take a third of the time of one object after the other; all at once would be in memory twice. */
-  *activation(id: ActivationId): Generator<{ seq: number; at: number; event: JournalEvent }> {
+  *activation(id: ActivationId): Generator<StoredEntry> {
     for (let from = 0, isMore = true; isMore;) {
       const rows = this.#sql.activationLog.all(id, from, page) as unknown as [seq: number, at: number, body: string, blobs: number | null][]
-      for (const [seq, at, body, blobs] of rows) yield { seq, at, event: this.#event({ body, blobs }) }
+      for (const [seq, at, body, blobs] of rows) yield { activation: id, seq, at, event: this.#event({ body, blobs }) }
       isMore = rows.length === page
       from = (rows.at(-1)?.[0] ?? 0) + 1
     }
   }
 
-  /** The first event of an activation, if it exists. */
-  firstEvent(id: ActivationId): JournalEvent | undefined {
-    const row = this.#sql.firstEvent.get(id) as LogRow | undefined
+  log(id: ActivationId): Iterable<StoredEntry> {
+    return this.activation(id)
+  }
+
+  birth(run: RunId): JournalEvent | undefined {
+    const row = this.#sql.firstEvent.get(rootActivation(run)) as LogRow | undefined
     return row === undefined ? undefined : this.#event(row)
   }
 
@@ -69,9 +86,9 @@ export class Reader implements StoreReader {
   }
 
   /** The logs of an activation and of those below it, in the order of the feed. */
-  below(activation: ActivationId): { readonly activation: ActivationId; readonly event: JournalEvent }[] {
+  below(activation: ActivationId): StoredEntry[] {
     const rows = this.#sql.feed.all(activation, `${activation}>`, `${activation}?`, 0) as unknown as LogRow[]
-    return rows.map((row) => ({ activation: row.id as ActivationId, event: this.#event(row) }))
+    return rows.map((row) => ({ activation: row.id as ActivationId, seq: row.seq, at: row.at, event: this.#event(row) }))
   }
 
   /** Everything of a run after a position, in the order of the feed. */
@@ -97,8 +114,12 @@ export class Reader implements StoreReader {
     return (this.#sql.lastPosition.get() as { n: number | null }).n ?? 0
   }
 
-  /** True if the run has anything after this position. */
+  /** True if the run has anything after this position, has ended, or is not there. */
   hasNews(run: RunId, from: number): boolean {
+    return this.#isLonger(run, from) || this.run(run)?.ended !== null
+  }
+
+  #isLonger(run: RunId, from: number): boolean {
     const root = rootActivation(run)
     const top = this.lastPosition()
     if (top <= from) return false
@@ -175,7 +196,7 @@ export class Reader implements StoreReader {
       }))
   }
 
-  questionExists(id: string): boolean {
+  asked(id: string): boolean {
     return this.#sql.questionById.get(id) !== undefined
   }
 
@@ -187,6 +208,12 @@ export class Reader implements StoreReader {
   /** Timers whose moment has come, and questions whose deadline has passed: an answer at the deadline still counts (team C81). Of one moment, those of who began first come first (team C18). */
   due(now: number): DueQuestion[] {
     return this.#sql.due.all(now, now) as unknown as DueQuestion[]
+  }
+
+  /** How many questions to people a run has open. */
+  questionCount(run: RunId): number {
+    const root = rootActivation(run)
+    return (this.#sql.questionCount.get(root, `${root}>`, `${root}?`) as { n: number }).n
   }
 
   /** Unread rows after a position, of all runs. */
@@ -214,8 +241,21 @@ export class Reader implements StoreReader {
     return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
   }
 
+  origin(run: RunId, at: number, streamOf: (caller: Caller) => string): StoredOrigin | undefined {
+    const row = this.run(run)
+    if (row === undefined) return undefined
+    const stream = streamOf(row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
+    return {
+      run: row,
+      feed: this.feed(run, 0),
+      mail: this.unreadOf(run),
+      accounts: this.accounts(run),
+      values: valuesAt(this.#writtenTo(stream), at),
+    }
+  }
+
   /** What was written to a stream, in order. */
-  *writtenTo(stream: string): Generator<{ position: number; event: JournalEvent }> {
+  *#writtenTo(stream: string): Generator<{ position: number; event: JournalEvent }> {
     for (const row of this.#sql.stream.all(stream) as unknown as LogRow[]) yield { position: row.position, event: this.#event(row) }
   }
 
@@ -230,7 +270,7 @@ export class Reader implements StoreReader {
   }
 
   /** Which agents and versions the runs have that nobody drives and that have something to do. One look at an index for each. */
-  *orphanKinds(): Generator<{ agent: string; version: string }> {
+  *orphanKinds(): Generator<Kind> {
     for (let last = { agent: '', version: '' }; ;) {
       const next = this.#sql.nextOrphanKind.get(last.agent, last.version) as typeof last | undefined
       if (next === undefined) return
@@ -249,13 +289,22 @@ export class Reader implements StoreReader {
   }
 
   /** Where the newest end of a run stands in the feed. */
-  lastEnd(): number {
+  #newestEnd(): number {
     return (this.#sql.lastEnd.get() as { n: number | null }).n ?? 0
   }
 
-  /** Runs that have ended after a position of the feed. */
-  endedAfter(position: number): RunId[] {
-    return (this.#sql.endedAfter.all(position) as { id: RunId }[]).map(({ id }) => id)
+  /** One query for those that have ended since the last look, however many are asked for. */
+  ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size'>): Map<RunId, RunEnd> {
+    const ends = new Map<RunId, RunEnd>()
+    const last = this.#newestEnd()
+    if (last === this.#lastEnd) return ends
+    const ended = runs.size === 0 ? [] : (this.#sql.endedAfter.all(this.#lastEnd) as { id: RunId }[])
+    for (const { id } of ended) {
+      const end = runs.has(id) ? this.end(id) : undefined
+      if (end !== undefined) ends.set(id, end)
+    }
+    this.#lastEnd = last
+    return ends
   }
 
   /** Runs that ended before a moment, the oldest first. */
@@ -263,14 +312,17 @@ export class Reader implements StoreReader {
     return (this.#sql.endedBefore.all(at, limit) as { id: RunId }[]).map(({ id }) => id)
   }
 
-  /** Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. */
-  stuck(): RunId[] {
-    return (this.#sql.stuck.all() as { id: RunId }[]).map(({ id }) => id)
+  /**
+   * Runs that waited for an operator when they were last looked at: perhaps this process has what they lack. And those that have read an operator's cancel and are
+   * parked: undoing may wait for somebody, and a store that an older version wrote may hold some that never ended.
+   */
+  left(): RunId[] {
+    return [...(this.#sql.stuck.all() as { id: RunId }[]), ...(this.#sql.leftCancelled.all() as { id: RunId }[])].map(({ id }) => id)
   }
 
-  /** Runs that have read an operator's cancel and are parked: undoing may wait for somebody, and a store that an older version wrote may hold some that never ended. */
-  leftCancelled(): RunId[] {
-    return (this.#sql.leftCancelled.all() as { id: RunId }[]).map(({ id }) => id)
+  withMail(): RunId[] {
+    const runs = new Set(this.unread(0).map(({ act }) => runOf(act)))
+    return [...runs].filter((run) => this.run(run)?.owner === null)
   }
 
   /** Runs that waited for code that was missing where they were last looked at. */
@@ -287,11 +339,6 @@ export class Reader implements StoreReader {
   /** Whether this store was ever driven by another clock than the system's. */
   hasOwnClock(): boolean {
     return this.#sql.ownClock.get() !== undefined
-  }
-
-  /** Somebody has said so, and nobody has read it. */
-  isToBeCancelled(run: RunId): boolean {
-    return this.#sql.cancel.get(rootActivation(run)) !== undefined
   }
 
   #event(row: Pick<LogRow, 'body' | 'blobs'>): JournalEvent {
@@ -328,6 +375,7 @@ const statements = {
   questionById: `SELECT *, ${answered} FROM question WHERE id = ?`,
   questions: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' ORDER BY at, rowid`,
   questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
+  questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${mineAct}`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
@@ -355,7 +403,6 @@ const statements = {
     AND EXISTS (SELECT 1 FROM inbox WHERE act = 'act_' || run.id AND key = '!cancel' AND taken = 1)`,
   word: "SELECT key FROM inbox WHERE act = ? AND taken = 0 AND (key = '!cancel' OR key GLOB '!resume*') ORDER BY key LIMIT 1",
   unreadPause: "SELECT 1 FROM inbox WHERE act = ? AND taken = 0 AND key GLOB '!pause*' LIMIT 1",
-  cancel: "SELECT 1 FROM inbox WHERE act = ? AND key = '!cancel' AND taken = 0",
   ownClock: "SELECT 1 FROM meta WHERE key = 'own-clock'",
   blob: 'SELECT body FROM blob WHERE hash = ?',
 } as const

@@ -4,9 +4,9 @@
  * Owns: one connection, and what is done with the file as a whole. Does not own: SQL (batch.ts, reader.ts, lease.ts), how a store is opened (schema.ts).
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { systemClock, type ReeveError, type RunId } from '../../core/index.ts'
+import { runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
-import type { Batch, BatchResult, Store } from '../store.ts'
+import type { Batch, BatchResult, Candidate, Claimed, InboxRow, Store, Unread, Wanted } from '../store.ts'
 import { Identity } from './identity.ts'
 import { Lease } from './lease.ts'
 import { Reader } from './reader.ts'
@@ -43,6 +43,11 @@ export class SqliteStore implements Store {
   readonly #writer: Writer
   readonly #identity: Identity
   readonly #redacted: RedactedStore
+  readonly #clock: Clock
+  /** The last inbox row that was told. */
+  #told: number
+  /** Runs that were claimed and have not been asked for since: of them what was told before counts, too. */
+  readonly #claimed = new Set<RunId>()
 
   /** Throws `store.*`. */
   constructor(options: SqliteOptions) {
@@ -58,9 +63,11 @@ export class SqliteStore implements Store {
     this.db = openStore(open)
     this.#redacted = new RedactedStore(this.db, file, options.redact)
     this.reader = new Reader(this.db)
+    this.#told = this.reader.lastInboxPosition()
+    this.#clock = options.clock ?? systemClock
     this.#identity = new Identity(this.db, file)
     this.#writer = new Writer(this.db, this.#identity, open, options.writer ?? 'auto')
-    this.lease = new Lease(this.db, options.clock ?? systemClock, {
+    this.lease = new Lease(this.db, this.#clock, {
       file,
       leaseMs: options.leaseMs ?? 3_000,
       lossLimit: options.lossLimit ?? defaultLossLimit,
@@ -71,11 +78,65 @@ export class SqliteStore implements Store {
   commit(batch: Batch): BatchResult | Promise<BatchResult> {
     return this.#writer.commit(batch)
   }
-  get mayLag(): boolean {
-    return this.#writer.mode === 'thread'
+  /** One transaction for all of them: a claim each with its own `fsync` would be ten times as slow. */
+  claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Claimed[] {
+    const limit = 'limit' in wanted ? wanted.limit : Infinity
+    const admitted = new Map<RunId, Candidate>()
+    for (const id of this.#wanted(wanted)) {
+      if (admitted.size >= limit) break
+      const row = admitted.has(id) ? undefined : this.reader.run(id)
+      if (row === undefined || row.ended !== null || (row.owner !== null && row.owner !== this.lease.id)) continue
+      const candidate = { ...row, word: row.stuck === null ? undefined : this.reader.wordFor(id) }
+      if (admits(candidate)) admitted.set(id, candidate)
+    }
+    if (admitted.size === 0) return []
+    // a commit that is under way may hold them under the epoch before
+    this.#writer.forget()
+    return this.lease.claim([...admitted.keys()], (id, epoch) => {
+      this.#claimed.add(id)
+      return {
+        run: admitted.get(id)!,
+        epoch,
+        accounts: this.reader.accounts(id),
+        questions: this.reader.questionCount(id),
+        past: this.reader,
+        mail: this.reader.unreadOf(id),
+      }
+    })
   }
-  moved(): boolean {
-    return this.#writer.moved()
+
+  *#wanted(wanted: Wanted): Generator<RunId> {
+    if ('lossesFrom' in wanted) yield* this.reader.suspects(wanted.lossesFrom, wanted.limit)
+    else if (!('drives' in wanted)) yield* wanted
+    else
+      for (const kind of this.reader.orphanKinds())
+        if (wanted.drives(kind)) yield* this.reader.orphans(kind, wanted.lossesBelow, wanted.limit)
+  }
+
+  unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Unread {
+    const news = this.reader.unread(this.#told)
+    const others = new Set<RunId>()
+    const rows: InboxRow[] = []
+    for (const id of this.#claimed) {
+      const holder = held.get(id)
+      if (holder === undefined) continue
+      this.#claimed.delete(id)
+      rows.push(...this.reader.unreadOf(id).filter(({ position }) => position > holder.lastRow && position <= this.#told))
+    }
+    for (const row of news) {
+      const run = runOf(row.act)
+      const holder = held.get(run)
+      if (holder === undefined) others.add(run)
+      else if (row.position > holder.lastRow) rows.push(row)
+    }
+    this.#told = news.at(-1)?.position ?? this.#told
+    return { rows, others: [...others] }
+  }
+  moved(): 'all' | undefined {
+    return this.#writer.moved() ? 'all' : undefined
+  }
+  listen(): void {
+    // SQLite tells nobody: it is asked
   }
   errorOf(thrown: unknown): ReeveError {
     return storeError(thrown, this.name)
@@ -86,11 +147,15 @@ export class SqliteStore implements Store {
   refusedBy(thrown: unknown, run: string | undefined): ReeveError {
     return refusedBy(thrown, this.name, run)
   }
-  get changed(): ReeveError | undefined {
+  changed(): ReeveError | undefined {
     return this.#identity.changed
   }
   mustHaveRules(): void {
     this.#redacted.mustHaveRules()
+  }
+  time(): number {
+    const now = this.#clock.now()
+    return this.#clock === systemClock || this.reader.hasOwnClock() ? now : Math.max(now, systemClock.now())
   }
   useOwnClock(): void {
     this.db.exec("INSERT OR IGNORE INTO meta VALUES('own-clock', '1')")

@@ -6,7 +6,7 @@
 import { deadlineBody } from '../store.ts'
 import type { Desk } from './desk.ts'
 
-/** After deadlines could not be posted, because the store did not take them. Milliseconds. */
+/** After deadlines could not be posted, because the store did not take them. Milliseconds of real time. */
 const againMs = 1_000
 
 export class Alarm {
@@ -28,12 +28,13 @@ export class Alarm {
 
   #rings(): void {
     this.#at = Infinity
-    this.#ring().catch(() => this.arm(this.#desk.clock.now() + againMs))
+    // a store that fails is waited for in real time, whatever clock there is
+    this.#ring().catch(() => setTimeout(() => this.#rings(), againMs).unref())
   }
 
   async #ring(): Promise<void> {
     if (this.#desk.dead) return
-    const due = this.#desk.store.reader.due(this.#desk.clock.now())
+    const due = await this.#desk.store.reader.due(this.#desk.clock.now())
     await Promise.all(
       due.map(({ act, address }) =>
         this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: deadlineBody(address) }),
@@ -41,7 +42,7 @@ export class Alarm {
     )
     if (this.#desk.dead) return
     // A moment that the clock has reached while the posts were on their way is not put off: a clock that stands still would never reach it.
-    this.arm(this.#desk.store.reader.nextDeadline())
+    this.arm(await this.#desk.store.reader.nextDeadline())
   }
 
   /** Rings if its time has come and its timer has not: timers may stand still while a machine sleeps. */

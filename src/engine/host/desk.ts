@@ -80,6 +80,14 @@ export interface Desk {
   /** Something of this run is written with the next commit. */
   touch(run: Run): void
   schedule(): void
+  /** Calls an effect off as soon as what stops it is durable. */
+  callOff(op: Operation): void
+  /** A run that is dropped before it was written has not begun. */
+  notBegun(id: RunId): void
+  /** Looks for mail. */
+  receive(): void
+  /** What is delivered now is committed only after this. It must not reject. */
+  await(work: Promise<void>): void
   /** The store has failed for these runs: they are read again after a while. */
   owe(runs: readonly RunId[]): void
   post(row: Omit<NewRow, 'at'>): Promise<PostResult>

@@ -6,14 +6,35 @@
  * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), how the store does it (../store.ts).
  * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
  */
-import { failureFrom, runOf, systemClock, type Clock, type ReeveError, type RunId } from '../../core/index.ts'
+import {
+  andThen,
+  caught,
+  detached,
+  failureFrom,
+  oneAtATime,
+  ReeveError,
+  runOf,
+  type Clock,
+  type Now,
+  type RunId,
+} from '../../core/index.ts'
 import { mailShape } from '../../journal/index.ts'
 import type { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import { Effects } from '../effects.ts'
 import type { Operation } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
-import { emptyBatch, isEmpty, type Batch, type BatchResult, type NewRow, type Store, type ValueResult, type ValueWrite } from '../store.ts'
+import {
+  emptyBatch,
+  isEmpty,
+  type Batch,
+  type BatchResult,
+  type NewRow,
+  type Store,
+  type Unread,
+  type ValueResult,
+  type ValueWrite,
+} from '../store.ts'
 import { Alarm } from './alarm.ts'
 import type { CrashPoint, Desk, DeskOptions } from './desk.ts'
 import { Keeper } from './keeper.ts'
@@ -51,11 +72,14 @@ export class Driver implements Desk {
   readonly outbox: Operation[] = []
   /** Effects whose log is in the commit that is under way: they leave when it is through. */
   #sealed: Operation[] = []
+  /** Effects that are called off when what stops them is durable; in the second list, with the commit that is under way. A memory that becomes void before has stopped nothing (K5). */
+  readonly #stops: Operation[] = []
+  #sealedStops: Operation[] = []
   dead = false
   /** Nothing is delivered, let out or woken any more; what is known is still recorded. */
   closing = false
-  /** Called after every commit and whenever the store has changed. */
-  onChange: (runs: ReadonlySet<RunId> | 'all') => void = () => {}
+  /** Called after every commit (`own`) and whenever another process has written. */
+  onChange: (runs: ReadonlySet<RunId> | 'all', by: 'own' | 'another') => void = () => {}
   onEnd: (run: RunId, end: RunEnd) => void = () => {}
   onPart: (run: RunId, part: LivePart) => void = () => {}
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void = () => {}
@@ -71,13 +95,22 @@ export class Driver implements Desk {
   #gone: Activation[] = []
   #pumping = false
   #scheduled = false
-  #seen: number
   #failures = 0
   /** Runs that could not be written or read: they are tried again by and by. */
   readonly #owed = new Set<RunId>()
   #resting = false
   /** The store could not say what is still this process's own: until it can, nothing is let out. */
   #blind = false
+  /** Reads that what is delivered now waits for. */
+  #awaited: Promise<void>[] = []
+  readonly #lookForMail = oneAtATime(
+    () => (this.dead ? undefined : andThen(this.store.unread(this.runs), (unread) => this.#hand(unread))),
+    (thrown) => {
+      const error = this.store.errorOf(thrown)
+      this.onStoreFailure(error, [])
+      if (error.retryable) this.owe([])
+    },
+  )
 
   constructor(options: DeskOptions, store: Store) {
     this.options = options
@@ -87,7 +120,7 @@ export class Driver implements Desk {
     this.residents = new Residents(this)
     this.alarm = new Alarm(this)
     this.effects = new Effects(this.keeper.outlet, options.governor, options.deadlines)
-    this.#seen = store.reader.lastInboxPosition()
+    store.listen(() => this.hear())
   }
 
   get clock(): Clock {
@@ -107,7 +140,8 @@ export class Driver implements Desk {
 
   /** True while something is left to do without the outside. */
   get busy(): boolean {
-    return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || this.outbox.length + this.#sealed.length > 0
+    const leaving = this.outbox.length + this.#sealed.length + this.#stops.length + this.#sealedStops.length
+    return this.ready.size > 0 || this.#touched.size > 0 || !isEmpty(this.batch) || leaving > 0
   }
 
   async #pump(): Promise<void> {
@@ -118,7 +152,9 @@ export class Driver implements Desk {
         while (this.ready.size > 0 && this.batch.log.length < commitCap && !this.dead) await this.#deliver()
         if (this.dead) return
         if (!(await this.#commit())) return
-        this.#release()
+        if (this.#awaited.length > 0) await this.#awaitedDone()
+        const released = this.#release()
+        if (released instanceof Promise) await released
         if (this.outbox.length === 0 && this.ready.size === 0) await drained()
       } while (this.busy && !this.closing && !this.#blind && performance.now() < until && !this.dead)
     } finally {
@@ -135,6 +171,16 @@ export class Driver implements Desk {
     if (!resumed) return
     await drained()
     for (const activation of turn) if (activation.awaitsForeign) this.keeper.foreignAwait(activation)
+    // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one transaction.
+    if (this.#awaited.length > 0) await this.#awaitedDone()
+  }
+
+  async #awaitedDone(): Promise<void> {
+    while (this.#awaited.length > 0) await Promise.all(this.#awaited.splice(0))
+  }
+
+  await(work: Promise<void>): void {
+    this.#awaited.push(work)
   }
 
   touch(run: Run): void {
@@ -149,9 +195,11 @@ export class Driver implements Desk {
     const touched = this.#touched
     // What comes into the outbox while a commit is on its way depends on the next commit, not on this one.
     this.#sealed.push(...this.outbox.splice(0))
+    this.#sealedStops.push(...this.#stops.splice(0))
     if (isEmpty(batch)) {
       touched.clear()
-      if (this.store.moved()) this.storeChanged()
+      this.#carryOutStops()
+      this.hear()
       return true
     }
     if (this.#crash('commit.before')) return false
@@ -174,7 +222,9 @@ export class Driver implements Desk {
     for (const key of recordedSteps) this.effects.forget(key)
     if (this.#crash('commit.after')) return false
     for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
+    for (const run of result.existed) this.residents.existed(run)
     const refused = this.#refuse(batch, result.refused)
+    this.#carryOutStops()
     posts.forEach(({ resolve, reject }, i) => settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from)))
     values.forEach(({ resolve, reject }, i) => settle(result.values[i], resolve, reject, refused(batch.values[i]!.by?.run)))
     for (const { run, resolve, reject } of durable)
@@ -220,7 +270,7 @@ export class Driver implements Desk {
   #lose(run: RunId, why?: string): void {
     this.residents.drop(run)
     this.effects.forgetAll(run, why)
-    this.onChange(new Set([run]))
+    this.onChange(new Set([run]), 'another')
   }
 
   #prepare(): void {
@@ -239,7 +289,7 @@ export class Driver implements Desk {
       if (!this.closing) this.keeper.outlet.notePaused(run)
       if (!this.#mayPark(run, (writes ??= new Set(this.batch.rows.flatMap(({ act, from }) => (from === runOf(act) ? [from] : []))))))
         continue
-      this.batch.parked.push(id)
+      this.batch.parked.push({ run: id, heard: run.lastRow })
       this.batch.epochs.set(id, run.epoch)
     }
   }
@@ -277,11 +327,14 @@ export class Driver implements Desk {
     if (this.#touched.size > 0) this.schedule()
   }
 
-  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved'>): void {
-    for (const run of batch.parked) {
-      this.residents.drop(run)
+  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved' | 'awake'>): void {
+    const awake = new Set(result.awake)
+    const roused: RunId[] = []
+    for (const { run, heard } of batch.parked) {
+      if (awake.has(run)) continue
       // What came in while the commit was on its way was given to a memory that is gone now.
-      if (this.store.mayLag && this.store.reader.unreadOf(run).length > 0) this.residents.tryWake(run)
+      if ((this.runs.get(run)?.lastRow ?? 0) > heard) roused.push(run)
+      this.residents.drop(run)
     }
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
@@ -292,15 +345,18 @@ export class Driver implements Desk {
       const run = this.runs.get(id)
       if (run?.reload === true) {
         this.residents.drop(id)
-        this.residents.tryWake(id)
+        roused.push(id)
       }
     }
-    if (result.moved) this.storeChanged()
-    else if (batch.rows.length > 0) this.#receive()
+    this.residents.wake(roused)
+    const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
+    // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with it.
+    if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
+    if (result.moved) this.#othersHaveWritten('all')
     for (const question of batch.questions)
       if (question.until !== null) this.alarm.arm(question.kind === 'timer' ? question.until : question.until + 1)
-    if (!result.moved) this.onChange(touched)
-    if (batch.ended.length + batch.parked.length > 0) this.residents.adoptOrphans()
+    if (!result.moved) this.onChange(touched, 'own')
+    if (batch.ended.length + batch.parked.length > 0) this.residents.adoptMore()
   }
 
   /** Memory is ahead of the disk: all of this batch is void and read again; nothing of it was let out (K5). */
@@ -322,7 +378,8 @@ export class Driver implements Desk {
       this.#resting = this.#blind = false
       const owed = [...this.#owed]
       this.#owed.clear()
-      for (const run of owed) this.residents.tryWake(run)
+      this.residents.wake(owed)
+      this.receive()
       this.schedule()
     }, delay).unref()
   }
@@ -339,9 +396,25 @@ export class Driver implements Desk {
     return this.dead || this.#crash('append')
   }
 
-  #release(): void {
-    if (this.#sealed.length === 0 || this.closing) return
-    if (this.#blind || (!this.store.lease.fresh && !this.#lookAgain())) return
+  callOff(op: Operation): void {
+    this.#stops.push(op)
+    this.schedule()
+  }
+
+  /** What stops them is durable. */
+  #carryOutStops(): void {
+    for (const op of this.#sealedStops.splice(0)) if (!op.owner.discarded) this.effects.abort(op, op.stopped ?? 'stopped')
+  }
+
+  #release(): Now<void> {
+    if (this.#sealed.length === 0 || this.closing || this.#blind) return
+    if (this.store.lease.fresh) return this.#letOut()
+    return andThen(this.#lookAgain(), (sees) => {
+      if (sees && !this.closing) this.#letOut()
+    })
+  }
+
+  #letOut(): void {
     for (const op of this.#sealed.splice(0)) {
       if (op.owner.discarded) continue
       if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
@@ -351,33 +424,30 @@ export class Driver implements Desk {
   }
 
   /** This process stood still for longer than its lease: it finds out what is still its own before anything leaves. */
-  #lookAgain(): boolean {
-    try {
-      const owned = this.store.lease.lookAgain([...this.runs.values()].map((run) => [run.id, run.epoch]))
-      for (const run of this.runs.keys()) if (!owned.has(run)) this.#lose(run)
-      return true
-    } catch (thrown) {
-      this.onStoreFailure(this.store.errorOf(thrown), [])
-      this.#blind = true
-      this.owe([])
-      return false
-    }
-  }
-
-  /**
-   * What time it is for deadlines: a process whose clock is behind brings none of them back. A store that was ever driven by another clock than the system's
-   * has only the clocks of its processes.
-   */
-  storeTime(): number {
-    const now = this.clock.now()
-    return this.clock === systemClock || this.store.reader.hasOwnClock() ? now : Math.max(now, systemClock.now())
+  #lookAgain(): Now<boolean> {
+    // Those that are about to begin nobody else can have.
+    const unwritten = new Set(this.batch.runs.map(({ id }) => id))
+    const held = [...this.runs.values()].flatMap((run): [RunId, number][] => (unwritten.has(run.id) ? [] : [[run.id, run.epoch]]))
+    return caught(
+      () =>
+        andThen(this.store.lease.lookAgain(held), (owned) => {
+          for (const [run, epoch] of held) if (!owned.has(run) && this.runs.get(run)?.epoch === epoch) this.#lose(run)
+          return true
+        }),
+      (thrown) => {
+        this.onStoreFailure(this.store.errorOf(thrown), [])
+        this.#blind = true
+        this.owe([])
+        return false
+      },
+    )
   }
 
   // ---- requests that ride in the next commit ---------------------------------------------------------------------------------------
 
   post(row: Omit<NewRow, 'at'>): Promise<PostResult> {
     return new Promise((resolve, reject) => {
-      this.batch.rows.push({ ...row, at: this.storeTime(), body: this.options.redact(row.body, mailShape) })
+      this.batch.rows.push({ ...row, at: this.store.time(), body: this.options.redact(row.body, mailShape) })
       this.#posts.push({ resolve, reject })
       this.schedule()
     })
@@ -398,6 +468,17 @@ export class Driver implements Desk {
     return new Promise((resolve, reject) => this.#durable.push({ run, resolve, reject }))
   }
 
+  /** A run that is dropped before it was written has not begun, and who began it is told: no row of it may stand alone. */
+  notBegun(id: RunId): void {
+    const place = this.batch.runs.findIndex((run) => run.id === id)
+    if (place < 0) return
+    this.batch.runs.splice(place, 1)
+    const error = new ReeveError('store.unavailable', `the run "${id}" was not begun: the store failed`, { retryable: true })
+    const told = this.#durable.filter(({ run }) => run === id)
+    this.#durable = this.#durable.filter(({ run }) => run !== id)
+    for (const { reject } of told) reject(error)
+  }
+
   /** A settled activation leaves memory after the commit; until then the store does not know that it is over. */
   leaves(activation: Activation): void {
     this.#gone.push(activation)
@@ -405,29 +486,50 @@ export class Driver implements Desk {
 
   // ---- news and time ---------------------------------------------------------------------------------------------------------------
 
-  /** Somebody has written: there may be mail, and there may be news for those who wait. */
-  storeChanged(): void {
-    this.#receive()
-    this.onChange('all')
+  /** Asks what other processes have written. */
+  hear(): void {
+    const moved = this.dead ? undefined : this.store.moved()
+    if (moved !== undefined) this.storeChanged(moved)
   }
 
-  #receive(): void {
-    for (const row of this.store.reader.unread(this.#seen)) {
-      this.#seen = row.position
+  /** Another process has written: there may be mail, there may be news for those who wait, and, where nobody can say of what, there may be runs for whoever takes them. */
+  storeChanged(runs: ReadonlySet<RunId> | 'all'): void {
+    this.receive()
+    this.#othersHaveWritten(runs)
+  }
+
+  #othersHaveWritten(runs: ReadonlySet<RunId> | 'all'): void {
+    this.onChange(runs, 'another')
+    if (runs === 'all') this.residents.adoptOrphans()
+  }
+
+  receive(): void {
+    detached(
+      () => this.#lookForMail(),
+      () => undefined,
+    )
+  }
+
+  #hand({ rows, others }: Unread): void {
+    const left = new Set(others)
+    for (const row of rows) {
       const run = this.runs.get(runOf(row.act))
-      if (run !== undefined) {
-        if (row.position > run.lastRow) {
-          run.lastRow = row.position
-          receive(this, run, row)
-        }
-      } else if (this.registry !== undefined) this.residents.tryWake(runOf(row.act))
+      if (run === undefined) left.add(runOf(row.act))
+      else if (row.position > run.lastRow) {
+        run.lastRow = row.position
+        receive(this, run, row)
+      }
     }
+    if (this.registry !== undefined) this.residents.wake(left)
   }
 
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
   async finish(): Promise<void> {
     this.closing = true
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
+    await this.residents.settled()
+    // what is stopped is called off before the others are waited for
+    if (this.#stops.length > 0 && !this.dead) await this.#commit()
     await this.effects.drain()
     if (this.dead) return
     this.keeper.outlet.noteUnreleased([...this.#sealed, ...this.outbox])

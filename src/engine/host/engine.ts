@@ -5,6 +5,9 @@
  * Does not own: moving runs (driver.ts), replay (../activation.ts), where anything is kept (../store.ts).
  */
 import {
+  andThen,
+  caught,
+  detached,
   redactor,
   ReeveError,
   rootActivation,
@@ -12,6 +15,7 @@ import {
   systemClock,
   type Clock,
   type Json,
+  type Now,
   type Redaction,
   type RunId,
   type Shape,
@@ -42,7 +46,7 @@ import {
 } from '../port.ts'
 import type { Deadlines } from '../effects.ts'
 import type { Digests } from '../host.ts'
-import type { Store, StoreLease, StoreReader } from '../store.ts'
+import type { Store, StoredRun, StoreLease, StoreReader } from '../store.ts'
 import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
@@ -105,6 +109,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #lastCare = 0
   #lastRetention = 0
   #lastSweep = 0
+  #burying = false
   readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
   #lastLook = 0
@@ -139,9 +144,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#news = new News(
       this.#reader,
       (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
-      (run) => this.#starting.has(run) || this.driver.runs.has(run),
+      (run) => this.#starting.has(run),
     )
-    this.driver.onChange = (runs) => this.#news.changed(runs, this.driver.runs)
+    this.driver.onChange = (runs, by) => this.#news.changed(runs, by)
     this.driver.onEnd = (run, end) => this.#news.ended(run, end)
     this.driver.onPart = (run, part) => this.#news.part(run, part)
     this.driver.onStoreFailure = (error, runs) => {
@@ -155,39 +160,57 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   // ---- starting and driving --------------------------------------------------------------------------------------------------------
 
-  drive(registry: Registry): void {
+  drive(registry: Registry): Now<void> {
     this.#open()
     this.store.mustHaveRules()
-    this.#inStore(() => {
-      if (this.#clock !== systemClock) this.store.useOwnClock()
-      this.#lease.beat()
-      this.#bury()
+    const begun = this.#inStore(() =>
+      andThen(this.#clock === systemClock ? undefined : this.store.useOwnClock(), () =>
+        andThen(this.#lease.beat(), () => andThen(this.#bury(), () => this.#reader.left())),
+      ),
+    )
+    return andThen(begun, (left) => {
+      this.driver.registry = registry
+      this.driver.residents.wake(left)
+      this.#sweep()
+      this.driver.schedule()
     })
-    this.driver.registry = registry
-    for (const run of [...this.#reader.stuck(), ...this.#reader.leftCancelled()]) this.driver.residents.tryWake(run)
-    this.#sweep()
-    this.driver.schedule()
   }
 
   /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
   #sweep(): void {
-    for (const run of new Set(this.#reader.unread(0).map((row) => runOf(row.act)))) this.driver.residents.tryWake(run)
-    this.driver.residents.adoptStuck()
-    this.driver.residents.adoptOrphans()
-    this.driver.alarm.arm(this.#reader.nextDeadline())
+    const { residents, alarm } = this.driver
+    this.#quietly(() => andThen(this.#reader.withMail(), (runs) => residents.wake(runs)))
+    this.driver.receive()
+    this.#quietly(() => residents.adoptStuck())
+    residents.adoptOrphans()
+    this.#quietly(() => andThen(this.#reader.nextDeadline(), (at) => alarm.arm(at)))
   }
 
   async start(request: StartRun): Promise<{ readonly created: boolean }> {
     this.#open()
     this.store.mustHaveRules()
     const { run: id } = request
-    if (this.#starting.has(id) || this.driver.runs.has(id) || this.#reader.run(id) !== undefined) return this.#again(request)
+    if (this.#starting.has(id) || this.driver.runs.has(id)) return await this.#again(request)
     mustBeJson(request.input, `the input of run ${id}`)
     mustHoldNoSecret(this.#options.redact, request)
+    const begun = this.#begin(request)
+    this.#starting.set(id, begun)
+    try {
+      if (await begun) return await this.#again(request)
+      return { created: true }
+    } finally {
+      this.#starting.delete(id)
+    }
+  }
+
+  /** Resolves when it is durable; true if a run of this id existed already, of which nothing has changed then. */
+  async #begin(request: StartRun): Promise<boolean> {
+    const { run: id } = request
     const caller = request.caller ?? {}
     const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
     // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
-    if (driving) this.#inStore(() => this.#lease.guard())
+    const guarded = driving ? this.#inStore(() => this.#lease.guard()) : undefined
+    if (guarded instanceof Promise) await guarded
     const row = {
       id,
       agent: request.agent,
@@ -209,16 +232,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
       })
     } else this.#writeBirth(request)
     this.driver.schedule()
-    const durable = this.driver.durable(id)
-    this.#starting.set(id, durable)
-    try {
-      if (await durable) return await this.#again(request)
-      // another version of its agent may be here
-      if (!driving) this.driver.residents.tryWake(id)
-      return { created: true }
-    } finally {
-      this.#starting.delete(id)
-    }
+    const existed = await this.driver.durable(id)
+    // another version of its agent may be here
+    if (!existed && !driving) this.driver.residents.wake([id])
+    return existed
   }
 
   /** A run for somebody else to drive. */
@@ -236,8 +253,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   /** The same id again: fine if it is the same request, else the caller has made a mistake. */
   async #again(request: StartRun): Promise<{ readonly created: boolean }> {
-    if (this.#reader.run(request.run) === undefined) await this.#starting.get(request.run)
-    const event = this.#reader.firstEvent(rootActivation(request.run))
+    await this.#starting.get(request.run)
+    const event = await this.#inStore(() => this.#reader.birth(request.run))
     const given = birthOf(request)
     mustBeSameStart(event, request.run, decode(this.driver.options.redact(encode(given), eventShape(given))))
     return { created: false }
@@ -246,7 +263,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async fork(request: ForkRun): Promise<{ readonly created: boolean }> {
     this.#open()
     this.store.mustHaveRules()
-    return await forkRun(this.driver, request)
+    return await this.#inStore(() => forkRun(this.driver, request))
   }
 
   // ---- the outside's word ----------------------------------------------------------------------------------------------------------
@@ -256,25 +273,32 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store.mustHaveRules()
     const { to, target, key, kinds } = addressOfPost(post)
     // What a run has diverged at is asked at addresses that nobody outside knows.
-    const asked =
-      post.type === 'settle-divergence' ? this.#reader.questions().find((q) => q.activation === to && q.kind === 'diverged') : undefined
+    const questions = post.type === 'settle-divergence' ? await this.#inStore(() => this.#reader.questions({ run: runOf(to) })) : []
+    const asked = questions.find((q) => q.activation === to && q.kind === 'diverged')
     return this.driver.post({ act: to, target, key: asked?.address ?? key, kinds, body: JSON.stringify(post) })
   }
 
   now(): number {
-    return this.driver.storeTime()
+    return this.store.time()
   }
 
   // ---- reading ---------------------------------------------------------------------------------------------------------------------
 
   outcome(run: RunId): Promise<RunEnd> {
     this.#open()
-    const row = this.driver.runs.has(run) ? undefined : this.#reader.run(run)
-    if (typeof row?.ended === 'number') return Promise.resolve(this.#reader.end(run)!)
-    if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) {
-      return Promise.reject(unknownRun(run))
+    const outcome = this.#news.outcome(run)
+    if (this.driver.runs.has(run) || this.#starting.has(run)) return outcome
+    // Asked after it is waited for: an end that comes in between is not missed.
+    const look = (row: StoredRun | undefined): Now<void> => {
+      if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) this.#news.failed(unknownRun(run), [run])
+      else if (typeof row?.ended === 'number')
+        return andThen(this.#reader.end(run), (end) => (end === undefined ? undefined : this.#news.ended(run, end)))
     }
-    return this.#news.outcome(run)
+    detached(
+      () => andThen(this.#reader.run(run), look),
+      (thrown) => this.#news.failed(this.store.errorOf(thrown), [run]),
+    )
+    return outcome
   }
 
   summary(run: RunId): Promise<RunSummary | undefined> {
@@ -290,21 +314,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
     return this.#read(() => this.#reader.feed(run, from))
   }
 
-  #inStore<T>(work: () => T): T {
-    try {
-      return work()
-    } catch (thrown) {
+  #inStore<T>(work: () => Now<T>): Now<T> {
+    return caught(work, (thrown) => {
       throw this.store.errorOf(thrown)
-    }
+    })
   }
 
-  #read<T>(query: () => T): Promise<T> {
-    try {
-      this.#open()
-      return Promise.resolve(query())
-    } catch (thrown) {
-      return Promise.reject(this.store.errorOf(thrown))
-    }
+  async #read<T>(query: () => Now<T>): Promise<T> {
+    this.#open()
+    return await this.#inStore(query)
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
@@ -318,27 +336,30 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   #look(): void {
     if (this.#closed || this.driver.dead) return
-    try {
-      const now = this.#clock.now()
-      if (now - this.#lastLook >= 100 || now < this.#lastLook) {
-        this.#lastLook = now
-        const changed = this.store.changed
-        if (changed !== undefined) return this.#lose(changed)
-      }
-      if (this.store.moved()) this.driver.storeChanged()
-      if (this.driver.registry === undefined) return
-      if (now - this.#lastCare >= 100 || now < this.#lastCare) {
-        this.#lastCare = now
-        this.#care()
-      }
-      if (this.#options.retentionMs !== undefined && now - this.#lastRetention > forgetEveryMs) {
-        this.#lastRetention = now
-        this.#forgetOld(now - this.#options.retentionMs)
-      }
-    } catch (thrown) {
-      const error = this.store.errorOf(thrown)
-      if (!error.retryable) this.driver.options.warn(error.code, error.message)
+    const now = this.#clock.now()
+    if (now - this.#lastLook >= 100 || now < this.#lastLook) {
+      this.#lastLook = now
+      this.#quietly(() => andThen(this.store.changed(), (changed) => (changed === undefined ? undefined : this.#lose(changed))))
     }
+    if (this.#lost !== undefined) return
+    this.#quietly(() => this.driver.hear())
+    if (this.driver.registry === undefined) return
+    if (now - this.#lastCare >= 100 || now < this.#lastCare) {
+      this.#lastCare = now
+      this.#quietly(() => this.#care())
+    }
+    if (this.#options.retentionMs !== undefined && now - this.#lastRetention > forgetEveryMs) {
+      this.#lastRetention = now
+      this.#quietly(() => this.#forgetOld(now - this.#options.retentionMs!))
+    }
+  }
+
+  /** What fails here is done again soon, and said only if that would not help. */
+  #quietly(work: () => Now<void>): void {
+    detached(work, (thrown) => {
+      const error = this.store.errorOf(thrown)
+      if (!error.retryable && !this.#closed) this.driver.options.warn(error.code, error.message)
+    })
   }
 
   /** The file under this process is another one, or none: it stops, and says so to everybody who waits for it or asks it for anything. */
@@ -356,40 +377,64 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.alarm.look(this.#clock.now())
     if (this.store.isPrivate) return
     this.#lease.moved()
-    this.driver.residents.noteSteady()
-    if (this.driver.runs.size > 0 && this.#lease.tired) this.#lease.beat()
-    const now = this.#clock.now()
-    if (this.#bury() === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000) return
-    this.#lastSweep = now
-    this.#sweep()
+    this.#quietly(() => this.driver.residents.noteSteady())
+    this.#quietly(() =>
+      andThen(this.driver.runs.size > 0 && this.#lease.tired ? this.#lease.beat() : undefined, () =>
+        andThen(this.#bury(), (buried) => {
+          const now = this.#clock.now()
+          if (this.#closed || (buried === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000)) return
+          this.#lastSweep = now
+          this.#sweep()
+        }),
+      ),
+    )
   }
 
-  /** Takes the runs of dead processes away from them. Returns of how many. */
-  #bury(): number {
-    const { owners, aside } = this.#lease.buryDead()
-    for (const { run, error } of aside) this.driver.onStoreFailure(error, [run])
-    return owners
+  /** Takes the runs of dead processes away from them. Returns of how many; one look at a time. */
+  #bury(): Now<number> {
+    if (this.#burying) return 0
+    this.#burying = true
+    const done = <T>(result: T): T => {
+      this.#burying = false
+      return result
+    }
+    return caught(
+      () =>
+        andThen(this.#lease.buryDead(), ({ owners, aside }) => {
+          for (const { run, error } of aside) this.driver.onStoreFailure(error, [run])
+          return done(owners)
+        }),
+      (thrown) => {
+        throw done(thrown)
+      },
+    )
   }
 
-  #forgetOld(before: number): void {
-    const old = this.#reader.endedBefore(before, forgetAtOnce)
-    for (const run of old) this.#remove(run)
-    const isLarge = this.store.shrink()
-    // There may be more: the next ones follow soon, and other work has its turn in between.
-    if (old.length === forgetAtOnce || isLarge) this.#lastRetention -= forgetEveryMs - 100
+  #forgetOld(before: number): Now<void> {
+    return andThen(this.#reader.endedBefore(before, forgetAtOnce), async (old) => {
+      for (const run of old) {
+        const removed = this.#remove(run)
+        if (removed instanceof Promise) await removed
+      }
+      const isLarge = await this.store.shrink()
+      // There may be more: the next ones follow soon, and other work has its turn in between.
+      if (old.length === forgetAtOnce || isLarge) this.#lastRetention -= forgetEveryMs - 100
+    })
   }
 
-  #remove(run: RunId): void {
-    const end = this.#reader.end(run)
-    this.store.remove(run)
-    // Whoever waits in this process may not have seen yet that it has ended elsewhere.
-    if (end !== undefined) this.#news.ended(run, end)
+  #remove(run: RunId): Now<void> {
+    return andThen(this.#reader.end(run), (end) =>
+      andThen(this.store.remove(run), () => {
+        // Whoever waits in this process may not have seen yet that it has ended elsewhere.
+        if (end !== undefined) this.#news.ended(run, end)
+      }),
+    )
   }
 
   stream(name: string): StreamValues {
     const stream = streamFromOutside(name)
     return {
-      get: (key) => this.#read(() => this.#reader.value(stream, key).value),
+      get: (key) => this.#read(() => andThen(this.#reader.value(stream, key), ({ value }) => value)),
       update: async (key, change) => {
         this.#open()
         this.store.mustHaveRules()
@@ -399,12 +444,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   remove(run: RunId): Promise<void> {
-    return this.#read(() => {
-      const row = this.#reader.run(run)
+    return this.#read(async () => {
+      const row = await this.#reader.run(run)
       if (row === undefined) throw unknownRun(run)
       if (row.ended === null) throw openRun(run)
-      this.#remove(run)
-      this.store.shrink()
+      await this.#remove(run)
+      this.#quietly(() => andThen(this.store.shrink(), () => undefined))
     })
   }
 
@@ -429,13 +474,13 @@ export class HostEngine<S extends Store = Store> implements Engine {
     )
     this.#news.close(closed)
     try {
-      if (!died) this.store.release()
+      if (!died) await this.store.release()
     } catch (thrown) {
       // Nothing is lost: whoever drives next takes over when the lease is over.
       const error = this.store.errorOf(thrown)
       this.driver.options.warn(error.code, error.message)
     } finally {
-      this.store.close()
+      await this.store.close()
     }
   }
 }

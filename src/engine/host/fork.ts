@@ -5,7 +5,7 @@
  */
 import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 import { encode, copiedShape, questionShape, valueShape, type Caller } from '../../journal/index.ts'
-import { mustBeSameFork, planFork, redactedFork, valuesAt, type ForkOrigin, type ForkPlan } from '../fork.ts'
+import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork.ts'
 import type { Mail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
 import type { StoreReader } from '../store.ts'
@@ -16,32 +16,32 @@ import type { Driver } from './driver.ts'
 export async function forkRun(driver: Driver, request: ForkRun): Promise<{ readonly created: boolean }> {
   const { to } = request
   const { reader } = driver.store
-  const again = (): { created: boolean } => {
-    mustBeSameFork(reader.feed(to, 0), redactedFork(request, driver.options.redact))
+  const again = async (): Promise<{ created: boolean }> => {
+    mustBeSameFork(await reader.feed(to, 0), redactedFork(request, driver.options.redact))
     return { created: false }
   }
-  const origin = originOf(reader, request)
-  if (driver.runs.has(to) || reader.run(to) !== undefined) return again()
+  const origin = await originOf(reader, request)
+  if (driver.runs.has(to) || (await reader.run(to)) !== undefined) return await again()
   write(driver, planFork(redactedFork(request, driver.options.redact), origin, driver.clock.now()))
   const durable = driver.durable(to)
   driver.schedule()
-  if (await durable) return again()
-  driver.residents.tryWake(to)
+  if (await durable) return await again()
+  driver.residents.wake([to])
   return { created: true }
 }
 
-function originOf(reader: StoreReader, { run, at }: ForkRun): ForkOrigin {
-  const row = reader.run(run)
-  if (row === undefined) throw unknownRun(run)
-  const caller = row.caller === null ? undefined : (JSON.parse(row.caller) as Caller)
+async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<ForkOrigin> {
+  const origin = await reader.origin(run, at, (caller) => streamOf(caller, run))
+  if (origin === undefined) throw unknownRun(run)
+  const { agent, version, caller } = origin.run
   return {
-    agent: row.agent,
-    version: row.version,
-    caller,
-    feed: reader.feed(run, 0),
-    mail: reader.unreadOf(run).map(({ body }) => JSON.parse(body) as Mail),
-    limits: new Map([...reader.accounts(run)].map(([activation, { limits }]) => [activation, limits])),
-    values: valuesAt(reader.writtenTo(streamOf(caller ?? {}, run)), at),
+    agent,
+    version,
+    caller: caller === null ? undefined : (JSON.parse(caller) as Caller),
+    feed: origin.feed,
+    mail: origin.mail.map(({ body }) => JSON.parse(body) as Mail),
+    limits: new Map([...origin.accounts].map(([activation, { limits }]) => [activation, limits])),
+    values: origin.values,
   }
 }
 

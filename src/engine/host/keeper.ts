@@ -6,6 +6,7 @@
  * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they occur).
  */
 import {
+  andThen,
   failed,
   failure,
   rootActivation,
@@ -15,6 +16,7 @@ import {
   type Failure,
   type Json,
   type MessageId,
+  type Now,
   type Outcome,
   type Usage,
   type Shape,
@@ -45,7 +47,7 @@ import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { Outlet } from './outlet.ts'
 import type { Run } from './run.ts'
-import { readValue, updateValue, valueKeys } from './values.ts'
+import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
 export class Keeper implements Keeping {
   readonly outlet: Outlet
@@ -201,16 +203,33 @@ export class Keeper implements Keeping {
       })
       return
     }
-    this.birth(run, id, {
-      agent,
-      version: found.version,
-      input,
-      parentPath: op.owner.birth.path,
-      path: options.path,
-      limits: options.limits,
-      caller: undefined,
-      earlier: earlierOf(op, options, (worker) => this.#logsBelow(worker)),
-    })
+    const bear = (earlier: Earlier | undefined): void => {
+      this.birth(run, id, {
+        agent,
+        version: found.version,
+        input,
+        parentPath: op.owner.birth.path,
+        path: options.path,
+        limits: options.limits,
+        caller: undefined,
+        earlier,
+      })
+    }
+    const earlier = earlierOf(op, options, (worker) => this.#logsBelow(worker))
+    if (!(earlier instanceof Promise)) return bear(earlier)
+    run.unborn.set(id, undefined)
+    this.#desk.await(
+      earlier.then(
+        (known) => {
+          const then = run.unborn.get(id)
+          run.unborn.delete(id)
+          if (op.owner.discarded || op.owner.outcome !== undefined) return
+          bear(known)
+          then?.()
+        },
+        (thrown: unknown) => this.#desk.residents.unreadable(run, thrown),
+      ),
+    )
   }
 
   birth(
@@ -259,15 +278,15 @@ export class Keeper implements Keeping {
   }
 
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
-  *#logsBelow(worker: ActivationId): Generator<Logged> {
-    yield* this.#desk.store.reader.below(worker)
-    for (const { act, body } of this.#desk.batch.log)
-      if (act === worker || act.startsWith(`${worker}>`)) yield { activation: act, event: decode(body) }
+  #logsBelow(worker: ActivationId): Now<Iterable<Logged>> {
+    const unwritten = this.#desk.batch.log.filter(({ act }) => act === worker || act.startsWith(`${worker}>`))
+    const known = unwritten.map(({ act, body }) => ({ activation: act, event: decode(body) }))
+    return andThen(this.#desk.store.reader.below(worker), (written) => [...written, ...known])
   }
 
   #settledOrLoaded(run: Run, op: Operation): Activation | 'settled' | undefined {
     const id = op.id as ActivationId
-    const last = this.#desk.store.reader.lastEvent(id)
+    const last = run.past?.lastEvent(id)
     if (last === undefined) return undefined
     if (last.type === 'activation.settled') {
       for (const row of run.mail.get(id) ?? []) this.#desk.batch.taken.push({ act: id, key: row.key })
@@ -284,7 +303,9 @@ export class Keeper implements Keeping {
 
   stopWorker(op: Operation, reason: string, cause: StopCause): void {
     const run = this.#run(op.owner.id)
-    const worker = run?.activations.get(op.id as ActivationId)
+    const id = op.id as ActivationId
+    if (run?.unborn.has(id) === true) run.unborn.set(id, () => this.stopWorker(op, reason, cause))
+    const worker = run?.activations.get(id)
     if (run === undefined || worker === undefined || worker.cancelKnown) return
     if (worker.stuck !== undefined) this.unstick(run)
     worker.arrive({ type: 'cancel.received', reason, ...cause })
@@ -356,16 +377,18 @@ export class Keeper implements Keeping {
     return streamOf(this.callerOf(activation.id), runOf(activation.id))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
-    return Promise.resolve(pausesIn(this.#desk.store.reader.activation(rootActivation(runOf(activation.id))), this.now()))
+    const log = patiently(this.#desk, activation)(() => this.#desk.store.reader.log(rootActivation(runOf(activation.id))))
+    return log.then((entries) => pausesIn(entries, this.now()))
   }
 
   readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json> {
-    return readValue(this.#desk, stream ?? this.#stream(activation), key)
+    return readValue(this.#desk, stream ?? this.#stream(activation), key, patiently(this.#desk, activation))
   }
   valueKeys(activation: Owner, stream: string | undefined): Promise<readonly string[]> {
-    return valueKeys(this.#desk, stream ?? this.#stream(activation))
+    return valueKeys(this.#desk, stream ?? this.#stream(activation), patiently(this.#desk, activation))
   }
   updateValue(activation: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
-    return updateValue(this.#desk, stream ?? this.#stream(activation), key, change, { run: runOf(activation.id), once })
+    const by = { run: runOf(activation.id), once }
+    return updateValue(this.#desk, stream ?? this.#stream(activation), key, change, by, patiently(this.#desk, activation))
   }
 }

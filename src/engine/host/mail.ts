@@ -4,6 +4,7 @@
  * Owns: reading a row and giving it to its activation, or carrying out an operator's command.
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
  */
+import { parentOf, type ActivationId } from '../../core/index.ts'
 import type { Activation } from '../activation.ts'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, by, type Mail } from '../mail.ts'
 import { happenedAs } from '../origin.ts'
@@ -39,13 +40,22 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
 function keepFor(desk: Desk, run: Run, row: InboxRow): void {
   const kept = run.mail.get(row.act)
   if (kept !== undefined) kept.push(row)
-  else if (desk.store.reader.lastEvent(row.act)?.type !== 'activation.settled') run.mail.set(row.act, [row])
+  else if (!isOver(run, row.act)) run.mail.set(row.act, [row])
   else {
     // Its last word is in the log: nobody will ever read this, and left unread it would wake the run again and again.
     desk.batch.taken.push({ act: row.act, key: row.key })
     desk.touch(run)
     desk.schedule()
   }
+}
+
+/** Whether an activation that is not in memory has had its last word. One that its leader has asked for would be in memory; what became of those that nobody has asked for yet the past tells. */
+function isOver(run: Run, id: ActivationId): boolean {
+  const above = parentOf(id)
+  if (above === undefined) return false
+  const leader = run.activations.get(above.parent)
+  if (leader === undefined ? isOver(run, above.parent) : !leader.willAsk(above.address)) return !run.unborn.has(id)
+  return run.past?.lastEvent(id)?.type === 'activation.settled'
 }
 
 /** The row is used up with the next commit. */

@@ -4,7 +4,7 @@
  * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store).
  * Holds: K9 (readers own nothing; a listener that leaves changes nothing).
  */
-import type { ReeveError, RunId } from '../../core/index.ts'
+import { andThen, detached, oneAtATime, type ReeveError, type RunId } from '../../core/index.ts'
 import type { LivePart, RunEnd } from '../port.ts'
 import type { StoreReader } from '../store.ts'
 
@@ -21,23 +21,27 @@ interface Watcher {
 export class News {
   readonly #reader: StoreReader
   readonly #onWaiting: (somebody: boolean) => void
-  readonly #isStarting: (run: RunId) => boolean
+  readonly #isBeginning: (run: RunId) => boolean
   readonly #outcomes = new Map<RunId, Waiting[]>()
   readonly #watchers = new Set<Watcher>()
   readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
-  /** Where the newest end stands that was looked at, and awaited runs whose end this process has still to see for itself. */
-  #lastEnd: number
-  readonly #unseen = new Set<RunId>()
+  /** One question, however many are awaited. If it fails, the next news brings them. */
+  readonly #lookForEnds = oneAtATime(
+    () =>
+      andThen(this.#reader.ends(this.#outcomes), (ends) => {
+        for (const [run, end] of ends) this.ended(run, end)
+      }),
+    () => undefined,
+  )
 
   /**
    * `onWaiting` is told whether anybody waits: a process that awaits a run must not end while the run can still move.
-   * `isStarting`: whether a run that is not in the store is about to be.
+   * `isBeginning`: whether a run that is not in the store is about to be.
    */
-  constructor(reader: StoreReader, onWaiting: (somebody: boolean) => void, isStarting: (run: RunId) => boolean) {
+  constructor(reader: StoreReader, onWaiting: (somebody: boolean) => void, isBeginning: (run: RunId) => boolean) {
     this.#reader = reader
     this.#onWaiting = onWaiting
-    this.#isStarting = isStarting
-    this.#lastEnd = reader.lastEnd()
+    this.#isBeginning = isBeginning
   }
 
   #count(): void {
@@ -56,7 +60,7 @@ export class News {
 
   /** Resolves when the run has something after `from`, has ended or was removed, or the signal is aborted. */
   watch(run: RunId, from: number, signal: AbortSignal | undefined): Promise<void> {
-    if (signal?.aborted === true || this.#moved(run, from)) return Promise.resolve()
+    if (signal?.aborted === true) return Promise.resolve()
     return new Promise((done) => {
       const resolve = (): void => {
         this.#watchers.delete(watcher)
@@ -68,13 +72,20 @@ export class News {
       signal?.addEventListener('abort', resolve)
       this.#watchers.add(watcher)
       this.#count()
+      this.#look(watcher)
     })
   }
 
-  #moved(run: RunId, from: number): boolean {
-    if (this.#reader.hasNews(run, from)) return true
-    const row = this.#reader.run(run)
-    return row === undefined ? !this.#isStarting(run) : row.ended !== null
+  /** Whoever watches is told of what there is, and also if nobody can say: it reads then, and hears what is wrong. */
+  #look({ run, from, resolve }: Watcher): void {
+    if (this.#isBeginning(run)) return
+    const told = (hasNews: boolean): void => {
+      if (hasNews) resolve()
+    }
+    detached(
+      () => andThen(this.#reader.hasNews(run, from), told),
+      () => resolve(),
+    )
   }
 
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
@@ -90,25 +101,14 @@ export class News {
     for (const hear of this.#listeners.get(run) ?? []) hear(part)
   }
 
-  /** Something was written: by this process for these runs, or by another for any. `here`: runs whose end this process will see itself. */
-  changed(runs: ReadonlySet<RunId> | 'all', here: ReadonlyMap<RunId, unknown>): void {
+  /** Something was written: by this process for these runs, which tells their ends itself (`own`), or by another one. */
+  changed(runs: ReadonlySet<RunId> | 'all', by: 'own' | 'another'): void {
     for (const watcher of this.#watchers) {
-      if (runs === 'all' ? this.#moved(watcher.run, watcher.from) : runs.has(watcher.run)) watcher.resolve()
+      if (runs === 'all') this.#look(watcher)
+      else if (runs.has(watcher.run)) watcher.resolve()
     }
-    if (runs === 'all') this.#lookForEnds()
-    for (const run of this.#unseen) {
-      const end = here.has(run) ? undefined : this.#reader.end(run)
-      if (end !== undefined) this.ended(run, end)
-    }
-  }
-
-  /** One query, however many are awaited. */
-  #lookForEnds(): void {
-    const last = this.#reader.lastEnd()
-    if (last === this.#lastEnd) return
-    if (this.#outcomes.size > 0)
-      for (const run of this.#reader.endedAfter(this.#lastEnd)) if (this.#outcomes.has(run)) this.#unseen.add(run)
-    this.#lastEnd = last
+    if (by === 'another' && (runs === 'all' || [...runs].some((run) => this.#outcomes.has(run))))
+      detached(this.#lookForEnds, () => undefined)
   }
 
   ended(run: RunId, end: RunEnd): void {
@@ -125,7 +125,6 @@ export class News {
   #take(run: RunId): Waiting[] {
     const waiting = this.#outcomes.get(run) ?? []
     this.#outcomes.delete(run)
-    this.#unseen.delete(run)
     return waiting
   }
 

@@ -42,7 +42,8 @@ export class Outlet implements EffectsHost {
     const run = this.#run(op.owner.id)
     if (run === undefined || !run.out.has(op)) return
     const desk = this.#desk
-    if (desk.effects.has(op)) return run.holds(op) ? this.#hold(run, op) : desk.effects.release(op)
+    // What is in flight for an earlier memory of this run is joined, whatever holds the run back: its end is to come.
+    if (desk.effects.has(op)) return desk.effects.release(op)
     if (op.stopped !== undefined) return this.#arrived(op, stoppedEnd(op))
     // One that is stuck half-way through its journal asks again when it is read again; until then a cancel finds here what it has to end.
     if (run.holds(op) || (op.owner.stuck !== undefined && op.owner.replaying)) return this.#hold(run, op)
@@ -68,7 +69,7 @@ export class Outlet implements EffectsHost {
     const run = this.#run(op.owner.id)
     if (run === undefined || op.endRecorded) return
     const held = run.held.indexOf(op)
-    if (held < 0 && op.doubt === undefined) return void this.#desk.effects.abort(op, op.stopped ?? 'stopped')
+    if (held < 0 && op.doubt === undefined) return this.#desk.callOff(op)
     if (held >= 0) run.held.splice(held, 1)
     if (op.doubt !== undefined) this.#desk.keeper.closeQuestion(op)
     op.doubt = undefined

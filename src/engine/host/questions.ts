@@ -39,7 +39,7 @@ export function putDoubt(desk: Desk, op: Operation, isNew: boolean): void {
 /** Asks what became of a recorded effect that the code does not ask for any more. Asked once, however often the run is read again. */
 export function putDivergence(desk: Desk, owner: Owner, address: string, unclaimed: readonly string[]): void {
   const question = divergenceQuestion(owner, address, unclaimed)
-  if (desk.store.reader.questionExists(question.id)) return
+  if (desk.runs.get(runOf(owner.id))?.past?.asked(question.id) === true) return
   desk.keeper.append(owner, { type: 'replay.diverged', address, unclaimed }, desk.clock.now())
   putQuestion(desk, owner, question)
 }

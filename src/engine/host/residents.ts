@@ -4,13 +4,24 @@
  * Owns: claiming, loading, dropping, adopting runs that nobody drives. Does not own: the tick (driver.ts).
  * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
  */
-import { ReeveError, rootActivation, runOf, type ActivationId, type Failure, type RunId } from '../../core/index.ts'
+import {
+  andThen,
+  caught,
+  detached,
+  ReeveError,
+  rootActivation,
+  runOf,
+  type ActivationId,
+  type Failure,
+  type Now,
+  type RunId,
+} from '../../core/index.ts'
 import { pathOf, type Caller } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import { doneBy } from '../origin.ts'
-import { asideFor, nobody, type StoredRun } from '../store.ts'
+import { asideFor, nobody, type Candidate, type Claimed, type Kind, type Wanted } from '../store.ts'
 import type { Desk } from './desk.ts'
 import { receive, restorePause } from './mail.ts'
 import { Run } from './run.ts'
@@ -32,6 +43,18 @@ export class Residents {
   /** Runs that this process has found to lack code, and in which registry. */
   readonly #lacking = new Map<RunId, Registry>()
   readonly #steadiness: Steadiness
+  /** Runs that are to be claimed next; true: also if another process may be at home to them. */
+  readonly #wanted = new Map<RunId, boolean>()
+  /** What else is to be claimed next: runs that nobody drives, then those of them that may have killed who did. */
+  #adopts: 'none' | 'orphans' | 'suspects' = 'none'
+  #isClaiming = false
+  /** The answer to a claim came later: there may be mail that has come in meanwhile. */
+  #isLate = false
+  #idle: (() => void)[] = []
+  /** Claimed runs that stand behind another one of the same id, which is about to hear that it exists. */
+  readonly #hidden = new Set<RunId>()
+  /** There may be runs that nobody drives and that this process had no room for. */
+  #hasMore = false
 
   constructor(desk: Desk) {
     this.#desk = desk
@@ -52,6 +75,7 @@ export class Residents {
 
   /** Takes everything of a dropped run out of the batch that is being filled. */
   #strike(id: RunId): void {
+    this.#desk.notBegun(id)
     const b = this.#desk.batch
     const keep = <T>(list: T[], run: (item: T) => RunId): void => {
       if (list.some((item) => run(item) === id)) list.splice(0, list.length, ...list.filter((item) => run(item) !== id))
@@ -64,7 +88,7 @@ export class Residents {
     keep(b.taken, (t) => runOf(t.act))
     keep(b.ended, (e) => e.run)
     keep(b.accounts, (a) => a.run)
-    keep(b.parked, (run) => run)
+    keep(b.parked, ({ run }) => run)
     keep(b.control, (c) => c.run)
     for (const [i, write] of b.values.entries()) if (write.by?.run === id) b.values[i] = { ...write, by: { ...write.by, run: nobody } }
     // Somebody holds a promise for each row by its place: it stays, and nobody's word is not written.
@@ -76,65 +100,159 @@ export class Residents {
     if (this.#desk.registry !== undefined) this.#lacking.set(id, this.#desk.registry)
   }
 
-  tryWake(id: RunId, insist = false): void {
-    try {
-      this.wake(id, insist)
-    } catch (thrown) {
-      const error = this.#desk.store.errorOf(thrown)
-      this.#desk.onStoreFailure(error, [id])
-      if (error.retryable) this.#desk.owe([id])
+  /** Brings runs into memory and goes on with them, as far as this process can drive them and nobody else does. `insist`: also those that another process may be at home to. */
+  wake(runs: Iterable<RunId>, insist = false): void {
+    for (const id of runs) {
+      if (!this.#isClaiming && this.#desk.runs.has(id)) continue
+      this.#wanted.set(id, insist || this.#wanted.get(id) === true)
     }
+    this.#pursue()
   }
 
-  /** Brings a run into memory and goes on with it, if this process can drive it and nobody else does. */
-  wake(id: RunId, insist = false): Run | undefined {
-    const here = this.#desk.runs.get(id)
-    if (here !== undefined || this.#desk.dead || this.#desk.closing) return here
-    const row = this.#desk.store.reader.run(id)
-    if (row === undefined || row.ended !== null || this.#desk.registry?.find(row.agent) === undefined) return undefined
-    const word = asideFor(row) === undefined ? undefined : this.#desk.store.reader.wordFor(id)
-    if (asideFor(row) !== undefined ? word === undefined : this.#leavesToOthers(row, insist)) return undefined
-    if (word === undefined && !this.#steadiness.admits(row.losses)) return undefined
-    const epoch = this.#desk.store.lease.claim(id)
-    if (epoch === undefined) return undefined
+  /** Goes on with runs that nobody drives. */
+  adoptOrphans(): void {
+    this.#adopts = 'orphans'
+    this.#pursue()
+  }
+
+  /** The same, if there may be some left for want of room. */
+  adoptMore(): void {
+    if (this.#hasMore) this.adoptOrphans()
+  }
+
+  /** One claim at a time: two at once could both get a run, each under another epoch. What is to be woken meanwhile is claimed with the next one. */
+  #pursue(): void {
+    if (this.#isClaiming) return
+    this.#isClaiming = true
+    const over = (): void => {
+      this.#isClaiming = false
+      for (const resolve of this.#idle.splice(0)) resolve()
+      if (!this.#isLate) return
+      // Mail that came in between was no held run's, and is told when it is asked for again.
+      this.#isLate = false
+      if (!this.#desk.dead && !this.#desk.closing) this.#desk.receive()
+    }
+    const claims = (): Now<void> => {
+      for (let next = this.#next(); next !== undefined; next = this.#next()) {
+        const claimed = this.#claim(next)
+        if (!(claimed instanceof Promise)) continue
+        this.#isLate = true
+        return claimed.then(claims)
+      }
+      over()
+    }
+    detached(claims, over)
+  }
+
+  #next(): { readonly wanted: Wanted; readonly insist: boolean } | undefined {
+    const { registry, runs } = this.#desk
+    if (this.#desk.dead || this.#desk.closing || registry === undefined) {
+      this.#wanted.clear()
+      this.#adopts = 'none'
+      return undefined
+    }
+    for (const id of this.#wanted.keys()) if (runs.has(id)) this.#wanted.delete(id)
+    const [insist] = this.#wanted.values()
+    if (insist !== undefined) {
+      const wanted = [...this.#wanted].flatMap(([id, each]) => (each === insist ? [id] : []))
+      for (const id of wanted) this.#wanted.delete(id)
+      return { wanted, insist }
+    }
+    const drives = ({ agent }: Kind): boolean => registry.find(agent) !== undefined
+    const { suspectFrom } = this.#steadiness
+    const adopts = this.#adopts
+    this.#adopts = adopts === 'orphans' ? 'suspects' : 'none'
+    if (adopts === 'suspects') return { wanted: { drives, lossesFrom: suspectFrom, limit: residentCap }, insist: false }
+    const room = residentCap + 1 - runs.size
+    if (adopts === 'none') return undefined
+    this.#hasMore = room <= 0
+    return this.#hasMore ? undefined : { wanted: { drives, lossesBelow: suspectFrom, limit: room }, insist: false }
+  }
+
+  /** If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next. */
+  #claim({ wanted, insist }: { readonly wanted: Wanted; readonly insist: boolean }): Now<void> {
+    const { store } = this.#desk
+    let suspects = 0
+    const admits = (run: Candidate): boolean => {
+      if (this.#desk.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
+      if (run.losses >= this.#steadiness.suspectFrom) suspects++
+      return true
+    }
+    return caught(
+      () =>
+        andThen(store.claim(wanted, admits), (claimed) => {
+          if (this.#desk.dead || this.#desk.closing) return
+          if ('limit' in wanted && claimed.length >= wanted.limit) this.#hasMore = true
+          for (const each of claimed) this.#load(each)
+        }),
+      (thrown) => {
+        const error = store.errorOf(thrown)
+        const named = 'drives' in wanted ? [] : wanted
+        this.#desk.onStoreFailure(error, named)
+        if (error.retryable) this.#desk.owe(named)
+      },
+    )
+  }
+
+  /** When no claim is under way: what was claimed can be let go. */
+  settled(): Promise<void> {
+    return this.#isClaiming ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
+  }
+
+  #admits(run: Candidate, insist: boolean, suspects: number): boolean {
+    if (this.#desk.registry?.find(run.agent) === undefined) return false
+    const aside = asideFor(run) !== undefined
+    if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
+    // One that is this process's own already, and only out of memory, nobody else will take up.
+    if (aside || run.owner === this.#desk.store.lease.id || this.#steadiness.admits(run.losses, suspects)) return true
+    this.#hasMore = true
+    return false
+  }
+
+  #load({ run: row, epoch, accounts, questions, past, mail }: Claimed): void {
+    const id = row.id as RunId
+    // Somebody has begun a run of this id, and will hear that it exists.
+    if (this.#desk.runs.has(id)) return void this.#hidden.add(id)
     this.#steadiness.takenUp(id, row.losses)
     if (row.losses > 0) this.#desk.store.lease.stretch(this.#steadiness.worst)
-    const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
-    for (const [activation, state] of this.#desk.store.reader.accounts(id))
-      run.addAccount(clean(new Account(activation, state.limits, state)))
+    const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
+    for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
-    run.broughtBack = word
-    run.questions = this.#desk.store.reader.questions({ run: id }).length
+    if (asideFor(row) !== undefined) run.broughtBack = row.word
+    run.questions = questions
     this.#desk.runs.set(id, run)
     try {
       this.load(run, rootActivation(id), [])
     } catch (thrown) {
-      this.unreadable(run, thrown)
-      return undefined
+      return this.unreadable(run, thrown)
     }
     restorePause(this.#desk, run)
     if (row.stuck !== null) this.#desk.batch.stuck.push({ run: id, reason: null })
-    for (const inbox of this.#desk.store.reader.unreadOf(id)) {
+    for (const inbox of mail) {
       run.lastRow = inbox.position
       receive(this.#desk, run, inbox)
     }
     this.#desk.touch(run)
     this.#desk.schedule()
-    return run
+  }
+
+  /** A run that was begun here exists already: it is read if it has come in meanwhile. */
+  existed(id: RunId): void {
+    if (this.#hidden.delete(id)) this.wake([id])
   }
 
   /**
    * A run whose code is missing here may be at home in another process (a rolling deploy): that one is given a moment to take it, so that it is not
    * kept waiting by who can only call it stuck. What is known to be stuck here is left alone, but for a cancel, which needs no code.
    */
-  #leavesToOthers(row: StoredRun, insist: boolean): boolean {
+  #leavesToOthers(row: Candidate, insist: boolean): boolean {
     const { registry, store } = this.#desk
     const id = row.id as RunId
     const known = this.#lacking.get(id) === registry
     if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined)) return false
-    if (known && row.stuck !== null && !store.reader.isToBeCancelled(id)) return true
+    if (known && row.stuck !== null && row.word !== 'cancel') return true
     if (insist || store.isPrivate) return false
-    setTimeout(() => this.tryWake(id, true), patienceMs).unref()
+    setTimeout(() => this.wake([id], true), patienceMs).unref()
     return true
   }
 
@@ -147,7 +265,7 @@ export class Residents {
       return this.#desk.owe([run.id])
     }
     this.#desk.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
-    this.#desk.batch.parked.push(run.id)
+    this.#desk.batch.parked.push({ run: run.id, heard: Number.MAX_SAFE_INTEGER })
     this.#desk.batch.epochs.set(run.id, run.epoch)
     this.#desk.onStoreFailure(error, [run.id])
     this.#desk.schedule()
@@ -155,12 +273,12 @@ export class Residents {
 
   /** No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is void. */
   setAside(id: RunId, epoch: number, failure: Failure): void {
-    const { batch, runs, store } = this.#desk
+    const { batch, runs } = this.#desk
     const run = runs.get(id)
-    const words = { upTo: run?.lastRow ?? store.reader.lastInboxPosition(), cancel: run?.broughtBack === 'cancel' }
+    const words = { upTo: run?.lastRow ?? 0, cancel: run?.broughtBack === 'cancel' }
     this.drop(id)
     batch.stuck.push({ run: id, reason: JSON.stringify(failure), words })
-    batch.parked.push(id)
+    batch.parked.push({ run: id, heard: Number.MAX_SAFE_INTEGER })
     batch.epochs.set(id, epoch)
     const { code, message, hint } = failure
     this.#desk.onStoreFailure(new ReeveError(code, message, hint === undefined ? {} : { hint }), [id])
@@ -170,7 +288,7 @@ export class Residents {
   /** Reads an activation into memory. Undefined if there is none. */
   load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined {
     let activation: Activation | undefined
-    for (const { seq, at, event } of this.#desk.store.reader.activation(id)) {
+    for (const { seq, at, event } of run.past?.activation(id) ?? []) {
       if (activation === undefined) {
         if (seq !== 0 || event.type !== 'activation.started')
           throw new ReeveError('journal.hole', `the journal of ${id} does not begin at its beginning`, {
@@ -204,29 +322,17 @@ export class Residents {
   }
 
   /** Tries those that lacked code elsewhere: it may be here. */
-  adoptStuck(): void {
-    for (const id of this.#desk.store.reader.withoutCode()) if (this.#lacking.get(id) !== this.#desk.registry) this.tryWake(id)
+  adoptStuck(): Now<void> {
+    return andThen(this.#desk.store.reader.withoutCode(), (runs) =>
+      this.wake(runs.filter((id) => this.#lacking.get(id) !== this.#desk.registry)),
+    )
   }
 
   /** Notes which runs have shown that they do not kill their process. */
-  noteSteady(): void {
+  noteSteady(): Now<void> {
     const steady = this.#steadiness.takeSteady()
-    for (const run of steady) this.#desk.store.lease.steady(run)
-    if (steady.length > 0) this.#desk.store.lease.stretch(this.#steadiness.worst)
-  }
-
-  /** Goes on with runs that nobody drives. */
-  adoptOrphans(): void {
-    const { registry, runs } = this.#desk
-    const { reader } = this.#desk.store
-    if (registry === undefined || this.#desk.dead || runs.size > residentCap) return
-    for (const kind of reader.orphanKinds()) {
-      if (registry.find(kind.agent) === undefined) continue
-      for (const id of reader.orphans(kind, this.#steadiness.suspectFrom, residentCap)) {
-        if (runs.size > residentCap) return
-        this.tryWake(id)
-      }
-    }
-    for (const id of reader.suspects(this.#steadiness.suspectFrom, residentCap)) this.tryWake(id)
+    if (steady.length === 0) return
+    this.#desk.store.lease.stretch(this.#steadiness.worst)
+    return this.#desk.store.lease.steady(steady)
   }
 }

@@ -6,7 +6,7 @@ import type { Caller, DoneElsewhere } from '../../journal/index.ts'
 import type { Account } from '../account.ts'
 import type { Activation } from '../activation.ts'
 import type { Operation } from '../operation.ts'
-import type { InboxRow } from '../store.ts'
+import type { InboxRow, Past } from '../store.ts'
 
 /** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. `human`: as `next`, and a human has the run. */
 export type PausePoint = 'next' | 'now' | 'after-model' | 'after-tools' | 'human'
@@ -26,6 +26,10 @@ export class Run {
   /** Effects held back by a pause. */
   held: Operation[] = []
   pause: { at: PausePoint; reached: boolean; callOff?: () => void } | undefined
+  /** What replay reads. Undefined: it began here, and has nothing to replay. */
+  readonly past: Past | undefined
+  /** Workers whose birth waits for what the store says of an earlier attempt, and what is to be done with them then. */
+  readonly unborn = new Map<ActivationId, (() => void) | undefined>()
   /** Inbox rows for activations that are not in memory yet. */
   readonly mail = new Map<ActivationId, InboxRow[]>()
   /** The last inbox row that was received. */
@@ -46,8 +50,9 @@ export class Run {
   /** Read it again from the store as soon as the current commit is through. */
   reload = false
 
-  constructor(id: RunId, epoch: number, caller: Caller) {
+  constructor(id: RunId, epoch: number, caller: Caller, past?: Past) {
     this.id = id
+    this.past = past
     this.epoch = epoch
     this.caller = deepFreeze(copy(caller as Json)) as Caller
   }
@@ -69,7 +74,7 @@ export class Run {
 
   /** Nothing in it moves without the outside or the clock. */
   get quiet(): boolean {
-    if (this.out.size > 0 || this.ended) return false
+    if (this.out.size > 0 || this.unborn.size > 0 || this.ended) return false
     for (const activation of this.activations.values()) {
       // what has come in for it stays in the store for whoever has its code
       if (this.lacksCode && activation.stuck !== undefined) continue

@@ -36,7 +36,7 @@ export function split(batch: Batch): Part[] {
   for (const act of batch.closedActs) of(runOf(act)).batch.closedActs.push(act)
   for (const ended of batch.ended) of(ended.run).batch.ended.push(ended)
   for (const account of batch.accounts) of(account.run).batch.accounts.push(account)
-  for (const run of batch.parked) of(run).batch.parked.push(run)
+  for (const parked of batch.parked) of(parked.run).batch.parked.push(parked)
   for (const control of batch.control) of(control.run).batch.control.push(control)
   for (const stuck of batch.stuck) of(stuck.run).batch.stuck.push(stuck)
   const apart = (posts: number[], values: number[]): { batch: Batch; posts: number[]; values: number[] } => {
@@ -72,7 +72,7 @@ export function joined(
   const posts: (PostResult | undefined)[] = whole.rows.map(() => undefined)
   const values: (ValueResult | undefined)[] = whole.values.map(() => undefined)
   const refused: { run: RunId | undefined; thrown: unknown }[] = []
-  const [fenced, existed]: RunId[][] = [[], []]
+  const [fenced, existed, awake]: RunId[][] = [[], [], []]
   let moved = false
   let position = 0
   for (const { part, done } of parts) {
@@ -84,8 +84,9 @@ export function joined(
     position = Math.max(position, done.position)
     fenced!.push(...done.fenced)
     existed!.push(...done.existed)
+    awake!.push(...done.awake)
     for (const [i, place] of part.posts.entries()) posts[place] = done.posts[i]
     for (const [i, place] of part.values.entries()) values[place] = done.values[i]
   }
-  return { moved, fenced: fenced!, existed: existed!, posts, values, refused, position }
+  return { moved, fenced: fenced!, existed: existed!, awake: awake!, posts, values, refused, position }
 }

@@ -22,10 +22,10 @@ export class Steadiness {
     this.suspectFrom = Math.max(2, lossLimit - suspectBefore)
   }
 
-  /** Whether a run that was lost so often may be taken up now. */
-  admits(losses: number): boolean {
+  /** Whether a run that was lost so often may be taken up now. `beside`: how many suspects are being taken up. */
+  admits(losses: number, beside: number): boolean {
     if (losses < this.suspectFrom) return true
-    let suspects = 0
+    let suspects = beside
     for (const each of this.#lost.values()) if (each.losses >= this.suspectFrom) suspects++
     return suspects < this.#room
   }

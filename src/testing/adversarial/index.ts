@@ -1,4 +1,3 @@
-/** The adversarial engine. */
-export { AdversarialEngine, type AdversarialOptions } from './engine.ts'
-export { AdversarialStore } from './store.ts'
-export { badWeather, type Weather } from './network.ts'
+/** The adversarial engine, and the store that makes it one. */
+export { adversarialEngine, type AdversarialEngine, type AdversarialOptions } from './engine.ts'
+export { badWeather, storm, type Weather } from './weather.ts'

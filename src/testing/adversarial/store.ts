@@ -1,228 +1,367 @@
 /**
- * What survives of the adversarial engine: for every activation a log, an inbox and an outbox of its own. Bodies are JSON text.
+ * The adversarial store: keeps the contract of any store that it is put over, in the worst way. It answers late and in another order, fails before anything
+ * was written, loses and doubles news, lets other processes be faster with runs and take them away, and finds that it stood still.
  *
- * Owns: the data, and what one activation's commit changes. Nothing here touches two activations at once: that is the network's business.
+ * Owns: what of the contract (engine/store.ts) may be bad. Does not own: what is kept, and every promise: that is the store's below it.
+ * Holds: nothing is written that was reported as failed; commits are applied in the order in which they were given.
  */
-import {
-  copy,
-  rootActivation,
-  runOf,
-  type ActivationId,
-  type Json,
-  type Outcome,
-  type OutcomeStatus,
-  type RunId,
-} from '../../core/index.ts'
-import { decode, type Caller, type DoneElsewhere, type Earlier, type JournalEvent, type Recorded } from '../../journal/index.ts'
-import { runStream, type AccountLimits, type Mail, type PostResult, type Question, type Registry } from '../../engine/index.ts'
+import { ReeveError, rootActivation, type ActivationId, type Now, type RunId } from '../../core/index.ts'
+import type {
+  Batch,
+  BatchResult,
+  Buried,
+  Candidate,
+  Claimed,
+  Past,
+  Store,
+  StoreLease,
+  StoreReader,
+  Unread,
+  Wanted,
+} from '../../engine/store.ts'
+import { badWeather, Draws, turns, type Weather } from './weather.ts'
 
-/** What goes from one activation to another. */
-export type LetterBody =
-  | {
-      readonly type: 'birth'
-      readonly agent: string
-      readonly version: string
-      readonly input: Json
-      readonly limits?: AccountLimits
-      readonly path: readonly string[]
-      /** The path was given by the leader, instead of following from its own. */
-      readonly given: boolean
-      /** Of another attempt: what was done before. */
-      readonly earlier?: Earlier
-      readonly cancelled?: string
-    }
-  | Extract<Mail, { readonly type: 'end' }>
-  | { readonly type: 'cancel'; readonly reason: string; readonly outcome?: Outcome; readonly keeps?: true }
-  | { readonly type: 'message'; readonly id: string; readonly from: ActivationId; readonly body: Json; readonly nth: number }
-
-/** Something on its way: sent again and again until the other side has said that it has it. */
-export interface Letter {
-  readonly key: string
-  readonly from: ActivationId
-  readonly to: ActivationId
-  readonly body: LetterBody
-  acked: boolean
+/** How bad it is. */
+interface AdversarialStoreOptions {
+  /** Equal seeds give equal weather, as far as equal questions are asked. Default `seed`. */
+  readonly seed?: string
+  /** Default: all that a team must not notice. */
+  readonly weather?: Weather
 }
 
-export interface Row {
-  readonly key: string
-  readonly body: string
-  taken: boolean
-}
-
-export interface StoredQuestion extends Question {
-  readonly key: string
-  readonly timer: boolean
-  due: number | undefined
-}
-
-/** Everything that is kept of one activation. */
-export interface Box {
-  readonly id: ActivationId
-  readonly path: readonly string[]
-  readonly limits: AccountLimits | undefined
-  readonly log: { readonly position: number; readonly at: number; readonly body: string }[]
-  readonly rows: Map<string, Row>
-  /** Messages that came before one that was sent earlier. */
-  readonly early: Map<string, Extract<LetterBody, { type: 'message' }>>
-  readonly heardFrom: Map<string, number>
-  readonly out: Map<string, Letter>
-  readonly questions: Map<string, StoredQuestion>
-  settled: boolean
-  /** It rests until something comes in. */
-  parked: boolean
-  stuck: string | undefined
-  /** Working time on its account, in milliseconds. */
-  ms: number
-}
-
-export interface StoredRun {
-  readonly id: RunId
-  readonly agent: string
-  readonly version: string
-  readonly caller: string
-  readonly createdAt: number
-  readonly order: number
-  /** `cancelled`: it was cancelled while it was paused; what is held back stays so until its own activation knows of it. */
-  pause: { at: 'next' | 'now' | 'after-model' | 'after-tools' | 'human' | 'cancelled'; reached: boolean } | undefined
-  ended: { readonly status: OutcomeStatus; readonly at: number } | undefined
-  /** Of a forked run: what its origin has done, by activation and address. */
-  readonly done?: ReadonlyMap<string, DoneElsewhere> | undefined
-}
+/** So much longer a commit takes that is slow, and so much longer lost news. */
+const slower = 10
 
 /**
- * What an adversarial engine keeps: the logs of its activations, letters that nobody has taken, and who drives what. It outlives the engine, so a test
- * can drop the engine and open another one over the same store. In memory only.
+ * A store under bad weather. One process's: the store below it outlives it, and is not closed with it. Another one over the same store goes on with what this
+ * one has left, once this one is closed or dead: until then the two would be taken for one process.
  */
-export class AdversarialStore {
-  readonly runs = new Map<RunId, StoredRun>()
-  readonly boxes = new Map<ActivationId, Box>()
-  readonly values = new Map<string, { version: number; body: string }>()
-  readonly written = new Map<string, string>()
-  #position = 0
-  epoch = 0
+export class AdversarialStore implements Store {
+  readonly below: Store
+  readonly reader: StoreReader
+  readonly lease: StoreLease
+  /** What was asked that the contract does not allow. */
+  readonly faults: string[] = []
+  /** How often each kind of bad weather was had. */
+  get happened(): ReadonlyMap<string, number> {
+    return this.#draws.happened
+  }
+  readonly #weather: Weather
+  readonly #draws: Draws
+  /** What an earlier process has left is given back before anything else is asked. */
+  readonly #begun: Promise<void>
+  /** Runs that another process holds, or has just let go. */
+  readonly #theirs = new Map<RunId, 'held' | 'left'>()
+  /** Runs whose hint was lost: it is given with later news. */
+  readonly #unsaid = new Set<RunId>()
+  /** Runs that were begun here since mail was last read. */
+  readonly #newcomers = new Set<RunId>()
+  #isDead = false
+  #isStale = false
+  #isAsked = false
+  #commits: Promise<unknown> = Promise.resolve()
+  #claims: Promise<unknown> = Promise.resolve()
+  #news: 'all' | undefined
+  #heard: () => void = () => {}
 
-  box(id: ActivationId, path: readonly string[], limits: AccountLimits | undefined): Box {
-    const box: Box = {
-      id,
-      path,
-      limits,
-      log: [],
-      rows: new Map(),
-      early: new Map(),
-      heardFrom: new Map(),
-      out: new Map(),
-      questions: new Map(),
-      settled: false,
-      parked: false,
-      stuck: undefined,
-      ms: 0,
+  constructor(below: Store, { seed = 'seed', weather = badWeather }: AdversarialStoreOptions = {}) {
+    this.below = below
+    this.#weather = weather
+    this.#draws = new Draws(seed)
+    this.#begun = (async () => below.release())()
+    this.#begun.catch(() => undefined)
+    this.reader = this.#lateReader(below.reader)
+    this.lease = this.#doubtfulLease(below.lease)
+  }
+
+  // ---- answers that come late, or not ----------------------------------------------------------------------------------------------
+
+  async #rest(kind: string, factor = 1): Promise<void> {
+    const { late, turns: most } = this.#weather
+    if (this.#draws.happens(`late ${kind}`, late)) await turns(this.#draws.upTo(`turns ${kind}`, most) * factor)
+    if (this.#isDead) throw new ReeveError('store.unavailable', `${this.name}: the process has died`)
+  }
+
+  /** Asks the store below, before or after a while. */
+  async #ask<T>(kind: keyof Weather['failing'], what: string, work: () => Now<T>, factor = 1): Promise<T> {
+    await this.#begun
+    await this.#rest(what, factor)
+    if (this.#draws.happens(`failing ${what}`, this.#weather.failing[kind]))
+      throw new ReeveError('store.unavailable', `${this.name}: ${what} failed, as it may`, { retryable: true })
+    const answer = await work()
+    await this.#rest(what, factor)
+    return answer
+  }
+
+  #lateReader(reader: StoreReader): StoreReader {
+    const ask = (name: string, args: readonly unknown[]): unknown =>
+      this.#ask('read', name, async () => {
+        const query = Reflect.get(reader, name) as (...args: readonly unknown[]) => Now<unknown>
+        const answer = await Reflect.apply(query, reader, args.map(frozen))
+        return name === 'log' ? [...(answer as Iterable<unknown>)] : answer
+      })
+    return new Proxy(reader, {
+      get:
+        (_, name) =>
+        (...args: readonly unknown[]) =>
+          ask(String(name), args),
+    })
+  }
+
+  // ---- who holds what --------------------------------------------------------------------------------------------------------------
+
+  #doubtfulLease(lease: StoreLease): StoreLease {
+    const isFresh = (): boolean => {
+      this.#isStale ||= this.#draws.happens('stale', this.#weather.stale)
+      return lease.fresh && !this.#isStale
     }
-    this.boxes.set(id, box)
-    return box
+    return {
+      id: lease.id,
+      get fresh() {
+        return isFresh()
+      },
+      get tired() {
+        return lease.tired
+      },
+      beat: () => this.#ask('lease', 'beat', () => lease.beat()),
+      guard: () => this.#ask('lease', 'guard', () => lease.guard()),
+      moved: () => lease.moved(),
+      stretch: (losses) => lease.stretch(losses),
+      lookAgain: (runs) => {
+        const held = [...runs]
+        return this.#ask('lease', 'lookAgain', async () => {
+          for (const [run, epoch] of held)
+            if (this.#draws.happens('robbed', this.#weather.stolen)) await this.#oneByOne(() => this.#steal(run, epoch))
+          const own = await lease.lookAgain(held)
+          this.#isStale = false
+          return own
+        })
+      },
+      steady: (runs) => this.#ask('lease', 'steady', () => lease.steady([...runs])),
+      buryDead: (): Promise<Buried> => this.#ask('lease', 'buryDead', () => lease.buryDead()),
+      fallSilent: () => {},
+    }
   }
 
-  append(box: Box, at: number, body: string): void {
-    box.log.push({ position: ++this.#position, at, body })
+  /** Another process takes the run over from whoever held it under this epoch, and lets it go after a while. */
+  async #steal(run: RunId, epoch: number): Promise<void> {
+    const isIts = ({ epoch: now }: Candidate): boolean => now === epoch
+    const taken = this.#theirs.has(run) ? [] : await this.below.claim([run], isIts)
+    if (taken.length === 0) return
+    this.#theirs.set(run, 'held')
+    this.#afterwards('theirs', () => {
+      if (this.#theirs.get(run) !== 'held') return
+      this.#theirs.set(run, 'left')
+      this.#tell()
+    })
   }
 
-  boxesOf(run: RunId): Box[] {
-    const root = rootActivation(run)
-    return [...this.boxes.values()].filter(({ id }) => id === root || id.startsWith(`${root}>`))
+  claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+    const asked = 'drives' in wanted ? wanted : [...wanted]
+    return this.#ask('claim', 'claim', async () => {
+      const outrun: Candidate[] = []
+      const mayHave = (candidate: Candidate): boolean => {
+        const run = candidate.id as RunId
+        if (this.#theirs.get(run) === 'held') return false
+        const free = this.#theirs.has(run) ? { ...candidate, owner: null } : candidate
+        if (!admits(free)) return false
+        if (!this.#draws.happens('outrun', this.#weather.outrun)) return true
+        outrun.push(candidate)
+        return false
+      }
+      const claimed = await this.#oneByOne(async () => {
+        const taken = await this.#claimBelow(asked, mayHave)
+        for (const { id, epoch } of outrun) {
+          this.#theirs.delete(id as RunId)
+          // What is claimed is told, whatever becomes of the others.
+          await this.#steal(id as RunId, epoch).catch(() => undefined)
+        }
+        return taken
+      })
+      return Promise.all(claimed.map(async (each) => ({ ...each, past: await this.#pastOf(each) })))
+    })
   }
 
-  *events(box: Box): Generator<{ seq: number; at: number; event: JournalEvent }> {
-    for (const [seq, { at, body }] of box.log.entries()) yield { seq, at, event: decode(body) }
+  /** Who takes a run, and what is known of that here, are one. */
+  #oneByOne<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#claims.then(work)
+    this.#claims = done.catch(() => undefined)
+    return done
   }
 
-  feed(run: RunId, from: number): Recorded[] {
-    const entries = this.boxesOf(run).flatMap((box) => box.log.map((entry, seq) => ({ ...entry, seq, activation: box.id })))
-    return entries
-      .filter(({ position }) => position > from)
-      .sort((a, b) => a.position - b.position)
-      .map(({ position, activation, seq, at, body }) => ({ position, run, activation, seq, at, event: decode(body) }))
+  async #claimBelow(wanted: Wanted, mayHave: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+    const left = [...this.#theirs].flatMap(([run, how]) => (how === 'left' ? [run] : []))
+    const taken = (claimed: readonly Claimed[]): readonly Claimed[] => {
+      for (const { run } of claimed) this.#theirs.delete(run.id as RunId)
+      return claimed
+    }
+    if (!('drives' in wanted)) return taken(await this.below.claim(wanted, mayHave))
+    // To the store below, what another process has let go is this one's: it does not name it as ready.
+    let room = wanted.limit
+    const isWanted = (run: Candidate): boolean =>
+      room > 0 && wanted.drives(run) && ('lossesBelow' in wanted ? run.losses < wanted.lossesBelow : run.losses >= wanted.lossesFrom)
+    const first = left.length === 0 ? [] : taken(await this.below.claim(left, (run) => isWanted(run) && mayHave(run) && room-- > 0))
+    return room > 0 ? [...first, ...(await this.below.claim({ ...wanted, limit: room }, mayHave))] : first
   }
 
-  caller(run: RunId): Caller {
-    return JSON.parse(this.runs.get(run)?.caller ?? '{}') as Caller
+  /** Everything of a run as it was when it was claimed, and nothing of what was written since. */
+  async #pastOf({ run, past }: Claimed): Promise<Past> {
+    const { reader } = this.below
+    try {
+      const entries = Map.groupBy(await reader.below(rootActivation(run.id as RunId)), ({ activation }) => activation)
+      const asked = new Set((await reader.questions({ run: run.id as RunId })).map(({ id }) => id))
+      return {
+        activation: (id: ActivationId) => entries.get(id) ?? [],
+        lastEvent: (id: ActivationId) => entries.get(id)?.at(-1)?.event,
+        asked: (question) => asked.has(question),
+      }
+    } catch {
+      // It cannot be read: whoever reads it is told by the store.
+      return past
+    }
   }
 
-  questions(run?: RunId): StoredQuestion[] {
-    const boxes = run === undefined ? [...this.boxes.values()] : this.boxesOf(run)
-    return boxes.flatMap(({ questions }) => [...questions.values()])
+  // ---- writing and news ------------------------------------------------------------------------------------------------------------
+
+  commit(batch: Batch): Promise<BatchResult> {
+    const { slow, stolen, doubled } = this.#weather
+    // As a server is sent it: what becomes of the batch in memory does not change it any more.
+    const sent = structuredClone(batch)
+    const begun = new Set(sent.runs.map(({ id }) => id))
+    const done = this.#commits.then(() =>
+      this.#ask(
+        'commit',
+        'commit',
+        async () => {
+          for (const [run, epoch] of sent.epochs)
+            if (!begun.has(run) && this.#draws.happens('stolen', stolen)) await this.#oneByOne(() => this.#steal(run, epoch))
+          const result = await this.below.commit(sent)
+          for (const { id, owner } of sent.runs) if (owner === this.lease.id) this.#newcomers.add(id)
+          for (const { run } of sent.parked) if (!result.awake.includes(run)) this.#newcomers.delete(run)
+          return { ...result, moved: result.moved || this.#draws.happens('doubled commit', doubled) }
+        },
+        this.#draws.happens('slow', slow) ? slower : 1,
+      ),
+    )
+    this.#commits = done.catch(() => undefined)
+    return done
   }
 
-  /** A row is there once; whoever puts it first has won. */
-  put(box: Box, key: string, body: unknown): boolean {
-    if (box.rows.has(key)) return false
-    box.rows.set(key, { key, body: JSON.stringify(body), taken: false })
+  async unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Promise<Unread> {
+    if (this.#isAsked) this.faults.push('unread was asked before its last answer')
+    this.#isAsked = true
+    const given = new Map([...held].map(([run, { lastRow }]) => [run, { lastRow }]))
+    try {
+      return await this.#ask('read', 'unread', async () => {
+        // The store below counts from when it is asked. What has come in since for a run that was begun meanwhile would be told to nobody.
+        for (const run of this.#newcomers) if (!given.has(run)) given.set(run, { lastRow: 0 })
+        this.#newcomers.clear()
+        const { rows, others } = await this.below.unread(given)
+        const left = [...this.#theirs].flatMap(([run, how]) => (how === 'left' && !given.has(run) ? [run] : []))
+        const unsaid = [...this.#unsaid].filter((run) => !given.has(run))
+        this.#unsaid.clear()
+        const hinted = [...unsaid, ...[...others, ...left].filter((run) => !this.#isLost(run))]
+        return { rows, others: this.#draws.happens('doubled others', this.#weather.doubled) ? [...hinted, ...hinted] : hinted }
+      })
+    } finally {
+      this.#isAsked = false
+    }
+  }
+
+  #isLost(run: RunId): boolean {
+    if (!this.#draws.happens('lost hint', this.#weather.lost)) return false
+    this.#unsaid.add(run)
+    this.#tellLater()
     return true
   }
 
-  /** An answer competes with the deadline for one row. */
-  answer(activation: ActivationId, address: string, kinds: readonly Question['kind'][], body: unknown, now: number): PostResult {
-    const box = this.boxes.get(activation)
-    if (box === undefined) return 'unknown'
-    const asked = [...box.questions.values()].find((q) => q.address === address && !q.timer && kinds.includes(q.kind))
-    if (asked === undefined) return box.rows.has(`ask:${address}`) ? 'lost' : 'closed'
-    const late = asked.until !== undefined && asked.until < now
-    if (!this.put(box, asked.key, late ? { type: 'deadline', address } : body)) return 'lost'
-    asked.due = undefined
-    return late ? 'lost' : 'accepted'
-  }
-
-  /** Whether somebody has asked for this activation to be born, though it may not be yet. */
-  expected(id: ActivationId): boolean {
-    const cut = id.lastIndexOf('>')
-    if (cut < 0) return false
-    const leader = this.boxes.get(id.slice(0, cut) as ActivationId)
-    return leader === undefined ? this.expected(id.slice(0, cut) as ActivationId) : leader.out.has(`birth:${id.slice(cut + 1)}`)
-  }
-
-  value(stream: string, key: string): { version: number; value: Json } {
-    const stored = this.values.get(`${stream}/${key}`)
-    return stored === undefined ? { version: 0, value: null } : { version: stored.version, value: JSON.parse(stored.body) as Json }
-  }
-
-  valueKeys(stream: string): readonly string[] {
-    return [...this.values.keys()].flatMap((key) => (key.startsWith(`${stream}/`) ? [key.slice(stream.length + 1)] : []))
-  }
-
-  /** Others may be faster in between; then it is tried again. */
-  async update(stream: string, key: string, change: (value: Json) => Json, once: string | undefined): Promise<Json> {
-    for (;;) {
-      const { version, value } = this.value(stream, key)
-      await new Promise((resolve) => setImmediate(resolve))
-      const written = this.#write(stream, key, version, change(value) ?? null, once)
-      if (written !== undefined) return written
+  moved(): ReadonlySet<RunId> | 'all' | undefined {
+    const told = this.below.moved()
+    const news = this.#news
+    this.#news = undefined
+    if (told === undefined && news === undefined) return undefined
+    if (news === undefined && this.#draws.happens('lost', this.#weather.lost)) {
+      this.#tellLater()
+      return undefined
     }
+    if (this.#draws.happens('doubled', this.#weather.doubled)) this.#tellLater()
+    return news ?? told
   }
 
-  /** Compare and set, once per idempotency key. Undefined: somebody else was faster. */
-  #write(stream: string, key: string, expected: number, value: Json, once: string | undefined): Json | undefined {
-    const done = once === undefined ? undefined : this.written.get(once)
-    if (done !== undefined) return JSON.parse(done) as Json
-    if (this.value(stream, key).version !== expected) return undefined
-    const body = JSON.stringify(value)
-    this.values.set(`${stream}/${key}`, { version: expected + 1, body })
-    if (once !== undefined) this.written.set(once, body)
-    return copy(value)
+  #tell(): void {
+    this.#news = 'all'
+    if (!this.#isDead) this.#heard()
+  }
+  /** What was lost is found by looking at everything, after a while. */
+  #tellLater(): void {
+    this.#afterwards('later', () => this.#tell())
+  }
+  /** Much later. */
+  #afterwards(kind: string, happens: () => void): void {
+    void turns(this.#draws.upTo(kind, this.#weather.turns * slower)).then(happens, happens)
   }
 
-  remove(run: RunId): void {
-    for (const { id } of this.boxesOf(run)) this.boxes.delete(id)
-    for (const key of this.values.keys()) if (key.startsWith(`${runStream(run)}/`)) this.values.delete(key)
-    const root = rootActivation(run)
-    for (const once of this.written.keys()) if (once.startsWith(`${root}:`) || once.startsWith(`${root}>`)) this.written.delete(once)
-    this.runs.delete(run)
+  listen(heard: () => void): void {
+    this.#heard = heard
+    this.below.listen(heard)
   }
 
-  /** Runs that this registry can drive and that have not ended. */
-  open(registry: Registry): StoredRun[] {
-    return [...this.runs.values()].filter((run) => run.ended === undefined && registry.find(run.agent) !== undefined)
+  // ---- what is as it is below ------------------------------------------------------------------------------------------------------
+
+  get name(): string {
+    return this.below.name
+  }
+  /** Others take runs here, whatever the store below is. */
+  get isPrivate(): boolean {
+    return false
+  }
+  errorOf(thrown: unknown): ReeveError {
+    return this.below.errorOf(thrown)
+  }
+  isRefusal(thrown: unknown): boolean {
+    return this.below.isRefusal(thrown)
+  }
+  refusedBy(thrown: unknown, run: string | undefined): ReeveError {
+    return this.below.refusedBy(thrown, run)
+  }
+  changed(): Promise<ReeveError | undefined> {
+    return this.#ask('read', 'changed', () => this.below.changed())
+  }
+  mustHaveRules(): void {
+    this.below.mustHaveRules()
+  }
+  time(): number {
+    return this.below.time()
+  }
+  useOwnClock(): Promise<void> {
+    return this.#ask('read', 'useOwnClock', () => this.below.useOwnClock())
+  }
+  remove(run: RunId): Promise<void> {
+    return this.#ask('read', 'remove', () => this.below.remove(run))
+  }
+  shrink(): Promise<boolean> {
+    return this.#ask('read', 'shrink', () => this.below.shrink())
   }
 
-  ended(box: Box): boolean {
-    return this.runs.get(runOf(box.id))?.ended !== undefined
+  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+
+  /** The process dies: nothing that it has asked is answered, and of what was on its way to the store nothing arrives any more. */
+  die(): void {
+    this.#isDead = true
   }
+  async stop(): Promise<void> {
+    await this.#commits
+  }
+  async release(): Promise<void> {
+    if (!this.#isDead) await this.below.release()
+  }
+  close(): void {
+    this.die()
+  }
+}
+
+/** What is asked for, as a server is sent it. */
+function frozen(asked: unknown): unknown {
+  if (asked instanceof Map || asked instanceof Set) return new Set(asked.keys())
+  return asked
 }

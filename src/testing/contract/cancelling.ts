@@ -179,6 +179,8 @@ const corners: readonly Play[] = [
         () => ctx.emit({ type: 'fact.noted', name: 'x', data: null }),
       ]
       stage.agent('a', async (ctx) => {
+        // code that is read again does it again
+        seen.length = 0
         try {
           await step(ctx, 'wait', wait.effect)
         } catch (thrown) {

@@ -1,0 +1,147 @@
+/**
+ * What PostgreSQL's errors mean: every one becomes a `store.*` error that says whether to try again and what to do.
+ *
+ * Owns: the meanings; which errors are about content, which about other transactions, which about the connection. Does not own: what is tried again (commit.ts, claim.ts).
+ */
+import { messageOf, ReeveError, type ErrorCode } from '../../core/index.ts'
+
+interface Meaning {
+  readonly code: ErrorCode
+  readonly retryable: boolean
+  readonly hint: string
+}
+
+const meaning = (code: ErrorCode, retryable: boolean, hint: string): Meaning => ({ code, retryable, hint })
+const restore = 'Restore the store from a backup.'
+
+/** By the five or two first characters of what PostgreSQL says (SQLSTATE), or by the whole code of the network. */
+const meanings: Readonly<Record<string, Meaning>> = {
+  '08': meaning('store.unavailable', true, 'The connection to PostgreSQL broke. Check that the server runs and the network holds.'),
+  '0A000': meaning(
+    'store.unavailable',
+    false,
+    'Between this process and PostgreSQL is something that does not pass everything on: connect to the server itself.',
+  ),
+  '22': meaning(
+    'store.refused',
+    false,
+    'PostgreSQL cannot hold this value: an id, a key or an address has a character that it refuses (NUL).',
+  ),
+  '23': meaning('store.refused', false, 'What was to be recorded contradicts what is recorded.'),
+  '25006': meaning('store.read-only', false, 'The server takes no writes: name the primary, not a standby, as the store.'),
+  '25P03': meaning('store.busy', true, 'This process stood still in the middle of a transaction. Nothing was written; try again.'),
+  '26': meaning(
+    'store.unavailable',
+    false,
+    'A pooler in transaction mode is between this process and PostgreSQL: use session mode, or connect to the server itself.',
+  ),
+  '28': meaning(
+    'store.unavailable',
+    false,
+    'The server does not let this user in: check user and password in the address, and pg_hba.conf.',
+  ),
+  '3D000': meaning('store.unavailable', false, 'Create the database (createdb), or name another one in the address.'),
+  '40': meaning('store.busy', true, 'Other transactions stood in the way again and again. Try again.'),
+  '42501': meaning(
+    'store.unavailable',
+    false,
+    'Grant this user CREATE on the database once, or let another one create the store; then USAGE on the schema, and SELECT, INSERT, UPDATE and DELETE on its tables.',
+  ),
+  '42P07': meaning('store.foreign', false, 'The schema holds tables of another program. Name another schema. Nothing was changed.'),
+  '42P01': meaning('store.corrupt', false, `A table of the store is missing. ${restore}`),
+  '42703': meaning('store.foreign', false, 'The schema holds tables of another program. Name another schema.'),
+  '53100': meaning('store.full', true, 'Free space on the disk of the server. Runs go on by themselves as soon as they can be recorded.'),
+  '53300': meaning('store.unavailable', true, 'The server has no connection left: raise max_connections, or run fewer processes.'),
+  '53': meaning('store.unavailable', true, 'The server is short of something. See its log.'),
+  '54': meaning('store.refused', false, 'An id, a key or an address is too long for PostgreSQL.'),
+  '55P03': meaning('store.busy', true, 'Another transaction holds a row for long. Find it in pg_stat_activity.'),
+  '57014': meaning('store.busy', true, 'The server broke the statement off: it took longer than statement_timeout allows.'),
+  '57': meaning('store.unavailable', true, 'The server is starting, stopping or was restarted. Try again.'),
+  '58': meaning('store.unavailable', true, 'The disk of the server reported an error. See its log.'),
+  XX001: meaning('store.corrupt', false, restore),
+  XX002: meaning('store.corrupt', false, 'An index is damaged: REINDEX the database.'),
+  DEPTH_ZERO_SELF_SIGNED_CERT: meaning(
+    'store.unavailable',
+    false,
+    'The server’s certificate is its own: name its authority (sslrootcert) in the address.',
+  ),
+  SELF_SIGNED_CERT_IN_CHAIN: meaning(
+    'store.unavailable',
+    false,
+    'Name the authority of the server’s certificate (sslrootcert) in the address.',
+  ),
+  ERR_TLS_CERT_ALTNAME_INVALID: meaning('store.unavailable', false, 'The server’s certificate is for another host. Check the address.'),
+}
+const unreachable = meaning(
+  'store.unavailable',
+  true,
+  'PostgreSQL cannot be reached. Check that the server runs, and host and port in the address.',
+)
+
+const codeOf = (thrown: unknown): string => {
+  const code = (thrown as { code?: unknown } | undefined)?.code
+  return typeof code === 'string' ? code : ''
+}
+
+const isState = (code: string): boolean => /^[0-9A-Z]{5}$/.test(code)
+
+const meaningOf = (code: string): Meaning => meanings[code] ?? (isState(code) ? meanings[code.slice(0, 2)] : undefined) ?? unreachable
+
+/** Several addresses of one host fail as one error without words of its own. */
+const wordsOf = (thrown: unknown): string =>
+  thrown instanceof AggregateError && thrown.message === '' ? thrown.errors.map(messageOf).join('; ') : messageOf(thrown)
+
+/** `name` names server and database, never a password. */
+export function storeError(thrown: unknown, name: string): ReeveError {
+  if (ReeveError.is(thrown)) return thrown
+  if (thrown instanceof SyntaxError)
+    return new ReeveError('store.corrupt', `${name}: a row is not JSON: ${thrown.message}`, { hint: restore, cause: thrown })
+  const { code, retryable, hint } = meaningOf(codeOf(thrown))
+  return new ReeveError(code, `${name}: ${wordsOf(thrown)}`, { retryable, hint, cause: thrown })
+}
+
+/** The server itself has said no to a statement, and the connection goes on. Nothing of that transaction will be written. */
+export function isAnswer(thrown: unknown): boolean {
+  const { severity } = (thrown ?? {}) as { severity?: string }
+  return isState(codeOf(thrown)) && severity !== 'FATAL' && severity !== 'PANIC' && !codeOf(thrown).startsWith('08')
+}
+
+/** Two transactions stood in each other's way: the same one begun again finds its way. */
+export const isConflict = (thrown: unknown): boolean => ['40001', '40P01'].includes(codeOf(thrown))
+
+/** What a statement says whose condition does not hold: a division by zero, of which there is no other. */
+export const isGate = (thrown: unknown): boolean => codeOf(thrown) === '22012'
+
+/** There is one of this key already. */
+export const isDuplicate = (thrown: unknown): boolean => codeOf(thrown) === '23505'
+
+/** The same, said by JavaScript before the server is asked. */
+const refusedNames: ReadonlySet<string> = new Set(['RangeError', 'DataCloneError'])
+
+/** True where the store is well and what was to be written is not: to write it again would fail again. */
+export function isRefusal(thrown: unknown): boolean {
+  const code = codeOf(thrown)
+  if (isState(code)) return !isGate(thrown) && ['22', '23', '54'].includes(code.slice(0, 2))
+  return refusedNames.has((thrown as { name?: string } | undefined)?.name ?? '')
+}
+
+/** There is no such table any more. */
+export const isMissing = (thrown: unknown): boolean => ['42P01', '3F000'].includes(codeOf(thrown))
+
+/** What is said of content that the store refuses. */
+export function refusedBy(thrown: unknown, name: string, run: string | undefined): ReeveError {
+  const whose = run === undefined ? 'what was sent from outside' : `what the run "${run}" was about to record`
+  return new ReeveError('store.refused', `${name} does not take ${whose}: ${messageOf(thrown)}`, {
+    hint: 'Nothing of it was recorded, and no other run is concerned. Trying again helps only if the agent, or what it was given, has changed.',
+    cause: thrown,
+  })
+}
+
+export const closedStore = (name: string): ReeveError =>
+  new ReeveError('store.unavailable', `${name}: the store was closed`, { hint: 'Create a new runtime.' })
+
+/** The store went back, or is another one: what this process remembers does not fit it. */
+export const replaced = (what: string): ReeveError =>
+  new ReeveError('store.replaced', `${what} while this process had it open`, {
+    hint: 'This process has stopped: what it did since then may not be recorded. Put the right database in place, then start the process again.',
+  })

@@ -1,0 +1,244 @@
+/**
+ * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by LISTEN.
+ *
+ * Owns: what waits to be told, what was heard and not yet asked for, and the channel. Does not own: what is made of it (the host); it may be lost, and is never needed.
+ * A transaction that tells holds a lock of the whole database until its commit is on disk, so that with news in it no two commits of all runs are written together. So it is told afterwards,
+ * by a statement that waits for no disk. A gap in hearing is heard as `all`.
+ */
+import type { Client } from 'pg'
+import { stopwatch, type RunId } from '../../core/index.ts'
+import type { Committed } from './commit.ts'
+import type { Line, Named } from './connection.ts'
+
+const gatherMs = 2
+/** What the server takes as one. Bytes; all names are ASCII. */
+const longest = 7_800
+/** More than this many messages at once are one: everything. */
+const mostAtOnce = 16
+/** Everything is looked at so often, whether anything was heard of it or not. Milliseconds. */
+const fullEveryMs = 1_000
+/** Between two attempts to listen again. Milliseconds. */
+const soonest = 50
+const latest = 5_000
+/** A connection whose other end has vanished says nothing: it is asked. Milliseconds. */
+const askEveryMs = 10_000
+
+/** A word to everybody: the kind, who says it, and of which runs. `m`: there is mail, or a new run; `w`: something was written; `h`: a process has begun. */
+const all = '*'
+
+export interface NewsOptions {
+  /** The channel. */
+  readonly channel: string
+  readonly process: string
+  /** Whether anybody else is there. */
+  readonly hasOthers: () => boolean
+  /** There is another process. True if this one did not know of any, and has told nobody what it wrote. */
+  readonly onOther: () => boolean
+  readonly isHeld: (run: RunId) => boolean
+}
+
+export class News {
+  readonly #line: Line
+  readonly #options: NewsOptions
+  readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>() }
+  #isAllToTell = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #sending: Promise<void> | undefined
+  #heard: (() => void) | undefined
+  /** The connection that listens, or did. */
+  #client: Client | undefined
+  #listening: ReturnType<typeof setTimeout> | undefined
+  #failures = 0
+  /** Written to by others, since anybody asked. */
+  #moved: Set<RunId> | 'all' | undefined
+  /** Runs that may have mail, since anybody asked: by what others have told, and by what this process has written. */
+  #mail = new Set<RunId>()
+  #own = new Set<RunId>()
+  #isMailUnknown = true
+  #lastFull = 0
+  #lastAll = 0
+  #isClosed = false
+
+  constructor(line: Line, options: NewsOptions) {
+    this.#line = line
+    this.#options = options
+  }
+
+  // ---- hearing ---------------------------------------------------------------------------------------------------------------------
+
+  /** Everything every now and then: news may be lost. */
+  moved(): ReadonlySet<RunId> | 'all' | undefined {
+    const moved = stopwatch() - this.#lastAll >= fullEveryMs ? 'all' : this.#moved
+    this.#moved = undefined
+    if (moved === 'all') this.#lastAll = stopwatch()
+    return moved
+  }
+
+  /** Which runs may have mail: those that are named, and, if `all`, any other that is held. Undefined: nobody has heard of any. */
+  takeMail(): { readonly runs: ReadonlySet<RunId>; readonly all: boolean } | undefined {
+    const isFull = this.#isMailUnknown || stopwatch() - this.#lastFull >= fullEveryMs
+    if (!isFull && this.#mail.size + this.#own.size === 0) return undefined
+    const runs = new Set([...this.#mail, ...this.#own])
+    this.#mail = new Set()
+    this.#own = new Set()
+    this.#isMailUnknown = false
+    if (isFull) this.#lastFull = stopwatch()
+    return { runs, all: isFull }
+  }
+
+  /** They could not be looked at. */
+  giveBack(mail: { readonly runs: ReadonlySet<RunId>; readonly all: boolean }): void {
+    for (const run of mail.runs) this.#mail.add(run)
+    this.#isMailUnknown ||= mail.all
+  }
+
+  /** From now on. */
+  listen(heard: () => void): void {
+    this.#heard = heard
+    this.#again(0)
+  }
+
+  /** The connection is made again, sooner or later. */
+  lost(): void {
+    if (this.#heard !== undefined) this.#again(Math.min(latest, soonest * 2 ** this.#failures))
+  }
+
+  #again(wait: number): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#listening)
+    this.#listening = setTimeout(() => {
+      this.#look().then(
+        () => this.#again(askEveryMs),
+        () => {
+          this.#failures++
+          this.lost()
+        },
+      )
+    }, wait)
+    this.#listening.unref()
+  }
+
+  /** The connection is there, or is made, and answers. */
+  async #look(): Promise<void> {
+    const client = await this.#line.client()
+    const late = setTimeout(() => this.#line.drop(client), 5_000)
+    late.unref()
+    try {
+      if (this.#client === client) await client.query('SELECT 1')
+      else await this.#begin(client)
+      this.#failures = 0
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  /** A new connection: it listens, and what was told before it did is unknown. */
+  async #begin(client: Client): Promise<void> {
+    this.#client = client
+    client.on('notification', ({ payload }) => this.#hear(payload ?? ''))
+    await client.query(`LISTEN "${this.#options.channel}"`)
+    this.#isMailUnknown = true
+    this.#moved = 'all'
+    this.#heard?.()
+    await client.query('SELECT pg_notify($1, $2)', [this.#options.channel, `h ${this.#options.process}`])
+  }
+
+  #hear(payload: string): void {
+    const [kind, from, ...runs] = payload.split(' ') as [string, string, ...RunId[]]
+    if (from === this.#options.process) return
+    if (this.#options.onOther()) {
+      this.#isAllToTell = true
+      this.#gather()
+    }
+    if (kind === 'h') return
+    if (runs[0] === all) {
+      this.#moved = 'all'
+      this.#isMailUnknown = true
+    } else {
+      this.#noteMoved(runs)
+      if (kind === 'm') for (const run of runs) this.#mail.add(run)
+    }
+    this.#heard?.()
+  }
+
+  #noteMoved(runs: readonly RunId[]): void {
+    if (this.#moved === 'all') return
+    this.#moved = new Set([...(this.#moved ?? []), ...runs])
+  }
+
+  // ---- telling ---------------------------------------------------------------------------------------------------------------------
+
+  /** This process has written. */
+  note({ written, mailed, born, left }: Committed): void {
+    for (const run of mailed) this.#own.add(run)
+    // What this process has sent them they have been given. What others have may have come later.
+    for (const run of left) this.#own.delete(run)
+    if (!this.#options.hasOthers()) return
+    for (const run of mailed) if (!this.#options.isHeld(run)) this.#waiting.m.add(run)
+    for (const run of born) this.#waiting.m.add(run)
+    for (const run of written) this.#waiting.w.add(run)
+    this.#gather()
+  }
+
+  /** These runs are there for whoever wants them. */
+  offer(runs: Iterable<RunId>): void {
+    if (!this.#options.hasOthers()) return
+    for (const run of runs) this.#waiting.m.add(run)
+    this.#gather()
+  }
+
+  get #hasToTell(): boolean {
+    return this.#isAllToTell || this.#waiting.m.size + this.#waiting.w.size > 0
+  }
+
+  #gather(): void {
+    // It keeps the process alive: one that ends right after a commit still says so.
+    if (this.#sending === undefined) this.#timer ??= setTimeout(() => this.#flush(), gatherMs)
+  }
+
+  /** One after the other: under load more is gathered. */
+  #flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const { m, w } = this.#waiting
+    if (this.#sending !== undefined || !this.#hasToTell) return
+    for (const run of m) w.delete(run)
+    const payloads = [...this.#payloads('m', m), ...this.#payloads('w', w)]
+    m.clear()
+    w.clear()
+    const told = this.#isAllToTell || payloads.length > mostAtOnce ? [`w ${this.#options.process} ${all}`] : payloads
+    this.#isAllToTell = false
+    this.#sending = this.#line
+      .busy(() => this.#line.ask(tell, [this.#options.channel, told]))
+      .then(
+        () => undefined,
+        () => undefined,
+      )
+      .finally(() => {
+        this.#sending = undefined
+        if (this.#hasToTell) this.#gather()
+      })
+  }
+
+  #payloads(kind: 'm' | 'w', runs: Iterable<RunId>): string[] {
+    const payloads: string[] = []
+    let payload = ''
+    for (const run of runs) {
+      if (payload.length + run.length > longest || payload === '') payloads.push((payload = `${kind} ${this.#options.process}`))
+      payloads[payloads.length - 1] = payload = `${payload} ${run}`
+    }
+    return payloads
+  }
+
+  /** What waits is told. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#listening)
+    for (this.#flush(); this.#sending !== undefined; this.#flush()) await this.#sending
+  }
+}
+
+const tell: Named = [
+  'reeve_tell',
+  `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, payload) FROM quick, unnest($2::text[]) AS payload`,
+]

@@ -1,0 +1,81 @@
+/**
+ * What users say for the engine on PostgreSQL: `postgres({ url, … })`, or its address alone as the `store` of a runtime.
+ *
+ * Owns: checking what was given, and a schema that stands in the address. Does not own: what becomes of it (engine.ts, store.ts).
+ * Opens nothing: the engine connects before its first answer. Holds: no password in any message.
+ */
+import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import type { Engine } from '../port.ts'
+import { createPostgresEngine, type PostgresEngineOptions } from './index.ts'
+
+/** How the engine on PostgreSQL is set up. Everything but the address has a default. */
+export interface PostgresSetup extends Omit<PostgresEngineOptions, 'postgres'> {
+  /**
+   * `postgres://user:password@host:5432/database`, as libpq reads it; `?schema=name` at its end says the same as `schema`. A password may stand in `PGPASSWORD` or in `~/.pgpass` instead.
+   * PostgreSQL 14 or newer; a pooler in between must pool sessions, not transactions.
+   */
+  readonly url: string
+}
+
+const names: NamesOf<PostgresSetup> = {
+  url: true,
+  schema: true,
+  poolSize: true,
+  leaseMs: true,
+  lossLimit: true,
+  clock: true,
+  strict: true,
+  parkAfterMs: true,
+  undoWithinMs: true,
+  deadlines: true,
+  pollMs: true,
+  retentionMs: true,
+  redact: true,
+  governor: true,
+  onWarning: true,
+  crash: true,
+}
+
+/**
+ * The engine on PostgreSQL, for `createRuntime({ engine })`: several processes on several hosts share one database. Needs the package `pg`. Throws `config.invalid`; what is wrong with
+ * the database, or that `pg` is missing, is said by the first call that needs it, with `store.*` or `config.invalid`.
+ */
+export function postgres(options: PostgresSetup): Engine {
+  const problems = problemsWith(options)
+  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
+  const { url, schema, ...others } = options
+  const address = addressOf(url)
+  const both = [schema, address.schema].filter((each) => each !== undefined)
+  if (new Set(both).size > 1)
+    throw new ReeveError('config.invalid', `postgres: schema is "${both[0]}", and "${both[1]}" in the address`, { hint: 'Say it once.' })
+  return createPostgresEngine({ ...others, postgres: address.url, ...(both[0] === undefined ? undefined : { schema: both[0] }) })
+}
+
+function problemsWith(options: PostgresSetup): readonly string[] {
+  if (!hasNames(options))
+    return [`postgres() was given ${typeof options === 'string' ? 'a text' : described(options)}, expected { url: 'postgres://…' }`]
+  const { url, redact } = options
+  return [
+    ...unknownNames(options, names, 'postgres'),
+    // An address may hold a password, which is not repeated.
+    ...(typeof url === 'string' ? [] : [`postgres: url is ${described(url)}, expected 'postgres://…'`]),
+    ...redactionProblems(redact, 'postgres: redact'),
+    ...atLeast('poolSize', options.poolSize, 1),
+    ...atLeast('leaseMs', options.leaseMs, 1),
+  ]
+}
+
+const atLeast = (name: string, given: unknown, least: number): readonly string[] =>
+  given === undefined || (Number.isSafeInteger(given) && (given as number) >= least)
+    ? []
+    : [`postgres: ${name} is ${described(given)}, expected a whole number of at least ${least}`]
+
+/** The address without the schema, which the driver does not know. What is no address is left for the store to refuse. */
+function addressOf(url: string): { readonly url: string; readonly schema: string | undefined } {
+  const [address = url, query] = url.split('?', 2)
+  const params = new URLSearchParams(query)
+  const schema = params.get('schema') ?? undefined
+  if (schema === undefined) return { url, schema }
+  params.delete('schema')
+  return { url: params.size === 0 ? address : `${address}?${params.toString()}`, schema }
+}

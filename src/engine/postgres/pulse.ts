@@ -1,0 +1,282 @@
+/**
+ * The heartbeat of a process, in a thread of its own with a connection of its own: users' code may block the event loop for as long as it likes, and the process still says that it lives.
+ *
+ * Owns: what the two threads share, the heartbeat's statements, the session and its lock, starting and ending the thread. Does not own: what a missed heartbeat means (lease.ts).
+ */
+import { Worker } from 'node:worker_threads'
+import type { Client } from 'pg'
+import { delay } from '../../core/index.ts'
+import { sha256 } from '../embedded/digests.ts'
+import { stopThread } from '../embedded/stop-thread.ts'
+import { connect, type Named } from './connection.ts'
+
+/** An event loop that has not moved for this long is taken for hung: from then on its process does not say any more that it lives. Milliseconds. */
+const hungMs = 600_000
+/** A heartbeat that is not answered for so long is given up, and its connection with it. Milliseconds. */
+const answerMs = 2_000
+/** Between two attempts to connect. Milliseconds. */
+const soonest = 50
+const latest = 1_000
+
+/** Where the values that both threads see stand in their common memory. `session`: 1 it is said to live by its lock, 0 by its lease alone, -1 the lock is lost. */
+const places = { until: 0, wallUntil: 1, stoodStill: 2, moved: 3, leaseMs: 4, session: 5, others: 6, ahead: 7, silent: 8, lag: 9 } as const
+type Place = keyof typeof places
+
+/** Since the machine has started: nobody sets this clock, and it is the same in all threads. Milliseconds. */
+const steadyNow = (): number => Number(process.hrtime.bigint() / 1_000_000n)
+
+/** A moment, by the clock that nobody sets and by the one that goes on while the machine sleeps. */
+interface Moment {
+  readonly steady: number
+  readonly wall: number
+}
+
+export class Memory {
+  readonly buffer: SharedArrayBuffer
+  readonly #cells: BigInt64Array
+
+  constructor(buffer = new SharedArrayBuffer(8 * Object.keys(places).length)) {
+    this.buffer = buffer
+    this.#cells = new BigInt64Array(buffer)
+  }
+
+  get(place: Place): number {
+    return Number(Atomics.load(this.#cells, places[place]))
+  }
+  set(place: Place, value: number): void {
+    Atomics.store(this.#cells, places[place], BigInt(Math.floor(value)))
+  }
+  swap(place: Place, from: number, to: number): void {
+    Atomics.compareExchange(this.#cells, places[place], BigInt(from), BigInt(to))
+  }
+
+  now(): Moment {
+    return { steady: steadyNow(), wall: Date.now() }
+  }
+  /** For how long the lease lasts yet, by the clock by which it ends first. */
+  get left(): number {
+    const { steady, wall } = this.now()
+    return Math.min(this.get('until') - steady, this.get('wallUntil') - wall)
+  }
+  get isFresh(): boolean {
+    return this.left > 0 && this.get('session') !== -1
+  }
+  noteMoved(): void {
+    this.set('moved', steadyNow())
+  }
+  get isHung(): boolean {
+    return this.get('silent') === 1 || steadyNow() - this.get('moved') > hungMs
+  }
+}
+
+/** What the server answers to a heartbeat. */
+export interface BeatRow {
+  readonly now: number
+  readonly others: number
+}
+
+/** A heartbeat has arrived that was sent then. The lease counts from before it was sent. */
+export function noteBeat(memory: Memory, sent: Moment, leaseMs: number, { now, others }: BeatRow): void {
+  const left = memory.left
+  const { steady, wall } = memory.now()
+  // It came too late: the process was taken for dead, perhaps.
+  if (memory.get('until') !== 0 && left <= 0) memory.set('stoodStill', 1)
+  memory.set('until', sent.steady + leaseMs)
+  memory.set('wallUntil', sent.wall + leaseMs)
+  memory.set('others', others)
+  // Of the server's clock so much is known as the way there and back allows; the best way of all counts.
+  const lag = Math.max(1, steady - sent.steady)
+  const best = memory.get('lag')
+  if (best !== 0 && lag > best * 2) return
+  memory.set('lag', best === 0 ? lag : Math.min(best, lag))
+  const ahead = now - (sent.wall + wall) / 2
+  memory.set('ahead', Math.abs(ahead) <= lag + 1 ? 0 : ahead)
+}
+
+const serverNow = '(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
+
+/** `here`: on whichever connection; `there`: on the one that has the lock, if the process is still in the list. */
+export function beatStatements(schema: string): { readonly here: Named; readonly there: Named; readonly lock: Named } {
+  const s = `"${schema}"`
+  const answer = `${serverNow} AS now, (SELECT count(*) FROM ${s}.process o WHERE o.id <> $1 AND o.until > ${serverNow}) AS others`
+  return {
+    here: [
+      'reeve_beat',
+      `INSERT INTO ${s}.process AS p (id, until, session, lock) VALUES($1, ${serverNow} + $2::bigint, NULL, $3)
+      ON CONFLICT (id) DO UPDATE SET until = excluded.until, session = CASE WHEN $4 THEN p.session END RETURNING ${answer}`,
+    ],
+    there: [
+      'reeve_pulse',
+      `UPDATE ${s}.process p SET until = ${serverNow} + $2::bigint, session = CASE WHEN $3 THEN extract(epoch FROM pg_postmaster_start_time())::text END
+      WHERE id = $1 RETURNING ${answer}`,
+    ],
+    lock: ['reeve_lock', 'SELECT pg_try_advisory_lock($1) AS locked'],
+  }
+}
+
+/** The advisory lock of a process. */
+export const lockOf = (id: string): number => Number.parseInt(sha256(`reeve ${id}`).slice(0, 13), 16)
+
+/** What the thread is given. */
+export interface PulseData {
+  readonly address: string
+  readonly schema: string
+  readonly process: string
+  readonly memory: SharedArrayBuffer
+}
+
+/** Starts and ends the thread. Where it cannot run (a bundle without its file), the same is done on the event loop, and `failed` is told. */
+export class Pulse {
+  readonly #data: PulseData
+  readonly #failed: (message: string) => void
+  #thread: Worker | undefined
+  #here: Heart | undefined
+  #isStopped = false
+
+  constructor(data: PulseData, failed: (message: string) => void) {
+    this.#data = data
+    this.#failed = failed
+  }
+
+  /** Once. */
+  start(): void {
+    if (this.#thread !== undefined || this.#isStopped) return
+    const script = import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js'
+    this.#thread = new Worker(new URL(script, import.meta.url), { workerData: this.#data })
+    this.#thread.unref()
+    this.#thread.on('error', (error) => {
+      this.#failed(error instanceof Error ? error.message : String(error))
+      if (!this.#isStopped) (this.#here ??= new Heart(this.#data)).begin()
+    })
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#here?.end()
+    await stopThread(this.#thread)
+  }
+}
+
+/** One session with its lock, and the heartbeats that are sent on it. It comes back by itself. */
+export class Heart {
+  readonly #data: PulseData
+  readonly #memory: Memory
+  readonly #sql: ReturnType<typeof beatStatements>
+  #client: Client | undefined
+  #hasLock = false
+  /** Nothing was said on this connection yet. */
+  #isNew = true
+  #isEnding = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #wake: (() => void) | undefined
+  #life: Promise<void> | undefined
+
+  constructor(data: PulseData) {
+    this.#data = data
+    this.#memory = new Memory(data.memory)
+    this.#sql = beatStatements(data.schema)
+  }
+
+  begin(): void {
+    this.#life ??= this.#live()
+  }
+
+  async #live(): Promise<void> {
+    for (let wait = soonest; !this.#isEnding;) {
+      try {
+        await this.#next()
+        wait = soonest
+      } catch {
+        this.#lost()
+        await this.#sleep(wait)
+        wait = Math.min(latest, wait * 2)
+      }
+    }
+  }
+
+  /** One heartbeat, as soon as it is due. */
+  async #next(): Promise<void> {
+    const memory = this.#memory
+    const leaseMs = memory.get('leaseMs')
+    if (memory.isHung) return this.#sleep(leaseMs)
+    const client = this.#client ?? (await this.#connect())
+    const early = memory.left - (leaseMs * 2) / 3
+    if (early > 0 && !this.#isNew) return this.#sleep(Math.min(early, leaseMs / 3))
+    this.#isNew = false
+    if (!this.#hasLock) {
+      const { rows } = await this.#ask<{ locked: boolean }>(client, this.#sql.lock, [lockOf(this.#data.process)])
+      this.#hasLock = rows[0]!.locked
+    }
+    if (this.#client !== client) throw new Error('the session is lost')
+    // From before it is told: as soon as anybody can know of the lock, losing it counts.
+    const was = memory.get('session')
+    if (this.#hasLock && was === 0) memory.set('session', 1)
+    const sent = memory.now()
+    const { rows } = await this.#ask<BeatRow>(client, this.#sql.there, [this.#data.process, leaseMs, this.#hasLock])
+    const row = rows[0]
+    if (row === undefined) {
+      // It was taken for dead: what is still its own is looked at before anything leaves.
+      memory.set('stoodStill', 1)
+      return this.#sleep(leaseMs / 3)
+    }
+    noteBeat(memory, sent, leaseMs, row)
+    if (this.#client === client) memory.set('session', this.#hasLock ? 1 : 0)
+  }
+
+  async #connect(): Promise<Client> {
+    const client = await connect(this.#data)
+    const lost = (): void => {
+      if (this.#client === client) this.#lost()
+    }
+    client.on('error', lost)
+    client.on('end', lost)
+    // A heartbeat need not survive a power failure.
+    await client.query('SET synchronous_commit TO off')
+    ;(client as unknown as { connection: { stream: { unref(): void } } }).connection.stream.unref()
+    this.#client = client
+    this.#isNew = true
+    return client
+  }
+
+  #lost(): void {
+    const client = this.#client
+    this.#client = undefined
+    this.#hasLock = false
+    this.#memory.swap('session', 1, -1)
+    ;(client as unknown as { connection: { stream: { destroy(): void } } } | undefined)?.connection.stream.destroy()
+    this.#wake?.()
+  }
+
+  async #ask<Row>(client: Client, [name, text]: Named, values: unknown[]): Promise<{ rows: Row[] }> {
+    const late = setTimeout(() => this.#lost(), answerMs)
+    late.unref()
+    try {
+      return await client.query<Row & object>({ name, text, values })
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  #sleep(ms: number): Promise<void> {
+    if (this.#isEnding) return Promise.resolve()
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        clearTimeout(this.#timer)
+        this.#wake = undefined
+        resolve()
+      }
+      this.#timer = setTimeout(() => this.#wake?.(), Math.max(1, ms))
+      // the thread is kept by its port
+      this.#timer.unref()
+    })
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true
+    this.#wake?.()
+    const client = this.#client
+    this.#client = undefined
+    await Promise.race([client?.end().catch(() => undefined), delay(answerMs)])
+    await this.#life
+  }
+}

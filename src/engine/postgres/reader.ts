@@ -1,0 +1,317 @@
+/**
+ * Reading the store: feeds, runs, questions, values, and what there is to do. Never writes.
+ *
+ * Owns: queries and the decoding of rows. Does not own: who may see what (server), folding (journal/views), what a claim reads (claim.ts).
+ */
+import type { Pool, PoolClient } from 'pg'
+import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
+import type { Caller, JournalEvent, Recorded } from '../../journal/index.ts'
+import type { AccountState } from '../account.ts'
+import { notRegistered } from '../code.ts'
+import { valuesHeard } from '../fork-values.ts'
+import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
+import {
+  asideFor,
+  type DueQuestion,
+  type InboxRow,
+  type StoredEntry,
+  type StoredOrigin,
+  type StoredRun,
+  type StoreReader,
+} from '../store.ts'
+import { query, runColumns } from './claim.ts'
+import type { Named, Params } from './connection.ts'
+import { decodedKey, encodedKey } from './keys.ts'
+import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
+import { flags } from './schema.ts'
+
+interface SummaryRow extends StoredRun {
+  readonly shown: RunStatus
+}
+interface QuestionRow {
+  readonly id: string
+  readonly act: ActivationId
+  readonly address: string
+  readonly kind: string
+  readonly until: number | null
+  readonly at: number
+  readonly body: string
+  readonly answered: boolean
+}
+interface ValueRow {
+  readonly at: number
+  readonly body: string
+}
+type Asking = Pick<Pool | PoolClient, 'query'>
+
+/** What is asked at once at most, where there may be many. */
+const many = 1_000
+const ends: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'timed-out'])
+
+export class Reader implements StoreReader {
+  readonly #pool: () => Promise<Pool>
+  readonly #sql: ReturnType<typeof statements>
+
+  constructor(pool: () => Promise<Pool>, schema: string) {
+    this.#pool = pool
+    this.#sql = statements(`"${schema}"`)
+  }
+
+  async #rows<Row>(statement: Named, params: Params = [], on?: Asking): Promise<Row[]> {
+    return (await (on ?? (await this.#pool())).query(query(statement, params))).rows as Row[]
+  }
+
+  async #ids(statement: Named, params: Params = []): Promise<RunId[]> {
+    return (await this.#rows<{ id: RunId }>(statement, params)).map(({ id }) => id)
+  }
+
+  #blobsFor(rows: readonly Pick<EntryRow, 'run' | 'flags' | 'body'>[], on?: Asking): Promise<Blobs> {
+    return blobsFor(rows, (runs, hashes) => this.#rows(this.#sql.blobs, [runs, hashes], on))
+  }
+
+  async #event(statement: Named, params: Params): Promise<JournalEvent | undefined> {
+    const rows = await this.#rows<EntryRow>(statement, params)
+    return rows[0] === undefined ? undefined : eventOf(rows[0], await this.#blobsFor(rows))
+  }
+
+  async run(run: RunId): Promise<StoredRun | undefined> {
+    return (await this.#rows<StoredRun>(this.#sql.run, [run]))[0]
+  }
+
+  async summary(run: RunId): Promise<RunSummary | undefined> {
+    const [row] = await this.#rows<SummaryRow>(this.#sql.summary, [run])
+    return row === undefined ? undefined : summaryOf(row)
+  }
+
+  async summaries(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
+    const { status, agent, limit = many } = filter
+    const [over, open] = [status?.filter((each) => ends.has(each)) ?? [], status?.filter((each) => !ends.has(each)) ?? []]
+    const which = status === undefined ? this.#sql.summaries : over.length === 0 ? this.#sql.summariesOpen : this.#sql.summariesOf
+    const params: Params = status === undefined ? [agent ?? null, limit] : [agent ?? null, limit, over.length === 0 ? open : status]
+    return (await this.#rows<SummaryRow>(which, params)).map(summaryOf)
+  }
+
+  birth(run: RunId): Promise<JournalEvent | undefined> {
+    return this.#event(this.#sql.birth, [rootActivation(run)])
+  }
+
+  async end(run: RunId): Promise<RunEnd | undefined> {
+    return (await this.ends(new Set([run]))).get(run)
+  }
+
+  async ends(runs: Pick<ReadonlyMap<RunId, unknown>, 'has' | 'size' | 'keys'>): Promise<ReadonlyMap<RunId, RunEnd>> {
+    if (runs.size === 0) return new Map()
+    const rows = await this.#rows<EntryRow>(this.#sql.ends, [[...runs.keys()]])
+    const blobs = await this.#blobsFor(rows)
+    return new Map(
+      rows.flatMap((row) => {
+        const event = eventOf(row, blobs)
+        return event.type === 'activation.settled' ? [[row.run, { outcome: event.outcome, usage: event.usage ?? [] }] as const] : []
+      }),
+    )
+  }
+
+  async feed(run: RunId, from: number): Promise<readonly Recorded[]> {
+    return this.#feed(run, from)
+  }
+
+  async #feed(run: RunId, from: number, on?: Asking): Promise<Recorded[]> {
+    const rows = await this.#rows<EntryRow>(this.#sql.feed, [run, from], on)
+    const blobs = await this.#blobsFor(rows, on)
+    return rows.map((row) => ({ position: row.position, run, activation: row.act, seq: row.seq, at: row.at, event: eventOf(row, blobs) }))
+  }
+
+  async hasNews(run: RunId, from: number): Promise<boolean> {
+    return (await this.#rows<{ news: boolean }>(this.#sql.hasNews, [run, from]))[0]!.news
+  }
+
+  async questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
+    const rows =
+      filter.id !== undefined
+        ? await this.#rows<QuestionRow>(this.#sql.question, [filter.id])
+        : filter.run !== undefined
+          ? await this.#rows<QuestionRow>(this.#sql.questionsOfRun, [filter.run])
+          : await this.#rows<QuestionRow>(this.#sql.questions)
+    return rows
+      .filter(({ act }) => filter.run === undefined || runOf(act) === filter.run)
+      .map((row) => ({
+        id: row.id,
+        kind: row.kind as Question['kind'],
+        run: runOf(row.act),
+        activation: row.act,
+        address: row.address,
+        askedAt: row.at,
+        ...(row.until === null ? {} : { until: row.until }),
+        ...(row.answered ? { answered: true as const } : {}),
+        body: JSON.parse(row.body) as Json,
+      }))
+  }
+
+  async below(id: ActivationId): Promise<readonly StoredEntry[]> {
+    return this.#entries(this.#sql.below, [runOf(id), id])
+  }
+  async log(id: ActivationId): Promise<Iterable<StoredEntry>> {
+    return this.#entries(this.#sql.log, [runOf(id), id])
+  }
+
+  async #entries(statement: Named, params: Params): Promise<readonly StoredEntry[]> {
+    const rows = await this.#rows<EntryRow>(statement, params)
+    const blobs = await this.#blobsFor(rows)
+    return rows.map((row) => ({ activation: row.act, seq: row.seq, at: row.at, event: eventOf(row, blobs) }))
+  }
+
+  async origin(run: RunId, at: number, stream: (caller: Caller) => string): Promise<StoredOrigin | undefined> {
+    const client = await (await this.#pool()).connect()
+    let broken = true
+    try {
+      await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+      const origin = await this.#origin(client, run, at, stream)
+      await client.query('COMMIT')
+      broken = false
+      return origin
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  async #origin(client: PoolClient, run: RunId, at: number, stream: (caller: Caller) => string): Promise<StoredOrigin | undefined> {
+    const [row] = await this.#rows<StoredRun>(this.#sql.run, [run], client)
+    if (row === undefined) return undefined
+    const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
+    const feed = await this.#feed(run, 0, client)
+    const mail = await this.#rows<InboxRow>(this.#sql.unreadOfRun, [run], client)
+    const accounts = await this.#rows<{ act: ActivationId; body: string }>(this.#sql.accounts, [run], client)
+    const written = await this.#rows<ValueRow>(this.#sql.stream, [stream(caller)], client)
+    return {
+      run: row,
+      feed,
+      mail,
+      accounts: new Map(accounts.map(({ act, body }) => [act, JSON.parse(body) as AccountState])),
+      values: valuesHeard(
+        { run, at },
+        feed,
+        written.map(({ at: then, body }) => ({ at: then, event: eventOf({ run, flags: 0, body }, new Map()) })),
+      ),
+    }
+  }
+
+  async value(stream: string, key: string): Promise<{ readonly version: number; readonly value: Json }> {
+    const [row] = await this.#rows<{ version: number; body: string }>(this.#sql.value, [stream, encodedKey(key)])
+    return row === undefined ? { version: 0, value: null } : { version: row.version, value: JSON.parse(row.body) as Json }
+  }
+
+  async valueKeys(stream: string): Promise<readonly string[]> {
+    return (await this.#rows<{ key: string }>(this.#sql.valueKeys, [stream])).map(({ key }) => decodedKey(key))
+  }
+
+  async written(stream: string, seq: number): Promise<Json> {
+    const [row] = await this.#rows<ValueRow>(this.#sql.written, [stream, seq])
+    const event = row === undefined ? undefined : eventOf({ run: '' as RunId, flags: 0, body: row.body }, new Map())
+    return event?.type === 'value.updated' ? event.value : null
+  }
+
+  async nextDeadline(): Promise<number | undefined> {
+    return (await this.#rows<{ at: number | null }>(this.#sql.nextDeadline))[0]!.at ?? undefined
+  }
+
+  due(now: number): Promise<readonly DueQuestion[]> {
+    return this.#rows<DueQuestion>(this.#sql.due, [now])
+  }
+
+  left(): Promise<readonly RunId[]> {
+    return this.#ids(this.#sql.left)
+  }
+  withoutCode(): Promise<readonly RunId[]> {
+    return this.#ids(this.#sql.withoutCode, [`%${notRegistered}`])
+  }
+  withMail(): Promise<readonly RunId[]> {
+    return this.#ids(this.#sql.withMail)
+  }
+  endedBefore(at: number, limit: number): Promise<readonly RunId[]> {
+    return this.#ids(this.#sql.endedBefore, [at, limit])
+  }
+}
+
+function summaryOf(row: SummaryRow): RunSummary {
+  const caller = row.caller === null ? {} : (JSON.parse(row.caller) as Caller)
+  const base = { run: row.id as RunId, agent: row.agent, version: row.version, status: row.shown, caller, createdAt: row.created }
+  if (row.ended !== null) return { ...base, endedAt: row.ended }
+  if (row.stuck === null) return base
+  const failure = asideFor(row)
+  return failure === undefined ? { ...base, reason: row.stuck } : { ...base, reason: `${failure.code}: ${failure.message}`, failure }
+}
+
+function statements(s: string) {
+  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  const last = `flags > ${flags.last - 1}`
+  const run = runColumns('r')
+  const shown = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN r.stuck IS NOT NULL THEN 'stuck'
+    WHEN r.control IN ('pausing', 'paused', 'human_control') THEN r.control
+    WHEN r.parked = 0 OR NOT EXISTS (SELECT 1 FROM ${s}.question q WHERE q.run = r.id AND q.kind <> 'timer') THEN 'running'
+    WHEN EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.run = r.id AND NOT i.taken AND i.act = 'act_' || r.id AND starts_with(i.key, '!pause')) THEN 'pausing'
+    ELSE 'waiting' END`
+  const listed = `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE ($1::text IS NULL OR r.agent = $1)`
+  const newest = 'ORDER BY r.created DESC, r.id DESC LIMIT $2'
+  // Answers compete for one row of an inbox.
+  const question = `q.id, q.act, q.address, q.kind, q.until, q.at, q.body, EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.act = q.act AND i.key = q.key) AS answered`
+  // Nothing of an activation stands before its birth.
+  const since = `COALESCE((SELECT b.position FROM ${s}.entry b WHERE b.act = $2 AND b.seq = 0), 0)`
+  return {
+    run: named('run', `SELECT ${run} FROM ${s}.run r WHERE r.id = $1`),
+    summary: named('summary', `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE r.id = $1`),
+    summaries: named('summaries', `${listed} ${newest}`),
+    summariesOpen: named('summaries_open', `${listed} AND r.ended IS NULL AND ${shown} = ANY($3::text[]) ${newest}`),
+    summariesOf: named('summaries_of', `${listed} AND ${shown} = ANY($3::text[]) ${newest}`),
+    birth: named('birth', `SELECT ${entryColumns} FROM ${s}.entry WHERE act = $1 AND seq = 0`),
+    ends: named(
+      'ends',
+      `SELECT e.* FROM unnest($1::text[]) x(id) JOIN ${s}.run r ON r.id = x.id AND r.ended IS NOT NULL JOIN ${s}.entry e ON e.act = 'act_' || x.id AND e.${last}`,
+    ),
+    feed: named('feed', `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position > $2 ORDER BY position`),
+    hasNews: named(
+      'has_news',
+      `SELECT NOT EXISTS (SELECT 1 FROM ${s}.run WHERE id = $1 AND ended IS NULL) OR EXISTS (SELECT 1 FROM ${s}.entry WHERE run = $1 AND position > $2) AS news`,
+    ),
+    question: named('question', `SELECT ${question} FROM ${s}.question q WHERE q.id = $1`),
+    questions: named('questions', `SELECT ${question} FROM ${s}.question q WHERE q.kind <> 'timer' ORDER BY q.at, q.num`),
+    questionsOfRun: named(
+      'questions_of',
+      `SELECT ${question} FROM ${s}.question q WHERE q.run = $1 AND q.kind <> 'timer' ORDER BY q.at, q.num`,
+    ),
+    below: named(
+      'below',
+      `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position >= ${since} AND (act = $2 OR starts_with(act, $2 || '>')) ORDER BY position`,
+    ),
+    log: named('log_of', `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position >= ${since} AND act = $2 ORDER BY position`),
+    blobs: blobStatement(s),
+    unreadOfRun: named('unread_of', `SELECT position, act, key, body FROM ${s}.inbox WHERE run = $1 AND NOT taken ORDER BY position`),
+    accounts: named('accounts_of', `SELECT act, body FROM ${s}.account WHERE run = $1`),
+    stream: named('stream', `SELECT at, body FROM ${s}.value_log WHERE stream = $1 ORDER BY seq`),
+    value: named('value_of', `SELECT version, body FROM ${s}.value WHERE stream = $1 AND key = $2`),
+    valueKeys: named('value_keys', `SELECT key FROM ${s}.value WHERE stream = $1`),
+    written: named('written', `SELECT at, body FROM ${s}.value_log WHERE stream = $1 AND seq = $2`),
+    nextDeadline: named(
+      'next_deadline',
+      `SELECT first.at + (NOT EXISTS (SELECT 1 FROM ${s}.question WHERE until = first.at AND kind = 'timer'))::int AS at
+      FROM (SELECT min(until) AS at FROM ${s}.question WHERE until IS NOT NULL) first`,
+    ),
+    due: named(
+      'due',
+      `SELECT q.act, q.address, q.kind, q.until FROM
+        (SELECT * FROM ${s}.question WHERE until IS NOT NULL AND until <= $1 AND (until < $1 OR kind = 'timer') ORDER BY until LIMIT ${many}) q
+      LEFT JOIN ${s}.run r ON r.id = q.run LEFT JOIN ${s}.entry b ON b.act = q.act AND b.seq = 0
+      ORDER BY q.until, b.at, r.num, b.position, q.num`,
+    ),
+    left: named(
+      'left',
+      `SELECT id FROM ${s}.run WHERE ended IS NULL AND stuck IS NOT NULL
+      UNION SELECT r.id FROM ${s}.inbox i JOIN ${s}.run r ON r.id = i.run WHERE i.key = '!cancel' AND i.taken AND i.act = 'act_' || i.run AND r.ended IS NULL AND r.parked = 1`,
+    ),
+    withoutCode: named('without_code', `SELECT id FROM ${s}.run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE $1`),
+    withMail: named(
+      'with_mail',
+      `SELECT r.id FROM (SELECT DISTINCT run FROM ${s}.inbox WHERE NOT taken) i JOIN ${s}.run r ON r.id = i.run AND r.owner IS NULL AND r.ended IS NULL`,
+    ),
+    endedBefore: named('ended_before', `SELECT id FROM ${s}.run WHERE ended < $1 ORDER BY ended LIMIT $2`),
+  } as const
+}

@@ -1,0 +1,159 @@
+/**
+ * The tables in a schema of a PostgreSQL database: made by the process that comes first, recognised by all others.
+ *
+ * Owns: the tables and their version, how they come to be there, and what is said when they are not this store's. Does not own: what is written when (commit.ts).
+ * `entry` is the truth of runs, `value_log` that of streams (K1). Everything else is an index over them or what processes must agree on, kept in the same transactions.
+ * The rows of a run are found by `run`. Positions of its feed are its own, without gaps; `floor` (in meta) is above every position of a run that was removed.
+ */
+import type { ClientBase } from 'pg'
+import { newId, ReeveError } from '../../core/index.ts'
+
+/** Raised with every change of the tables. */
+const schemaVersion = 1
+
+/** What an entry is besides its text: its long strings are in `blob`; it is the last word of its activation. */
+export const flags = { packed: 1, last: 2 } as const
+
+const id = 'TEXT COLLATE "C"'
+/** Room on the page for the next version of a row. */
+const busy = (percent: number): string => ` WITH (fillfactor = ${percent})`
+
+const tables = (s: string): string => `
+CREATE TABLE ${s}.run(
+  num BIGINT GENERATED ALWAYS AS IDENTITY, id ${id} PRIMARY KEY, agent ${id} NOT NULL, version ${id} NOT NULL, status TEXT NOT NULL DEFAULT 'running', control TEXT, stuck TEXT,
+  parked INTEGER NOT NULL DEFAULT 0, owner ${id}, epoch INTEGER NOT NULL DEFAULT 1, caller TEXT, created BIGINT NOT NULL, ended BIGINT,
+  losses INTEGER NOT NULL DEFAULT 0)${busy(70)};
+CREATE INDEX run_open ON ${s}.run(owner, agent, version, created) WHERE ended IS NULL AND parked = 0;
+CREATE INDEX run_lost ON ${s}.run(losses) WHERE losses > 1 AND ended IS NULL;
+CREATE INDEX run_stuck ON ${s}.run(id) WHERE stuck IS NOT NULL AND ended IS NULL;
+CREATE INDEX run_created ON ${s}.run(created, id);
+CREATE INDEX run_ended ON ${s}.run(ended) WHERE ended IS NOT NULL;
+CREATE TABLE ${s}.entry(
+  run ${id} NOT NULL, position BIGINT NOT NULL, act ${id} NOT NULL, seq INTEGER NOT NULL, at BIGINT NOT NULL, flags SMALLINT NOT NULL, body TEXT NOT NULL,
+  PRIMARY KEY(run, position));
+CREATE UNIQUE INDEX entry_ends ON ${s}.entry(act, seq) WHERE seq = 0 OR flags > 1;
+CREATE TABLE ${s}.blob(run ${id} NOT NULL, hash ${id} NOT NULL, body TEXT NOT NULL, PRIMARY KEY(run, hash));
+CREATE TABLE ${s}.inbox(
+  position BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, run ${id} NOT NULL, act ${id} NOT NULL, key ${id} NOT NULL, body TEXT,
+  taken BOOLEAN NOT NULL DEFAULT false)${busy(80)};
+CREATE UNIQUE INDEX inbox_key ON ${s}.inbox(act, key);
+CREATE INDEX inbox_unread ON ${s}.inbox(run, position) WHERE NOT taken;
+CREATE INDEX inbox_cancel ON ${s}.inbox(run) WHERE key = '!cancel';
+CREATE TABLE ${s}.question(
+  num BIGINT GENERATED ALWAYS AS IDENTITY, id ${id} PRIMARY KEY, run ${id} NOT NULL, act ${id} NOT NULL, address ${id} NOT NULL, key ${id} NOT NULL,
+  kind TEXT NOT NULL, until BIGINT, at BIGINT NOT NULL, body TEXT NOT NULL);
+CREATE INDEX question_run ON ${s}.question(run);
+CREATE INDEX question_act ON ${s}.question(act, address);
+CREATE INDEX question_due ON ${s}.question(until) WHERE until IS NOT NULL;
+CREATE TABLE ${s}.account(act ${id} PRIMARY KEY, run ${id} NOT NULL, body TEXT NOT NULL)${busy(70)};
+CREATE INDEX account_run ON ${s}.account(run);
+CREATE TABLE ${s}.value(stream ${id} NOT NULL, key ${id} NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY(stream, key))${busy(70)};
+CREATE TABLE ${s}.value_log(stream ${id} NOT NULL, seq INTEGER NOT NULL, at BIGINT NOT NULL, body TEXT NOT NULL, PRIMARY KEY(stream, seq));
+CREATE TABLE ${s}.done(run ${id} NOT NULL, stream ${id} NOT NULL, once ${id} NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(run, stream, once));
+CREATE TABLE ${s}.process(id ${id} PRIMARY KEY, until BIGINT NOT NULL, session TEXT, lock BIGINT NOT NULL)${busy(20)};
+CREATE TABLE ${s}.receipt(process ${id} PRIMARY KEY, n BIGINT NOT NULL, answers JSONB, made TIMESTAMPTZ NOT NULL DEFAULT now())${busy(20)};
+CREATE TABLE ${s}.meta(key ${id} PRIMARY KEY, value TEXT NOT NULL);`
+
+/** What makes a store of the version before into one of this version. */
+const upgrades: Readonly<Record<number, (s: string) => string>> = {}
+
+/** "Reep": the class of the advisory lock under which a schema is made. */
+const lockClass = 0x52656570
+
+/** What a store says of itself. */
+export interface StoreMeta {
+  readonly id: string
+  readonly floor: number
+  readonly ownClock: boolean
+}
+
+/** Throws `config.invalid` for a name that is not one, or would have to be quoted with care. */
+export function checkSchemaName(schema: string): void {
+  if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema) && !schema.startsWith('pg_')) return
+  throw new ReeveError('config.invalid', `"${schema}" is not a schema name`, {
+    hint: 'Use 1 to 63 lower-case letters, digits and "_", beginning with a letter or "_" and not with "pg_".',
+  })
+}
+
+/**
+ * Makes the tables where there are none. Several processes may do so at once: the lock is held around the transaction, not inside it, since one that begins after it was
+ * waited for is certain to see what the other process has made. A user who may not create anything is enough where they are there.
+ */
+export async function prepareSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta> {
+  const where = `the schema "${schema}" of ${name}`
+  const s = `"${schema}"`
+  if ((await versionIn(client, s, where)) !== schemaVersion) {
+    const lock = [lockClass, schema]
+    await client.query('SELECT pg_advisory_lock($1, hashtext($2))', lock)
+    try {
+      await build(client, schema, s, where)
+    } finally {
+      await client.query('SELECT pg_advisory_unlock($1, hashtext($2))', lock).catch(() => undefined)
+    }
+  }
+  const { rows } = await client.query<{ key: string; value: string }>(`SELECT key, value FROM ${s}.meta`)
+  const meta = new Map(rows.map(({ key, value }) => [key, value]))
+  return { id: meta.get('id') ?? '', floor: Number(meta.get('floor') ?? 0), ownClock: meta.has('own-clock') }
+}
+
+async function build(client: ClientBase, schema: string, s: string, where: string): Promise<void> {
+  const found = await versionIn(client, s, where)
+  if (found === schemaVersion) return
+  await client.query('BEGIN')
+  try {
+    if (found === undefined) {
+      const { rowCount } = await client.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
+      // Asked first: where it exists, this user may not be allowed to create one.
+      if (rowCount === 0) await client.query(`CREATE SCHEMA ${s}`)
+      await client.query(tables(s))
+      await client.query(`INSERT INTO ${s}.meta VALUES('program', 'reeve'), ('version', $1), ('id', $2), ('floor', '0')`, [
+        String(schemaVersion),
+        newId('sto'),
+      ])
+    } else {
+      for (let version = found + 1; version <= schemaVersion; version++) await client.query(upgrades[version]!(s))
+      await client.query(`UPDATE ${s}.meta SET value = $1 WHERE key = 'version'`, [String(schemaVersion)])
+    }
+    await client.query('COMMIT')
+  } catch (thrown) {
+    await client.query('ROLLBACK').catch(() => undefined)
+    throw thrown
+  }
+}
+
+/** The version of the store in this schema; undefined if there is none and no table that is in the way. Throws `store.foreign` and `store.newer`. */
+async function versionIn(client: ClientBase, s: string, where: string): Promise<number | undefined> {
+  const { rows: columns } = await client.query<{ name: string }>(
+    'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped',
+    [`${s}.meta`],
+  )
+  const names = new Set(columns.map(({ name }) => name))
+  if (names.size === 0) return undefined
+  if (names.has('program')) throw eventStoreOf(await client.query(`SELECT program FROM ${s}.meta`), where)
+  const meta =
+    names.has('key') && names.has('value')
+      ? new Map(
+          (await client.query<{ key: string; value: string }>(`SELECT key, value::text FROM ${s}.meta`)).rows.map((row) => [
+            row.key,
+            row.value,
+          ]),
+        )
+      : new Map<string, string>()
+  if (meta.get('program') !== 'reeve') throw foreign(where)
+  const version = Number(meta.get('version'))
+  if (version <= schemaVersion) return version
+  throw new ReeveError('store.newer', `${where} was written by a newer Reeve (schema ${version}, this one knows ${schemaVersion})`, {
+    hint: 'Upgrade Reeve in this process. Nothing was changed.',
+  })
+}
+
+const foreign = (where: string): ReeveError =>
+  new ReeveError('store.foreign', `${where} holds tables of another program`, { hint: 'Name another schema. Nothing was changed.' })
+
+/** The tables that the Restate engine of 0.1 keeps its events in. */
+const eventStoreOf = ({ rows }: { rows: readonly { program?: unknown }[] }, where: string): ReeveError =>
+  rows.some(({ program }) => program === 'reeve')
+    ? new ReeveError('store.foreign', `${where} holds the events of the Restate engine, which this store does not read`, {
+        hint: 'Name another schema for this store. Nothing was changed.',
+      })
+    : foreign(where)

@@ -1,0 +1,369 @@
+/**
+ * The store in a PostgreSQL database: opens it and puts its parts together.
+ *
+ * Owns: its connections (one for commits, one for news and heartbeats, some for reading and claiming), and what is done with the store as a whole. Does not own: SQL (commit.ts, claim.ts, reader.ts, lease.ts).
+ * It connects when it is first asked for anything, and again whenever a connection was lost.
+ */
+import type { Pool, PoolClient } from 'pg'
+import { newId, redactor, stopwatch, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
+import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
+import { openRun } from '../port.ts'
+import { storeIsRedacted, storeMark } from '../redacted.ts'
+import type { Batch, BatchResult, Candidate, Claimed, InboxRow, Store, StoreLease, StoreReader, Unread, Wanted } from '../store.ts'
+import { runStream } from '../stream.ts'
+import { Claims, query } from './claim.ts'
+import { BatchWriter } from './commit.ts'
+import {
+  configOf,
+  connect,
+  driver,
+  Line,
+  made,
+  mustKeepSessions,
+  mustTakeWrites,
+  nameOf,
+  setUp,
+  type Named,
+  type Target,
+} from './connection.ts'
+import { closedStore, isMissing, isRefusal, refusedBy, replaced, storeError } from './errors.ts'
+import { Lease } from './lease.ts'
+import { News } from './news.ts'
+import { Reader } from './reader.ts'
+import { checkSchemaName, prepareSchema, type StoreMeta } from './schema.ts'
+
+/** How a database is kept. Of what the host is told, it has to know these. */
+export interface PostgresOptions extends Pick<HostOptions, 'clock' | 'lossLimit' | 'onWarning' | 'redact'> {
+  /** `postgres://user:password@host:5432/database`, as libpq and pg read it. Of PostgreSQL 14 or newer; a pooler between must pool sessions, not transactions. */
+  readonly postgres: string
+  /** Where its tables are; made if it is not there. Stores in different schemas know nothing of each other. Default `reeve`. */
+  readonly schema?: string
+  /**
+   * After this long without a heartbeat a process counts as dead. A thread of its own writes the heartbeat, so code that blocks the event loop does not stop it, for ten minutes. A process that has
+   * died is found within a second; this time counts where it stands still, or the network between it and the server does. With another `clock` than the system's there is no thread. Milliseconds, default 3,000.
+   */
+  readonly leaseMs?: number
+  /** How many connections read and claim; two or three more commit, listen and keep the lease. Default 4. */
+  readonly poolSize?: number
+}
+
+/** How often the store is asked whether it is still the same. Milliseconds. */
+const lookEveryMs = 1_000
+
+export class PostgresStore implements Store {
+  readonly name: string
+  readonly isPrivate = false
+  readonly reader: StoreReader
+  readonly lease: StoreLease
+  readonly #lease: Lease
+  readonly #options: PostgresOptions
+  readonly #target: Target
+  readonly #clock: Clock
+  readonly #sql: ReturnType<typeof statements>
+  readonly #commits: Line
+  readonly #side: Line
+  readonly #writer: BatchWriter
+  readonly #claims: Claims
+  readonly #news: News
+  #opening: Promise<Pool> | undefined
+  #pool: Pool | undefined
+  #meta: StoreMeta | undefined
+  #ownClock = false
+  #isRedacted = false
+  #isClosed = false
+  #isStopped = false
+  #changed: ReeveError | undefined
+  #lastLook = 0
+  /** Claimed, and not yet among the runs whose mail is asked for: what came in since is not missed. */
+  readonly #new = new Set<RunId>()
+
+  /** Throws `config.invalid`. */
+  constructor(options: PostgresOptions) {
+    const schema = options.schema ?? 'reeve'
+    checkSchemaName(schema)
+    this.name = nameOf(options.postgres)
+    this.#options = options
+    this.#target = { address: options.postgres, schema }
+    this.#clock = options.clock ?? systemClock
+    this.#sql = statements(`"${schema}"`)
+    const process = newId('prc')
+    const pool = (): Promise<Pool> => this.#open()
+    const opened = async (): Promise<Awaited<ReturnType<typeof connect>>> => {
+      await this.#open()
+      return connect(this.#target)
+    }
+    this.#commits = new Line(this.name, opened, (client) => this.#writer.begin(client, this.#meta!.floor))
+    this.#side = new Line(this.name, opened, undefined, () => this.#news.lost())
+    this.#writer = new BatchWriter(this.#commits, {
+      name: this.name,
+      schema,
+      process,
+      serverTime: this.#clock === systemClock,
+      onCommit: (committed) => {
+        for (const run of committed.left) this.#new.delete(run)
+        this.#news.note(committed)
+      },
+    })
+    this.#claims = new Claims(pool, {
+      schema,
+      process,
+      onClaimed: (run, position) => {
+        this.#writer.holds(run, position)
+        this.#new.add(run)
+      },
+    })
+    this.reader = new Reader(pool, schema)
+    this.lease = this.#lease = new Lease(this.#side, {
+      ...this.#target,
+      id: process,
+      leaseMs: options.leaseMs ?? 3_000,
+      lossLimit: options.lossLimit ?? defaultLossLimit,
+      clock: this.#clock,
+      warn: options.onWarning ?? warning,
+    })
+    this.#news = new News(this.#side, {
+      channel: schema,
+      process,
+      hasOthers: () => this.#lease.hasOthers,
+      onOther: () => {
+        this.#lastLook = 0
+        return this.#lease.heardOthers()
+      },
+      isHeld: (run) => this.#writer.isHeld(run),
+    })
+  }
+
+  // ---- opening ---------------------------------------------------------------------------------------------------------------------
+
+  /** Once; again after it has failed. */
+  #open(): Promise<Pool> {
+    if (this.#isClosed) return Promise.reject(closedStore(this.name))
+    return (this.#opening ??= this.#begin().catch((thrown: unknown) => {
+      this.#opening = undefined
+      throw thrown
+    }))
+  }
+
+  async #begin(): Promise<Pool> {
+    const loaded = await driver()
+    // A server that has vanished says nothing: what it was asked is given up.
+    const config = configOf(this.#target, loaded, { query_timeout: 60_000 })
+    const pool = made(() => new loaded.Pool({ ...config, max: this.#options.poolSize ?? 4, allowExitOnIdle: true }))
+    // An idle connection that breaks is replaced when it is needed; one at work fails its own statements.
+    pool.on('error', () => undefined)
+    pool.on('connect', setUp)
+    try {
+      const client = await pool.connect()
+      try {
+        await this.#check(client)
+      } finally {
+        client.release()
+      }
+    } catch (thrown) {
+      await pool.end()
+      throw thrown
+    }
+    return (this.#pool = pool)
+  }
+
+  async #check(client: PoolClient): Promise<void> {
+    await mustKeepSessions(client, () => connect(this.#target), this.name)
+    await mustTakeWrites(client, this.name)
+    const meta = await prepareSchema(client, this.#target.schema, this.name)
+    if (this.#meta !== undefined && this.#meta.id !== meta.id) throw (this.#changed = replaced(`${this.name} holds another store`))
+    this.#meta = meta
+    this.#ownClock = meta.ownClock
+    const marks = redactor(this.#options.redact) !== undefined
+    if (marks) await client.query(query(this.#sql.mark, [storeMark.stream, storeMark.key]))
+    this.#isRedacted = marks || (await client.query(query(this.#sql.isMarked, [storeMark.stream, storeMark.key]))).rows.length > 0
+  }
+
+  async #ask<Row>(statement: Named, params: Parameters<typeof query>[1]): Promise<Row[]> {
+    return (await (await this.#open()).query(query(statement, params))).rows as Row[]
+  }
+
+  // ---- runs ------------------------------------------------------------------------------------------------------------------------
+
+  commit(batch: Batch): Promise<BatchResult> {
+    if (this.#isStopped) return Promise.reject(closedStore(this.name))
+    return this.#writer.commit(batch)
+  }
+
+  async claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
+    // Whoever has had nothing to do is near the end of its lease, and with a run it must not be taken for dead.
+    await this.#lease.guard()
+    return this.#claims.claim(wanted, admits)
+  }
+
+  unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Now<Unread> {
+    if (this.#isClosed) throw closedStore(this.name)
+    const mail = this.#news.takeMail()
+    if (mail === undefined && this.#new.size === 0) return nothing
+    const runs = new Set(mail?.all === true ? held.keys() : [...(mail?.runs ?? [])].filter((run) => held.has(run)))
+    for (const run of this.#new) {
+      if (!held.has(run)) continue
+      this.#new.delete(run)
+      runs.add(run)
+    }
+    const others = [...(mail?.runs ?? [])].filter((run) => !held.has(run) && !this.#new.has(run))
+    if (runs.size === 0) return { rows: [], others }
+    const asked = [...runs]
+    return this.#ask<InboxRow>(this.#sql.unread, [asked, asked.map((run) => held.get(run)!.lastRow)]).then(
+      (rows) => ({ rows, others }),
+      (thrown: unknown) => {
+        this.#news.giveBack({ runs: new Set([...runs, ...others]), all: mail?.all === true })
+        throw thrown
+      },
+    )
+  }
+
+  moved(): ReadonlySet<RunId> | 'all' | undefined {
+    return this.#news.moved()
+  }
+
+  listen(heard: () => void): void {
+    this.#news.listen(heard)
+    this.#lease.appear().catch(() => undefined)
+  }
+
+  // ---- what goes wrong -------------------------------------------------------------------------------------------------------------
+
+  errorOf(thrown: unknown): ReeveError {
+    return storeError(thrown, this.name)
+  }
+  isRefusal(thrown: unknown): boolean {
+    return isRefusal(thrown)
+  }
+  refusedBy(thrown: unknown, run: string | undefined): ReeveError {
+    return refusedBy(thrown, this.name, run)
+  }
+
+  /** Asked ten times a second: looked at once a second. */
+  changed(): Now<ReeveError | undefined> {
+    if (this.#changed !== undefined || this.#pool === undefined || stopwatch() - this.#lastLook < lookEveryMs) return this.#changed
+    this.#lastLook = stopwatch()
+    return this.#look()
+  }
+
+  async #look(): Promise<ReeveError | undefined> {
+    let row: { id: string | null; clock: boolean; marked: boolean } | undefined
+    try {
+      ;[row] = await this.#ask<NonNullable<typeof row>>(this.#sql.look, [storeMark.stream, storeMark.key])
+    } catch (thrown) {
+      if (!isMissing(thrown)) throw thrown
+      return (this.#changed ??= replaced(`the schema "${this.#target.schema}" of ${this.name} was removed`))
+    }
+    if (row!.id !== this.#meta!.id) return (this.#changed ??= replaced(`${this.name} holds another store`))
+    this.#ownClock = row!.clock
+    this.#isRedacted = row!.marked
+    return this.#changed
+  }
+
+  mustHaveRules(): void {
+    if (this.#options.redact === undefined && this.#isRedacted) throw storeIsRedacted(this.name)
+  }
+
+  // ---- time ------------------------------------------------------------------------------------------------------------------------
+
+  time(): number {
+    const now = this.#clock.now()
+    if (this.#clock === systemClock) return now + this.#lease.ahead
+    return this.#ownClock ? now : Math.max(now, systemClock.now() + this.#lease.ahead)
+  }
+
+  async useOwnClock(): Promise<void> {
+    await this.#ask(this.#sql.ownClock, [])
+    this.#ownClock = true
+  }
+
+  // ---- upkeep ----------------------------------------------------------------------------------------------------------------------
+
+  async remove(run: RunId): Promise<void> {
+    const client = await (await this.#open()).connect()
+    let broken = true
+    try {
+      await client.query('BEGIN')
+      const { rows } = await client.query<{ ended: number | null }>(query(this.#sql.lockRun, [run]))
+      if (rows[0] !== undefined && rows[0].ended === null) throw openRun(run)
+      for (const statement of this.#sql.remove) await client.query(query(statement, [run]))
+      for (const statement of this.#sql.removeStream) await client.query(query(statement, [runStream(run)]))
+      await client.query('COMMIT')
+      broken = false
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  /** The server does so by itself. */
+  shrink(): boolean {
+    return false
+  }
+
+  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#writer.close()
+    await this.#lease.stop()
+  }
+
+  async release(): Promise<void> {
+    if (this.#pool === undefined) return
+    await this.#claims.letGo()
+    this.#news.offer(await this.#lease.end())
+    await this.#writer.end()
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    // Idle connections keep nobody alive, and whoever closes waits for their end.
+    const keep = setInterval(() => undefined, 60_000)
+    try {
+      await this.#news.close()
+      this.#isClosed = true
+      const pool = await this.#opening?.catch(() => undefined)
+      await Promise.all([this.#commits.close(), this.#side.close()])
+      await pool?.end()
+    } finally {
+      clearInterval(keep)
+    }
+  }
+}
+
+const nothing: Unread = { rows: [], others: [] }
+
+function statements(s: string) {
+  const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  return {
+    mark: named('mark', `INSERT INTO ${s}.value(stream, key, version, body) VALUES($1, $2, 1, 'true') ON CONFLICT DO NOTHING`),
+    isMarked: named('is_marked', `SELECT 1 FROM ${s}.value WHERE stream = $1 AND key = $2`),
+    look: named(
+      'look',
+      `SELECT (SELECT value FROM ${s}.meta WHERE key = 'id') AS id, EXISTS (SELECT 1 FROM ${s}.meta WHERE key = 'own-clock') AS clock,
+      EXISTS (SELECT 1 FROM ${s}.value WHERE stream = $1 AND key = $2) AS marked`,
+    ),
+    ownClock: named('own_clock', `INSERT INTO ${s}.meta VALUES('own-clock', '1') ON CONFLICT DO NOTHING`),
+    unread: named(
+      'unread',
+      `SELECT i.position, i.act, i.key, i.body FROM unnest($1::text[], $2::bigint[]) x(run, last)
+      JOIN ${s}.inbox i ON i.run = x.run AND NOT i.taken AND i.position > x.last ORDER BY i.position`,
+    ),
+    lockRun: named('lock_run', `SELECT ended FROM ${s}.run WHERE id = $1 FOR UPDATE`),
+    // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
+    remove: [
+      named(
+        'raise_floor',
+        `UPDATE ${s}.meta SET value = GREATEST(value::bigint, (SELECT COALESCE(max(position), 0) FROM ${s}.entry WHERE run = $1))::text WHERE key = 'floor'`,
+      ),
+      ...['entry', 'blob', 'question', 'account', 'done'].map((table) =>
+        named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE run = $1`),
+      ),
+      named(
+        'remove_inbox',
+        `DELETE FROM ${s}.inbox WHERE act = 'act_' || $1 OR (act >= 'act_' || $1 || '>' AND act < 'act_' || $1 || '?')`,
+      ),
+      named('remove_run', `DELETE FROM ${s}.run WHERE id = $1`),
+    ],
+    removeStream: ['value', 'value_log'].map((table) => named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE stream = $1`)),
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * The contract of a store (engine/store.ts), as a list of cases that any test runner can bind: what the host relies on, each promise for itself.
+ * A store that holds them all may stand under the host; where one cannot hold a case it says why (`skip`).
+ */
+import { claimCases } from './claims.ts'
+import { commitCases } from './commits.ts'
+import { deadlineCases } from './deadlines.ts'
+import { leaseCases } from './leases.ts'
+import { mailCases } from './mail.ts'
+import { openCases } from './opening.ts'
+import { pastCases } from './past.ts'
+import { postCases } from './posts.ts'
+import { readCases } from './reads.ts'
+import { asideCases } from './set-aside.ts'
+import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
+import { valueCases } from './values.ts'
+import type { ContractCase } from '../contract/engine-contract.ts'
+
+const plays: readonly StorePlay[] = [
+  ...openCases,
+  ...commitCases,
+  ...postCases,
+  ...mailCases,
+  ...claimCases,
+  ...pastCases,
+  ...asideCases,
+  ...valueCases,
+  ...deadlineCases,
+  ...readCases,
+  ...leaseCases,
+]
+
+/** All cases of the contract for one store. */
+export function storeContract(subject: StoreSubject): readonly ContractCase[] {
+  const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
+  if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
+  return plays.map(({ name, invariant, shared, play }) => ({
+    name,
+    invariant,
+    skip: subject.skip?.[name] ?? (shared === true && subject.isPrivate === true ? 'no other process can open it' : undefined),
+    async run() {
+      const stage = new StoreStage(subject)
+      try {
+        await play(stage)
+      } finally {
+        await stage.dispose()
+      }
+    },
+  }))
+}

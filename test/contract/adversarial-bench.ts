@@ -1,0 +1,32 @@
+/** The adversarial engine as the contract suite needs it: a store in memory that outlives its engines. */
+import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Weather } from '../../src/testing/index.ts'
+
+export const adversarial = (seed: string, weather?: Weather): EngineSubject => ({
+  name: `seed ${seed}`,
+  skip: {
+    'minutes count working time; waiting for people costs none; the end is a limit, undone like a cancel':
+      'what was worked since the last commit is not counted if that commit fails',
+  },
+  async create({ clock }) {
+    const store = new SqliteStore({ file: ':memory:', clock, onWarning: () => {} })
+    const given = weather === undefined ? {} : { weather }
+    let nth = 0
+    const open = (): AdversarialEngine => adversarialEngine({ seed: `${seed}:${nth++}`, clock, store, strict: true, ...given })
+    let engine = open()
+    return {
+      engine,
+      async restart(how) {
+        if (how === 'kill') await engine.kill()
+        else await engine.close()
+        return (engine = open())
+      },
+      async dispose() {
+        const { faults } = engine.store
+        await engine.kill()
+        store.close()
+        if (faults.length > 0) throw new Error(faults.join('; '))
+      },
+    }
+  },
+})

@@ -1,0 +1,112 @@
+/** A runtime whose store is an address: what is checked before anything is opened, what is said when the database cannot be used, and that its password is never repeated. */
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { postgres } from 'reeve/postgres'
+import { agent, createRuntime, ReeveError, type Runtime, type RuntimeOptions } from '../../src/index.ts'
+import { freshPostgres, type FreshPostgres } from '../servers/postgres.ts'
+
+const echo = agent({ name: 'echo', description: 'Says it again.', run: async (_ctx, input) => input })
+const nowhere = 'postgres://me:s3cret@127.0.0.1:9/test'
+
+let place: FreshPostgres
+beforeAll(async () => {
+  place = await freshPostgres()
+})
+afterAll(() => place.dispose())
+
+/** Everything that is shown of an error, with its cause. */
+const shown = (thrown: unknown): string => inspect(thrown, { depth: 10, showHidden: true }) + String((thrown as Error).stack)
+/** The error of ours that is thrown; one that shows the password is none. */
+async function refused(work: () => unknown): Promise<ReeveError> {
+  try {
+    await work()
+  } catch (thrown) {
+    if (ReeveError.is(thrown) && !shown(thrown).includes('s3cret')) return thrown
+    throw thrown
+  }
+  throw new Error('it was not refused')
+}
+
+test('an address is a store: what one process has begun another one ends, and a third reads', async () => {
+  const store = `${place.server}?schema=${place.schema}`
+  {
+    await using client = await createRuntime({ store, agents: [echo], drive: false })
+    await client.start(echo, 'hello', { runId: 'r1' })
+  }
+  await using worker = await createRuntime({ engine: postgres({ url: place.server, schema: place.schema }), agents: [echo] })
+  expect(await worker.handle('r1').outcome()).toMatchObject({ status: 'completed', output: 'hello' })
+  await using reader = await createRuntime({ store: store.replace('postgres:', 'postgresql:'), drive: false })
+  expect((await reader.runs()).map(({ run, status }) => [run, status])).toEqual([['r1', 'completed']])
+})
+
+test.each<[string, RuntimeOptions, RegExp]>([
+  ['an option for files', { store: nowhere, durability: 'relaxed', busyMs: 1 }, /durability, busyMs is for a store in a file/],
+  ['another address', { store: 'https://me:s3cret@db.example' }, /store is an address \(https:/],
+  ['an address that cannot be read', { store: 'postgres://me:s3cret@:x/y' }, /not the address of a PostgreSQL database/],
+  ['a schema that is no name', { store: `${nowhere}?schema=Not%20One` }, /is not a schema name/],
+])('%s is refused before anything is opened', async (_what, options, message) => {
+  const { code, message: said } = await refused(() => createRuntime(options))
+  expect(code).toBe('config.invalid')
+  expect(said).toMatch(message)
+})
+
+test.each<[string, unknown, RegExp]>([
+  ['no options', nowhere, /was given a text/],
+  ['an unknown name', { url: nowhere, shcema: 'x' }, /no option "shcema": did you mean "schema"/],
+  ['no address', { schema: 'x' }, /url is undefined/],
+  ['a file', { url: './reeve.db' }, /not the address of a PostgreSQL database/],
+  ['two schemas', { url: `${nowhere}?schema=a`, schema: 'b' }, /schema is "b", and "a" in the address/],
+  ['an empty pool', { url: nowhere, poolSize: 0 }, /poolSize is 0/],
+  ['rules that are none', { url: nowhere, redact: { keys: 'password' } }, /redact.keys is the text "password"/],
+])('postgres() refuses %s', async (_what, options, message) => {
+  const { code, message: said } = await refused(() => postgres(options as never))
+  expect(code).toBe('config.invalid')
+  expect(said).toMatch(message)
+})
+
+test('options of the store beside a given engine are refused', async () => {
+  const engine = postgres({ url: place.server, schema: place.schema })
+  const { code, message } = await refused(() => createRuntime({ engine, leaseMs: 1_000 }))
+  expect([code, message]).toEqual(['config.invalid', expect.stringContaining('leaseMs is for the engine of `store`') as string])
+})
+
+test('a database that cannot be reached: drive says so, and without it the first call of any kind, and closing is quick', async () => {
+  expect(await refused(() => createRuntime({ store: nowhere, agents: [echo] }))).toMatchObject({
+    code: 'store.unavailable',
+    retryable: true,
+  })
+  const runtime = await createRuntime({ store: nowhere, agents: [echo], drive: false, onWarning: () => {} })
+  const calls: ((runtime: Runtime) => Promise<unknown>)[] = [
+    (each) => each.runs(),
+    (each) => each.start(echo, 'x'),
+    (each) => each.handle('r1').view(),
+    (each) => each.handle('r1').outcome(),
+    (each) => each.handle('r1').cancel(),
+    (each) => each.questions(),
+    (each) => each.remove('r1'),
+  ]
+  for (const call of calls) expect(await refused(() => call(runtime)), String(call)).toMatchObject({ code: 'store.unavailable' })
+  await runtime.close()
+})
+
+test('a wrong password or a database that is not there is said without the password', async () => {
+  const url = new URL(place.server)
+  url.password = 's3cret'
+  url.pathname = '/there_is_none'
+  const { code, message } = await refused(() => createRuntime({ store: url.href, agents: [echo] }))
+  expect(code).toMatch(/^store\./)
+  expect(message).toContain('there_is_none')
+})
+
+test('without the package pg the first call says what to install', async () => {
+  vi.doMock('pg', () => {
+    throw new Error('Cannot find package')
+  })
+  try {
+    const runtime = await createRuntime({ store: nowhere, drive: false })
+    expect(await refused(() => runtime.runs())).toMatchObject({ code: 'config.invalid', hint: 'npm install pg' })
+    await runtime.close()
+  } finally {
+    vi.doUnmock('pg')
+  }
+})

@@ -1,0 +1,39 @@
+/** SQLite as the store contract needs it: over a file, with either writer, or in memory. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { SqliteStore, type SqliteOptions } from '../../src/engine/embedded/store.ts'
+import type { StoreSubject } from '../../src/testing/store-contract/index.ts'
+
+const leaseMs = 3_000
+
+export function sqlite(
+  name: string,
+  options: Pick<SqliteOptions, 'writer' | 'durability'> & { readonly memory?: boolean } = {},
+): StoreSubject {
+  const { memory = false, ...rest } = options
+  return {
+    name,
+    isPrivate: memory,
+    create({ clock }) {
+      const folder = memory ? undefined : mkdtempSync(join(tmpdir(), 'reeve-store-'))
+      const file = folder === undefined ? ':memory:' : join(folder, 'reeve.db')
+      return {
+        open: (given) => new SqliteStore({ durability: 'relaxed', ...rest, ...given, file, leaseMs, onWarning: () => {} }),
+        kill: ({ lease }) => changeProcess(file, lease.id),
+        stall: () => clock.advance(leaseMs * 2),
+        dispose() {
+          if (folder !== undefined) rmSync(folder, { recursive: true })
+        },
+      }
+    },
+  }
+}
+
+/** A process that is this very one would be found alive: its row names one that is not there. */
+function changeProcess(file: string, id: string): void {
+  const db = new DatabaseSync(file)
+  db.prepare('UPDATE process SET pid = 999999999 WHERE id = ?').run(id)
+  db.close()
+}

@@ -1,0 +1,28 @@
+/**
+ * Everything that needs PostgreSQL: `npm run test:postgres`. Not part of `npm test`, which stays short and needs no server.
+ *
+ * Owns: test/postgres, the two contracts on PostgreSQL, and the suites of test/scenario and test/runtime once more with PostgreSQL as the engine.
+ */
+import { configDefaults, defineConfig } from 'vitest/config'
+import { filesOn } from './test/postgres/suites.ts'
+import common, { onPostgres } from './vitest.config.ts'
+
+const shared = { ...common.test, exclude: configDefaults.exclude, testTimeout: 30_000, hookTimeout: 30_000 }
+
+export default defineConfig({
+  test: {
+    projects: [
+      { resolve: common.resolve ?? {}, test: { ...shared, name: 'postgres', include: onPostgres } },
+      {
+        resolve: common.resolve ?? {},
+        test: {
+          ...shared,
+          name: 'suites',
+          include: filesOn.map((file) => `test/${file}`),
+          setupFiles: ['test/suites-setup.ts'],
+          env: { REEVE_TEST_ENGINE: 'postgres' },
+        },
+      },
+    ],
+  },
+})
