@@ -29,6 +29,6 @@ export interface Mover {
   open(seats: Seats): Promise<void>
   /** Sees to it that somebody moves these runs soon. Never throws, may be lost; what it cannot do now it leaves to the next look of the host. */
   wake(runs: readonly RunId[]): void
-  /** Takes no more runs up, and lets go of what it has opened; moves that are under way are answered by the host first. Idempotent. */
-  close(): Promise<void>
+  /** Takes no more runs up, wakes those that this process has just let go of (`left`), and lets go of what it has opened. Never rejects; idempotent. Moves that were under way have been answered. */
+  close(left: readonly RunId[]): Promise<void>
 }

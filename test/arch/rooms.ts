@@ -32,6 +32,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     clock: ['embedded', 'host', 'postgres'],
     doors: [
       'index.ts',
+      'mover.ts',
       'store.ts',
       'host/index.ts',
       'embedded/index.ts',

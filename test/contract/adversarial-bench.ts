@@ -1,8 +1,10 @@
 /** The adversarial engine as the contract suite needs it: a store in memory that outlives its engines. */
 import { SqliteStore } from '../../src/engine/embedded/store.ts'
+import { badMover, WakeUps } from '../../src/testing/adversarial/index.ts'
 import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Weather } from '../../src/testing/index.ts'
 
-export const adversarial = (seed: string, weather?: Weather): EngineSubject => ({
+/** `moved`: its runs are placed by a mover, which loses no wake-up: the clock of the suite stands still, and nobody looks again. */
+export const adversarial = (seed: string, weather?: Weather, moved = false): EngineSubject => ({
   name: `seed ${seed}`,
   skip: {
     'minutes count working time; waiting for people costs none; the end is a limit, undone like a cancel':
@@ -11,8 +13,10 @@ export const adversarial = (seed: string, weather?: Weather): EngineSubject => (
   async create({ clock }) {
     const store = new SqliteStore({ file: ':memory:', clock, onWarning: () => {} })
     const given = weather === undefined ? {} : { weather }
+    const wakeUps = new WakeUps({ ...badMover, lost: 0 }, seed)
     let nth = 0
-    const open = (): AdversarialEngine => adversarialEngine({ seed: `${seed}:${nth++}`, clock, store, strict: true, ...given })
+    const open = (): AdversarialEngine =>
+      adversarialEngine({ seed: `${seed}:${nth++}`, clock, store, strict: true, ...given, ...(moved ? { mover: wakeUps.mover() } : {}) })
     let engine = open()
     return {
       engine,

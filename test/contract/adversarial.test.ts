@@ -3,3 +3,5 @@ import { bindContract } from './bind.ts'
 import { adversarial } from './adversarial-bench.ts'
 
 for (const seed of ['one', 'two', 'three']) bindContract('adversarial engine', adversarial(seed))
+
+bindContract('adversarial engine, with a mover', adversarial('five', undefined, true))

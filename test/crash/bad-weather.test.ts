@@ -7,6 +7,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { completed, runId, type Json, type RunId } from '../../src/core/index.ts'
 import { SqliteStore } from '../../src/engine/embedded/store.ts'
 import type { Context, Orchestration } from '../../src/engine/index.ts'
+import type { Mover } from '../../src/engine/mover.ts'
+import { badMover, WakeUps } from '../../src/testing/adversarial/index.ts'
 import {
   adversarialEngine,
   badWeather,
@@ -65,10 +67,10 @@ class Process {
   readonly engine: AdversarialEngine
   readonly #file: string
 
-  constructor(file: string, seed: string, weather: Weather, writer: 'inline' | 'thread') {
+  constructor(file: string, seed: string, weather: Weather, writer: 'inline' | 'thread', mover?: Mover) {
     this.#file = file
     this.store = new SqliteStore({ file, durability: 'relaxed', writer, onWarning: () => {} })
-    this.engine = adversarialEngine({ seed, weather, store: this.store, strict: true, parkAfterMs: 20 })
+    this.engine = adversarialEngine({ seed, weather, store: this.store, strict: true, parkAfterMs: 20, ...(mover && { mover }) })
   }
   async close(): Promise<void> {
     await this.engine.close()
@@ -99,13 +101,22 @@ test.each([
   ['bad weather', 2, badWeather],
   ['a storm', 3, storm],
   ['a storm', 4, storm],
+  ['bad weather, told by a mover,', 5, badWeather],
+  ['a storm, told by a mover,', 6, storm],
 ] as const)(
-  'K2: in %s, seed %d, three processes drive forty runs while they are killed: each ends once, and counts once',
-  async (_, seed, weather) => {
+  'K2: in %s seed %d, three processes drive forty runs while they are killed: each ends once, and counts once',
+  async (weatherName, seed, weather) => {
+    const wakeUps = new WakeUps(badMover, `${seed}`)
     const roll = dice(seed)
     let nth = 0
     const open = async (): Promise<Process> => {
-      const process = new Process(join(folder, 'reeve.db'), `${seed}:${nth}`, weather, nth++ % 2 === 0 ? 'inline' : 'thread')
+      const process = new Process(
+        join(folder, 'reeve.db'),
+        `${seed}:${nth}`,
+        weather,
+        nth++ % 2 === 0 ? 'inline' : 'thread',
+        weatherName.includes('mover') ? wakeUps.mover() : undefined,
+      )
       await process.engine.drive(registry)
       return process
     }
@@ -145,6 +156,8 @@ test.each([
     expect(wrong).toEqual([])
     expect(await some().stream('reg_count').get('n')).toBe(3 * runs)
     for (const process of live) await process.close()
+    expect(wakeUps.moves > runs, 'a mover had something to do').toBe(weatherName.includes('mover'))
+    expect(wakeUps.answers).toBe(wakeUps.moves)
   },
   120_000,
 )

@@ -11,10 +11,12 @@ import type { Registry } from '../context.ts'
 import type { Deadlines, Effects } from '../effects.ts'
 import type { Governor } from '../governor.ts'
 import type { Digests, Host } from '../host.ts'
+import type { Mover } from '../mover.ts'
 import type { Operation, Owner } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
 import type { Run } from './run.ts'
+import type { RunSeats } from './seats.ts'
 
 /** Where tests can let a process die (K6). */
 export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
@@ -37,6 +39,8 @@ export interface DeskOptions {
   readonly crash: ((point: CrashPoint) => boolean) | undefined
   /** Undefined: the one of everybody in this process. */
   readonly governor: Governor | undefined
+  /** Who sees to it that some process takes a run up. Undefined: each process looks by itself. */
+  readonly mover: Mover | undefined
 }
 
 /** What the others need of the keeper. */
@@ -57,6 +61,7 @@ export interface Desk {
     unreadable(run: Run, thrown: unknown): void
     lacks(id: RunId): void
   }
+  readonly seats: RunSeats
   /** Runs in memory. */
   readonly runs: Map<RunId, Run>
   /** Activations that have something to deliver. */

@@ -41,6 +41,7 @@ import { Keeper } from './keeper.ts'
 import { receive } from './mail.ts'
 import { Residents, residentCap } from './residents.ts'
 import type { Run } from './run.ts'
+import { RunSeats } from './seats.ts'
 import { takeTurn } from './turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
 
@@ -64,6 +65,7 @@ export class Driver implements Desk {
   readonly effects: Effects
   readonly keeper: Keeper
   readonly residents: Residents
+  readonly seats: RunSeats
   readonly alarm: Alarm
   readonly runs = new Map<RunId, Run>()
   readonly ready = new Set<Activation>()
@@ -118,6 +120,7 @@ export class Driver implements Desk {
     this.batch = emptyBatch(store.lease.id)
     this.keeper = new Keeper(this)
     this.residents = new Residents(this)
+    this.seats = new RunSeats(options.mover, (run) => this.#take(run))
     this.alarm = new Alarm(this)
     this.effects = new Effects(this.keeper.outlet, options.governor, options.deadlines)
     store.listen(() => this.hear())
@@ -260,7 +263,7 @@ export class Driver implements Desk {
     for (const [run, error] of errors) {
       if (run === undefined) continue
       const epoch = batch.epochs.get(run)
-      if (epoch === undefined || batch.runs.some(({ id }) => id === run)) this.residents.drop(run)
+      if (epoch === undefined || batch.runs.some(({ id }) => id === run)) this.residents.drop(run, 'elsewhere')
       else this.residents.setAside(run, epoch, failureFrom(error, error.code))
     }
     return (run) => errors.get(run)
@@ -268,7 +271,7 @@ export class Driver implements Desk {
 
   /** It is somebody else's now. */
   #lose(run: RunId, why?: string): void {
-    this.residents.drop(run)
+    this.residents.drop(run, 'elsewhere')
     this.effects.forgetAll(run, why)
     this.onChange(new Set([run]), 'another')
   }
@@ -333,12 +336,13 @@ export class Driver implements Desk {
     for (const { run, heard } of batch.parked) {
       if (awake.has(run)) continue
       // What came in while the commit was on its way was given to a memory that is gone now.
-      if ((this.runs.get(run)?.lastRow ?? 0) > heard) roused.push(run)
-      this.residents.drop(run)
+      const isRoused = (this.runs.get(run)?.lastRow ?? 0) > heard
+      if (isRoused) roused.push(run)
+      this.residents.drop(run, isRoused ? undefined : 'parked')
     }
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
-      this.residents.drop(run)
+      this.residents.drop(run, 'ended')
       if (end !== undefined) this.onEnd(run, end)
     }
     for (const id of touched) {
@@ -349,6 +353,7 @@ export class Driver implements Desk {
       }
     }
     this.residents.wake(roused)
+    this.#wakeElsewhere(batch)
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
     // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with it.
     if (heard instanceof Promise && batch.rows.length > 0) this.#awaited.push(heard)
@@ -520,7 +525,21 @@ export class Driver implements Desk {
         receive(this, run, row)
       }
     }
-    if (this.registry !== undefined) this.residents.wake(left)
+    // with a mover, whoever has written to them wakes them
+    if (this.registry !== undefined && !this.seats.hasMover) this.residents.wake(left)
+  }
+
+  /** What this process has written for runs that it does not hold. */
+  #wakeElsewhere(batch: Batch): void {
+    if (!this.seats.hasMover) return
+    const written = new Set([...batch.runs.map(({ id }) => id), ...batch.rows.map(({ act }) => runOf(act))])
+    for (const run of written) if (!this.runs.has(run)) this.seats.wake(run)
+  }
+
+  /** A run that this process was told to move. */
+  #take(run: RunId): void {
+    if (this.registry === undefined || this.dead || this.closing) this.seats.leaves(run, 'elsewhere')
+    else this.residents.wake([run])
   }
 
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */

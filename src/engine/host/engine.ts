@@ -12,6 +12,7 @@ import {
   ReeveError,
   rootActivation,
   runOf,
+  stopwatch,
   systemClock,
   type Clock,
   type Json,
@@ -46,6 +47,7 @@ import {
 } from '../port.ts'
 import type { Deadlines } from '../effects.ts'
 import type { Digests } from '../host.ts'
+import type { Mover } from '../mover.ts'
 import type { Store, StoredRun, StoreLease, StoreReader } from '../store.ts'
 import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
@@ -101,24 +103,30 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly deadlines?: Deadlines
   readonly #options: HostOptions
   readonly #clock: Clock
+  readonly #mover: Mover | undefined
   readonly store: S
   readonly #reader: StoreReader
   readonly #lease: StoreLease
   readonly #news: News
   #watch: ReturnType<typeof setInterval> | undefined
-  #lastCare = 0
-  #lastRetention = 0
-  #lastSweep = 0
+  // When each was last done, in real time: what other processes do has nothing to do with the clock of the runs.
+  #lastCare = -Infinity
+  #lastRetention = -Infinity
+  #lastSweep = -Infinity
   #burying = false
   readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
-  #lastLook = 0
+  #lastLook = -Infinity
   /** Why nothing can be done on this store any more. */
   #lost: ReeveError | undefined
 
-  /** Owns the store from here on: closes it when it is closed. `digests`: as the platform makes them. */
-  constructor(store: S, options: HostOptions, digests: Digests) {
+  /**
+   * Owns the store and the mover from here on: closes them when it is closed. `digests`: as the platform makes them. `mover`: who sees to it that some process takes a run
+   * up; without one every process that drives takes up what it finds.
+   */
+  constructor(store: S, options: HostOptions, digests: Digests, mover?: Mover) {
     this.#options = options
+    this.#mover = mover
     if (options.deadlines !== undefined) this.deadlines = options.deadlines
     this.#clock = options.clock ?? systemClock
     this.store = store
@@ -138,6 +146,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
         warn: options.onWarning ?? warning,
         crash: options.crash,
         governor: options.governor,
+        mover,
       },
       store,
     )
@@ -173,13 +182,14 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.driver.residents.wake(left)
       this.#sweep()
       this.driver.schedule()
+      return this.#mover?.open(this.driver.seats)
     })
   }
 
   /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
   #sweep(): void {
     const { residents, alarm } = this.driver
-    this.#quietly(() => andThen(this.#reader.withMail(), (runs) => residents.wake(runs)))
+    this.#quietly(() => andThen(this.#reader.withMail(), (runs) => residents.adopt(runs)))
     this.driver.receive()
     this.#quietly(() => residents.adoptStuck())
     residents.adoptOrphans()
@@ -207,7 +217,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async #begin(request: StartRun): Promise<boolean> {
     const { run: id } = request
     const caller = request.caller ?? {}
-    const driving = this.driver.registry?.find(request.agent, request.version) !== undefined
+    const driving = !this.driver.seats.hasMover && this.driver.registry?.find(request.agent, request.version) !== undefined
     // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
     const guarded = driving ? this.#inStore(() => this.#lease.guard()) : undefined
     if (guarded instanceof Promise) await guarded
@@ -234,7 +244,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.schedule()
     const existed = await this.driver.durable(id)
     // another version of its agent may be here
-    if (!existed && !driving) this.driver.residents.wake([id])
+    if (!existed && !driving) this.driver.residents.begun(id)
     return existed
   }
 
@@ -336,21 +346,21 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   #look(): void {
     if (this.#closed || this.driver.dead) return
-    const now = this.#clock.now()
-    if (now - this.#lastLook >= 100 || now < this.#lastLook) {
+    const now = stopwatch()
+    if (now - this.#lastLook >= 100) {
       this.#lastLook = now
       this.#quietly(() => andThen(this.store.changed(), (changed) => (changed === undefined ? undefined : this.#lose(changed))))
     }
     if (this.#lost !== undefined) return
     this.#quietly(() => this.driver.hear())
     if (this.driver.registry === undefined) return
-    if (now - this.#lastCare >= 100 || now < this.#lastCare) {
+    if (now - this.#lastCare >= 100) {
       this.#lastCare = now
       this.#quietly(() => this.#care())
     }
     if (this.#options.retentionMs !== undefined && now - this.#lastRetention > forgetEveryMs) {
       this.#lastRetention = now
-      this.#quietly(() => this.#forgetOld(now - this.#options.retentionMs!))
+      this.#quietly(() => this.#forgetOld(this.#clock.now() - this.#options.retentionMs!))
     }
   }
 
@@ -381,9 +391,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.tired ? this.#lease.beat() : undefined, () =>
         andThen(this.#bury(), (buried) => {
-          const now = this.#clock.now()
-          if (this.#closed || (buried === 0 && now >= this.#lastSweep && now - this.#lastSweep < 1_000)) return
+          const now = stopwatch()
+          if (this.#closed || (buried === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
+          this.driver.seats.tidy()
           this.#sweep()
         }),
       ),
@@ -466,6 +477,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     clearInterval(this.#watch)
     const died = this.driver.dead
     if (!died) await this.driver.finish()
+    const left = died ? [] : [...this.driver.runs.keys()]
+    this.driver.seats.close()
     this.driver.stop()
     await this.store.stop()
     const closed = new ReeveError(
@@ -480,6 +493,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       const error = this.store.errorOf(thrown)
       this.driver.options.warn(error.code, error.message)
     } finally {
+      await this.#mover?.close(left)
       await this.store.close()
     }
   }

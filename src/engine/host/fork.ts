@@ -26,7 +26,7 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
   const durable = driver.durable(to)
   driver.schedule()
   if (await durable) return await again()
-  driver.residents.wake([to])
+  driver.residents.begun(to)
   return { created: true }
 }
 

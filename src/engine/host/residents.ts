@@ -21,7 +21,8 @@ import { Account } from '../account.ts'
 import { Activation } from '../activation.ts'
 import type { Registry } from '../context.ts'
 import { doneBy } from '../origin.ts'
-import { asideFor, nobody, type Candidate, type Claimed, type Kind, type Wanted } from '../store.ts'
+import type { Moved } from '../mover.ts'
+import { asideFor, nobody, type Candidate, type Claimed, type Kind, type StoredRun, type Wanted } from '../store.ts'
 import type { Desk } from './desk.ts'
 import { receive, restorePause } from './mail.ts'
 import { Run } from './run.ts'
@@ -61,7 +62,9 @@ export class Residents {
     this.#steadiness = new Steadiness(desk.options.lossLimit)
   }
 
-  drop(id: RunId): void {
+  /** Takes a run out of memory. `moved`: for those who wait for that; absent: it is about to come back. */
+  drop(id: RunId, moved?: Moved): void {
+    if (moved !== undefined) this.#desk.seats.leaves(id, moved)
     const run = this.#desk.runs.get(id)
     if (run === undefined) return
     run.discard()
@@ -107,6 +110,16 @@ export class Residents {
       this.#wanted.set(id, insist || this.#wanted.get(id) === true)
     }
     this.#pursue()
+  }
+
+  /** This run was written for whoever drives. A mover has been told. */
+  begun(id: RunId): void {
+    if (!this.#desk.seats.hasMover) this.wake([id])
+  }
+
+  /** Goes on with runs that nobody holds, unless a mover is to see to them first. */
+  adopt(runs: readonly RunId[]): void {
+    this.wake(runs.filter((id) => this.#desk.runs.has(id) || this.#desk.seats.isOurs(id)))
   }
 
   /** Goes on with runs that nobody drives. */
@@ -175,6 +188,7 @@ export class Residents {
     let suspects = 0
     const admits = (run: Candidate): boolean => {
       if (this.#desk.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
+      if ('drives' in wanted && !this.#desk.seats.isOurs(run.id as RunId)) return false
       if (run.losses >= this.#steadiness.suspectFrom) suspects++
       return true
     }
@@ -184,6 +198,7 @@ export class Residents {
           if (this.#desk.dead || this.#desk.closing) return
           if ('limit' in wanted && claimed.length >= wanted.limit) this.#hasMore = true
           for (const each of claimed) this.#load(each)
+          if (!('drives' in wanted)) for (const id of wanted) this.#notTaken(id)
         }),
       (thrown) => {
         const error = store.errorOf(thrown)
@@ -191,6 +206,19 @@ export class Residents {
         this.#desk.onStoreFailure(error, named)
         if (error.retryable) this.#desk.owe(named)
       },
+    )
+  }
+
+  /** Whoever waits for a run that could not be taken up hears how it is. */
+  #notTaken(id: RunId): void {
+    const { seats, store, runs } = this.#desk
+    if (!seats.awaits(id) || runs.has(id)) return
+    const tell = (row: StoredRun | undefined): void => {
+      if (!runs.has(id)) seats.leaves(id, row === undefined || row.ended !== null ? 'ended' : 'elsewhere')
+    }
+    detached(
+      () => andThen(store.reader.run(id), tell),
+      () => seats.leaves(id, 'elsewhere'),
     )
   }
 
@@ -259,7 +287,7 @@ export class Residents {
   /** A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in a moment. */
   unreadable(run: Run, thrown: unknown): void {
     const error = this.#desk.store.errorOf(thrown)
-    this.drop(run.id)
+    this.drop(run.id, error.retryable ? undefined : 'parked')
     if (error.retryable) {
       this.#desk.onStoreFailure(error, [run.id])
       return this.#desk.owe([run.id])
@@ -276,7 +304,7 @@ export class Residents {
     const { batch, runs } = this.#desk
     const run = runs.get(id)
     const words = { upTo: run?.lastRow ?? 0, cancel: run?.broughtBack === 'cancel' }
-    this.drop(id)
+    this.drop(id, 'parked')
     batch.stuck.push({ run: id, reason: JSON.stringify(failure), words })
     batch.parked.push({ run: id, heard: Number.MAX_SAFE_INTEGER })
     batch.epochs.set(id, epoch)

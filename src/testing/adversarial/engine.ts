@@ -21,6 +21,7 @@ import type {
   StreamValues,
 } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
+import type { Mover } from '../../engine/mover.ts'
 import type { Store } from '../../engine/store.ts'
 import { AdversarialStore } from './store.ts'
 import type { Weather } from './weather.ts'
@@ -32,16 +33,18 @@ export interface AdversarialOptions extends Pick<HostOptions, 'clock' | 'strict'
   readonly weather?: Weather
   /** The store that is made bad. It is not closed with the engine: the next one goes on with what this one has left. Default: one in memory, which is. */
   readonly store?: Store
+  /** Who sees to it that runs are taken up. Default: each process takes up what it finds. */
+  readonly mover?: Mover
 }
 
 /** An engine under bad weather. A failure of its store that passes is not told: what was asked is asked again. */
 export class AdversarialEngine extends HostEngine<AdversarialStore> {
   readonly #own: Store | undefined
 
-  constructor({ seed, weather, store, ...options }: AdversarialOptions = {}) {
+  constructor({ seed, weather, store, mover, ...options }: AdversarialOptions = {}) {
     const own = store === undefined ? inMemory(options.clock) : undefined
     const given = { ...(seed === undefined ? {} : { seed }), ...(weather === undefined ? {} : { weather }) }
-    super(new AdversarialStore(store ?? own!, given), { pollMs: 5, onWarning: () => {}, ...options }, digestsOf(undefined))
+    super(new AdversarialStore(store ?? own!, given), { pollMs: 5, onWarning: () => {}, ...options }, digestsOf(undefined), mover)
     this.#own = own
   }
 

@@ -1,0 +1,117 @@
+/**
+ * Seats: this process as one that a mover tells to take runs up.
+ *
+ * Owns: who waits for which run to leave memory, and which runs that nobody holds were left to the mover, since when. Does not own: taking a run up (residents.ts), what wakes
+ * one elsewhere (../mover.ts).
+ */
+import { stopwatch, type RunId } from '../../core/index.ts'
+import type { Moved, Mover, Seats } from '../mover.ts'
+
+/** A run that nobody has taken up for so long after it was woken is taken up by whoever sees that. Milliseconds of real time. */
+const patienceMs = 3_000
+/** Whoever made a run ready has woken it: only one that lies there for so long is woken again. Milliseconds of real time. */
+const wakeAgainMs = 250
+/** A run that was not seen for so long lies there for another reason. Milliseconds of real time. */
+const forgottenMs = 2_500
+
+interface Left {
+  readonly since: number
+  seen: number
+  isWoken: boolean
+}
+
+export class RunSeats implements Seats {
+  readonly #mover: Mover | undefined
+  readonly #take: (run: RunId) => void
+  readonly #waiting = new Map<RunId, Set<(moved: Moved) => void>>()
+  readonly #left = new Map<RunId, Left>()
+  /** Told to the mover together: a look finds many. */
+  #woken: RunId[] = []
+  #isClosed = false
+
+  /** `take` takes a run up, and sees to it that `leaves` is called when it has left memory, or if it could not be taken up. */
+  constructor(mover: Mover | undefined, take: (run: RunId) => void) {
+    this.#mover = mover
+    this.#take = take
+  }
+
+  /** Whether somebody else places runs. */
+  get hasMover(): boolean {
+    return this.#mover !== undefined
+  }
+
+  move(run: RunId, signal?: AbortSignal): Promise<Moved> {
+    if (this.#isClosed) return Promise.resolve('elsewhere')
+    if (signal?.aborted === true) return Promise.resolve('moving')
+    return new Promise((resolve) => {
+      const answer = (moved: Moved): void => {
+        signal?.removeEventListener('abort', aborted)
+        resolve(moved)
+      }
+      const aborted = (): void => {
+        const waiting = this.#waiting.get(run)
+        waiting?.delete(answer)
+        if (waiting?.size === 0) this.#waiting.delete(run)
+        resolve('moving')
+      }
+      signal?.addEventListener('abort', aborted, { once: true })
+      const waiting = this.#waiting.get(run)
+      if (waiting === undefined) this.#waiting.set(run, new Set([answer]))
+      else waiting.add(answer)
+      this.#take(run)
+    })
+  }
+
+  /** Whether somebody waits for this run to leave. */
+  awaits(run: RunId): boolean {
+    return this.#waiting.has(run)
+  }
+
+  leaves(run: RunId, moved: Moved): void {
+    const waiting = this.#waiting.get(run)
+    if (waiting === undefined) return
+    this.#waiting.delete(run)
+    for (const answer of waiting) answer(moved)
+  }
+
+  /** What this process has written has something to do now. */
+  wake(run: RunId): void {
+    if (this.#mover === undefined) return
+    if (this.#woken.push(run) === 1)
+      queueMicrotask(() => {
+        const runs = this.#woken
+        this.#woken = []
+        this.#mover!.wake(runs)
+      })
+  }
+
+  /** A run that nobody holds: true if this process may take it up. With a mover it is woken first, and taken up only if nobody has done so for a while. */
+  isOurs(run: RunId): boolean {
+    if (this.#mover === undefined) return true
+    const now = stopwatch()
+    const left = this.#left.get(run)
+    if (left === undefined || now - left.seen > forgottenMs) {
+      this.#left.set(run, { since: now, seen: now, isWoken: false })
+      return false
+    }
+    left.seen = now
+    if (now - left.since >= patienceMs) return true
+    if (!left.isWoken && now - left.since >= wakeAgainMs) {
+      left.isWoken = true
+      this.wake(run)
+    }
+    return false
+  }
+
+  /** Forgets what has been taken up by somebody. */
+  tidy(): void {
+    const now = stopwatch()
+    for (const [run, { seen }] of this.#left) if (now - seen > forgottenMs) this.#left.delete(run)
+  }
+
+  /** No run is taken up any more; who waits hears that this process does not go on. */
+  close(): void {
+    this.#isClosed = true
+    for (const run of this.#waiting.keys()) this.leaves(run, 'elsewhere')
+  }
+}
