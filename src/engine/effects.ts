@@ -30,6 +30,7 @@ import type { Charge, StepSettled } from '../journal/index.ts'
 import { backoff, retryDefaults } from './backoff.ts'
 import { Cancelled, type StepIO } from './context.ts'
 import { governorOf, type Governor, type Pass } from './governor.ts'
+import { offsets } from './live-part.ts'
 import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
 
 /** What effects need from the engine. */
@@ -47,7 +48,8 @@ export interface EffectsHost {
   ended(op: Operation, event: StepSettled): void
   /** The effect was called back before its end: it is to be let out again. */
   calledBack(op: Operation): void
-  part(op: Operation, attempt: number, part: Json): void
+  /** `offset`: as in `LivePart`. */
+  part(op: Operation, attempt: number, part: Json, offset?: number): void
 }
 
 /** How long one attempt may take that says nothing about it itself. Milliseconds of real time; `Infinity`: as long as it takes. */
@@ -321,6 +323,7 @@ export class Effects {
     const { op } = flight
     const host = this.#host
     op.left = true
+    const offsetOf = offsets()
     const io: StepIO = {
       key: Effects.given(op),
       epoch: host.epochOf(op),
@@ -329,7 +332,7 @@ export class Effects {
       get signal() {
         return (flight.abort ??= new AbortController()).signal
       },
-      emit: (part) => host.part(flight.op, attempt, part),
+      emit: (part) => host.part(flight.op, attempt, part, offsetOf(part)),
     }
     const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
     const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]

@@ -21,6 +21,9 @@ import {
 import type { ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 import type { Deadlines } from './effects.ts'
+import type { LivePart } from './live-part.ts'
+
+export type { LivePart } from './live-part.ts'
 
 /** A request to begin a run. The same `run` id twice begins it once. */
 export interface StartRun {
@@ -159,16 +162,6 @@ export interface RunFilter {
   readonly limit?: number
 }
 
-/** An ephemeral piece of work in progress (K9), with the place it came from and the attempt it belongs to. */
-export interface LivePart {
-  readonly activation: ActivationId
-  readonly address: string
-  /** Grows when another process takes over: an effect that runs again there begins with its first attempt again. */
-  readonly epoch: number
-  readonly attempt: number
-  readonly part: Json
-}
-
 /** Values of a stream, from outside of any run. */
 export interface StreamValues {
   get(key: string): Promise<Json>
@@ -194,7 +187,10 @@ export interface Engine {
   read(run: RunId, from?: number): Promise<readonly Recorded[]>
   /** Resolves when the run may have something new after `from`, or has ended, or the signal is aborted. */
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void>
-  /** Hears live parts of a run in this process; returns how to stop. Must return quickly and never throw. */
+  /**
+   * Hears live parts of a run, from about now on; returns how to stop. Of a run that another process drives they are heard where the store passes them on. `hear` must return
+   * quickly and never throw.
+   */
   listen(run: RunId, hear: (part: LivePart) => void): () => void
   /** The values of a stream: one that outlives runs (`reg_…`, `mem_…`, `trust_…`), or that of a session (`streamOf`). Throws `input.invalid` for another name. */
   stream(name: string): StreamValues

@@ -9,7 +9,7 @@
 import type { ActivationId, Failure, Json, Now, ReeveError, RunId } from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountState } from './account.ts'
-import type { PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
+import type { LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
 
 // ---- what is written -----------------------------------------------------------------------------------------------------------------
 
@@ -343,6 +343,25 @@ export interface StoreLease {
   fallSilent(): void
 }
 
+// ---- live parts between processes ------------------------------------------------------------------------------------------------------
+
+/** Live parts of one run, as the process that drives it has published them at once. */
+export interface PublishedParts {
+  /** The process. */
+  readonly from: string
+  /** Its number: grows with everything that this process publishes. */
+  readonly n: number
+  readonly parts: readonly LivePart[]
+}
+
+/** Passes live parts on between processes (K9): best effort. They may be lost, come late or twice, and nobody waits for them. */
+export interface StoreParts {
+  /** For processes that listen to this run. Costs nothing where none does, and little where they are slow. Never throws. */
+  publish(run: RunId, part: LivePart): void
+  /** Hears what other processes publish of this run, from about now on; returns how to stop. `hear` must return quickly and never throw. */
+  overhear(run: RunId, hear: (published: PublishedParts) => void): () => void
+}
+
 /** Where runs are kept. Made by a factory of its own (`embedded/`, `postgres/`), closed by the engine that was given it. One that connects does so by itself, before its first answer. */
 export interface Store {
   /** As errors name it: never with a password. */
@@ -351,6 +370,8 @@ export interface Store {
   readonly isPrivate: boolean
   readonly reader: StoreReader
   readonly lease: StoreLease
+  /** Absent: live parts are heard in the process that drives their run, and nowhere else. */
+  readonly parts?: StoreParts
   /**
    * Writes everything or nothing. Throws or rejects with what the store says: where `isRefusal`, the store is well and the content is not; else nothing was
    * written, and nothing of it will be: a commit whose answer was lost is waited out.

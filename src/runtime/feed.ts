@@ -6,9 +6,9 @@
  * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
  */
 import { rootActivation, type RunId } from '../core/index.ts'
-import { unknownRun, type Engine, type LivePart, type RunStatus } from '../engine/index.ts'
+import { mergeParts, partBytes, unknownRun, type Engine, type LivePart, type RunStatus } from '../engine/index.ts'
 import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../journal/index.ts'
-import { droppedPart, LiveQueue, mergeParts, partBytes } from './parts.ts'
+import { droppedPart, LiveQueue } from './parts.ts'
 import { Placing, type RunPart } from './placing.ts'
 
 /** Where to begin reading, and when to stop. */

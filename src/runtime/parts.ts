@@ -1,10 +1,9 @@
 /**
  * Live parts for one reader: a bounded buffer between the engine, which must not wait, and a reader, who may.
  *
- * Owns: merging adjacent deltas when the reader is slow, the bound in bytes, what is said about what was left out. Does not own: what parts mean.
+ * Owns: when adjacent deltas are merged, the bound in bytes, what is said about what was left out. Does not own: what parts mean, how two are joined (engine/live-part.ts).
  * K9: parts are never needed for correctness, a reader owns nothing, and the buffer has bounded bytes.
  */
-import { isObject, type Json, type JsonObject } from '../core/index.ts'
 import type { LivePart } from '../engine/index.ts'
 
 /** Stands for parts that a slow reader will not see. The journal has everything that matters. */
@@ -155,35 +154,6 @@ export class LiveQueue<T> {
     this.#roomWanted = []
     for (const letIn of wanted) letIn()
   }
-}
-
-/** True for a piece of text that can be joined with the piece before it: `{ type: '….delta', …, text }`. */
-export function isDelta(part: Json): part is JsonObject & { readonly type: string; readonly text: string } {
-  return isObject(part) && typeof part.type === 'string' && part.type.endsWith('.delta') && typeof part.text === 'string'
-}
-
-/** Joins two adjacent deltas of the same kind, block, place and attempt; undefined if they are not. */
-export function mergeParts<P extends LivePart>(last: P, next: P): P | undefined {
-  if (last.activation !== next.activation || last.address !== next.address) return undefined
-  if (last.epoch !== next.epoch || last.attempt !== next.attempt) return undefined
-  const [a, b] = [last.part, next.part]
-  if (!isDelta(a) || !isDelta(b) || a.type !== b.type || a.id !== b.id) return undefined
-  return { ...last, part: { ...a, text: a.text + b.text } }
-}
-
-/** A measure, not an exact count: two bytes for a character, a flat rate for the envelope. */
-export function partBytes(part: LivePart): number {
-  if (isDelta(part.part)) return 64 + 2 * part.part.text.length
-  return 64 + sizeOf(part.part)
-}
-
-function sizeOf(value: Json | undefined): number {
-  if (typeof value === 'string') return 2 * value.length
-  if (typeof value !== 'object' || value === null) return 8
-  let total = 16
-  if (Array.isArray(value)) for (const member of value as readonly Json[]) total += sizeOf(member)
-  else for (const [name, member] of Object.entries(value as JsonObject)) total += 2 * name.length + sizeOf(member)
-  return total
 }
 
 /** The part that says how many were left out. */

@@ -101,15 +101,10 @@ export class Placing {
 const nobodys = (part: LivePart): RunPart => partOf(part, '', [])
 
 /** Member by member: there are very many parts, and a spread takes several times as long. */
-const partOf = ({ activation, address, epoch, attempt, part }: LivePart, agent: string, path: readonly string[]): RunPart => ({
-  activation,
-  address,
-  epoch,
-  attempt,
-  part,
-  agent,
-  path,
-})
+const partOf = ({ activation, address, epoch, attempt, offset, part }: LivePart, agent: string, path: readonly string[]): RunPart =>
+  offset === undefined
+    ? { activation, address, epoch, attempt, part, agent, path }
+    : { activation, address, epoch, attempt, offset, part, agent, path }
 
 const isSame = (path: readonly string[], other: readonly string[]): boolean =>
   path.length === other.length && path.every((name, i) => name === other[i])

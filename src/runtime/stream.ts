@@ -5,10 +5,10 @@
  * somebody else owns (feed.ts).
  */
 import { isObject, type ActivationId, type Clock, type Json, type RunId } from '../core/index.ts'
-import type { Engine } from '../engine/index.ts'
+import { mergeParts, partBytes, type Engine } from '../engine/index.ts'
 import type { Recorded } from '../journal/index.ts'
 import type { Run, RunOutcome } from './handle.ts'
-import { droppedPart, LiveQueue, mergeParts, partBytes } from './parts.ts'
+import { droppedPart, LiveQueue } from './parts.ts'
 import { Placing, type RunPart } from './placing.ts'
 import { textOf } from './text.ts'
 import { weave, type Woven } from './weaving.ts'

@@ -6,10 +6,10 @@
  * K9: a reader that begins late, is slow, or sits in another process has the same text as any other; only when it has it differs.
  */
 import type { ActivationId, RunId } from '../core/index.ts'
-import type { Engine, LivePart } from '../engine/index.ts'
+import { isDelta, type Engine, type LivePart } from '../engine/index.ts'
 import { newSpoken, speak, type Recorded, type Spoken } from '../journal/index.ts'
 import type { PartsOptions } from './feed.ts'
-import { isDelta, LiveQueue } from './parts.ts'
+import { LiveQueue } from './parts.ts'
 import { Placing } from './placing.ts'
 import { weave, type Woven } from './weaving.ts'
 
@@ -62,7 +62,7 @@ export function textOf(
 interface Seen {
   readonly attempt: string
   readonly text: string
-  /** Its reader was too slow: the rest comes once it is recorded. */
+  /** Its reader was too slow, or has missed some of it: the rest comes once it is recorded. */
   readonly isCut: boolean
 }
 
@@ -84,12 +84,13 @@ class Growing {
 
   /** A text that was begun and failed is followed by the text of its next attempt. */
   #part(live: LivePart, hasRoom: boolean): readonly string[] {
-    const { activation, address, epoch, attempt: nth, part } = live
+    const { activation, address, epoch, attempt: nth, offset, part } = live
     if (!isDelta(part) || part.type !== 'text.delta' || !this.#placing.isWanted(activation)) return []
     const attempt = `${address} ${epoch} ${nth}`
     const before = this.#seen.get(activation)
     const seen = before?.attempt === attempt ? before : { attempt, text: '', isCut: false }
-    const isCut = seen.isCut || !hasRoom
+    const hasMissed = offset !== undefined && offset !== seen.text.length
+    const isCut = seen.isCut || !hasRoom || hasMissed
     this.#seen.set(activation, isCut ? { ...seen, isCut } : { ...seen, text: seen.text + part.text })
     return isCut ? [] : [part.text]
   }

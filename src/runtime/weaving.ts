@@ -1,15 +1,15 @@
 /**
  * Weaving: the events of a run and what its agents show while they work, in one order.
  *
- * Owns: that no part comes before the event by which its step has begun, and so not before the start of its agent or the transfer to it. Does not own: whose a part is (placing.ts), what a
+ * Owns: that no part comes before the event by which its step has begun, and so not before the start of its agent or the transfer to it, and none after that by which its step has settled. Does not own: whose a part is (placing.ts), what a
  * reader makes of both (stream.ts, text.ts).
  * K9: what is held back for an event that is still to be read has bounded bytes; parts above the bound are counted, and said to be missing.
  */
 import { rootActivation, type RunId } from '../core/index.ts'
-import type { Engine, LivePart } from '../engine/index.ts'
+import { mergeParts, partBytes, type Engine, type LivePart } from '../engine/index.ts'
 import type { Recorded } from '../journal/index.ts'
 import { follow } from './feed.ts'
-import { droppedPart, mergeParts, partBytes } from './parts.ts'
+import { droppedPart } from './parts.ts'
 
 /** What is woven, as it comes. */
 export type Woven = { readonly type: 'event'; readonly event: Recorded } | { readonly type: 'part'; readonly part: LivePart }
@@ -46,8 +46,9 @@ export async function weave(
 class Weaver {
   readonly #run: RunId
   readonly #taker: Taker
-  /** Steps whose beginning was told. */
+  /** Steps whose beginning was told, and those whose end was: a part that came from another process may be late. */
   readonly #begun = new Set<string>()
+  readonly #settled = new Set<string>()
   /** Parts of steps whose beginning is still to be read. */
   readonly #early = new Map<string, LivePart[]>()
   #bytes = 0
@@ -61,8 +62,14 @@ class Weaver {
   event(event: Recorded): void {
     this.#taker.take({ type: 'event', event })
     const { activation, event: told } = event
-    if (!('op' in told) || told.op !== 'step') return
+    const isEnd = told.type === 'step.settled'
+    if (!isEnd && !('op' in told && told.op === 'step')) return
     const step = `${activation} ${told.address}`
+    if (isEnd) {
+      this.#begun.delete(step)
+      this.#settled.add(step)
+      return
+    }
     this.#begun.add(step)
     const early = this.#early.get(step) ?? []
     this.#early.delete(step)
@@ -77,6 +84,7 @@ class Weaver {
 
   part(part: LivePart): void {
     const step = `${part.activation} ${part.address}`
+    if (this.#settled.has(step)) return
     if (part.address === '' || this.#begun.has(step)) return this.#taker.take({ type: 'part', part })
     const early = this.#early.get(step) ?? []
     const last = early.at(-1)

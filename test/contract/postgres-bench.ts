@@ -8,6 +8,7 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
   return {
     name,
     durable: true,
+    passesParts: true,
     async create({ clock }) {
       const { server, schema, dispose } = await freshPostgres()
       let dead = { dead: false }
@@ -25,8 +26,14 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
         })
       }
       let engine = open()
+      const others: PostgresEngine[] = []
       return {
         engine,
+        beside() {
+          const other = createPostgresEngine({ postgres: server, schema, poolSize: 2, clock, pollMs: 5, onWarning: () => {} })
+          others.push(other)
+          return other
+        },
         async restart(how) {
           if (how === 'kill') {
             dead.dead = true
@@ -41,6 +48,7 @@ export function postgres(name: string): EngineSubject & { durable: boolean } {
           dead.dead = true
           engine.driver.stop()
           await engine.close()
+          for (const other of others) await other.close()
           await dispose()
         },
       }

@@ -1,8 +1,8 @@
 /** One reader's live parts: merged when it is slow, in bounded bytes (K9). */
 import { describe, expect, test } from 'vitest'
 import { stopwatch, type ActivationId, type Json } from '../../src/core/index.ts'
-import type { LivePart } from '../../src/engine/index.ts'
-import { droppedPart, LiveQueue, mergeParts, partBytes } from '../../src/runtime/parts.ts'
+import { mergeParts, partBytes, type LivePart } from '../../src/engine/index.ts'
+import { droppedPart, LiveQueue } from '../../src/runtime/parts.ts'
 
 const activation = 'act_r' as ActivationId
 const text = (t: string, more: Partial<LivePart> = {}): LivePart => ({

@@ -131,6 +131,31 @@ describe('text() is what those say who hold the control of the run', () => {
     expect(await outerWords(run)).toBe(want)
   })
 
+  test('a reader that begins in the middle of an answer has all of it, once (K9)', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise: begun, resolve: hasBegun } = Promise.withResolvers<void>()
+    const talker = agent({
+      name: 'talker',
+      model: async ({ emit }) => {
+        for (const text of ['one, ', 'two, ', 'three, ', 'four']) {
+          emit?.({ type: 'text.delta', id: '0', text })
+          if (text !== 'two, ') continue
+          hasBegun()
+          await promise
+        }
+        return 'one, two, three, four'
+      },
+    })
+    const runtime = await runtimeUnderTest({ agents: [talker], strict: true })
+    open.push(runtime)
+    const run = await runtime.start(talker, 'go')
+    const first = textOf(run)
+    await begun
+    const late = textOf(run)
+    resolve()
+    expect([await first, await late]).toEqual(['one, two, three, four', 'one, two, three, four'])
+  })
+
   test('code that delegates keeps control: its answer is heard; whom it asks is not, nor the members of a flow that it asks', async () => {
     expect(await saidBy(codeThatDelegates, undefined, { path: ['s', 'code', 'in'] }, { agent: 'b' })).toEqual(['doneZ', 'AB', 'B'])
   })

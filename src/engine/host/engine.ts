@@ -151,7 +151,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
       store,
     )
     this.#news = new News(
-      this.#reader,
+      store,
+      redactor(options.redact),
       (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
       (run) => this.#starting.has(run),
     )

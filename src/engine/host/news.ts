@@ -1,12 +1,13 @@
 /**
  * News: who in this process waits for something to happen to a run, and hears of it.
  *
- * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store).
+ * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store), what of it is heard twice (overheard.ts).
  * Holds: K9 (readers own nothing; a listener that leaves changes nothing).
  */
-import { andThen, detached, oneAtATime, type ReeveError, type RunId } from '../../core/index.ts'
+import { andThen, detached, oneAtATime, type Redactor, type ReeveError, type RunId } from '../../core/index.ts'
 import type { LivePart, RunEnd } from '../port.ts'
-import type { StoreReader } from '../store.ts'
+import type { Store, StoreParts, StoreReader } from '../store.ts'
+import { Overheard } from './overheard.ts'
 
 interface Waiting {
   readonly resolve: (end: RunEnd) => void
@@ -18,13 +19,22 @@ interface Watcher {
   readonly resolve: () => void
 }
 
+/** Who hears live parts of a run. */
+interface Listening {
+  readonly hear: Set<(part: LivePart) => void>
+  readonly overheard: Overheard
+  readonly stop: () => void
+}
+
 export class News {
   readonly #reader: StoreReader
   readonly #onWaiting: (somebody: boolean) => void
   readonly #isBeginning: (run: RunId) => boolean
   readonly #outcomes = new Map<RunId, Waiting[]>()
   readonly #watchers = new Set<Watcher>()
-  readonly #listeners = new Map<RunId, Set<(part: LivePart) => void>>()
+  readonly #parts: StoreParts | undefined
+  readonly #redact: Redactor | undefined
+  readonly #listeners = new Map<RunId, Listening>()
   /** One question, however many are awaited. If it fails, the next news brings them. */
   readonly #lookForEnds = oneAtATime(
     () =>
@@ -35,11 +45,19 @@ export class News {
   )
 
   /**
+   * `redact`: live parts leave this process without what is taken out of all that is recorded.
    * `onWaiting` is told whether anybody waits: a process that awaits a run must not end while the run can still move.
    * `isBeginning`: whether a run that is not in the store is about to be.
    */
-  constructor(reader: StoreReader, onWaiting: (somebody: boolean) => void, isBeginning: (run: RunId) => boolean) {
+  constructor(
+    { reader, parts }: Pick<Store, 'reader' | 'parts'>,
+    redact: Redactor | undefined,
+    onWaiting: (somebody: boolean) => void,
+    isBeginning: (run: RunId) => boolean,
+  ) {
     this.#reader = reader
+    this.#parts = parts
+    this.#redact = redact
     this.#onWaiting = onWaiting
     this.#isBeginning = isBeginning
   }
@@ -89,16 +107,32 @@ export class News {
   }
 
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
-    const heard = this.#listeners.get(run) ?? new Set()
-    this.#listeners.set(run, heard.add(hear))
+    const listening = this.#listeners.get(run) ?? this.#overhear(run)
+    listening.hear.add(hear)
     return () => {
-      heard.delete(hear)
-      if (heard.size === 0) this.#listeners.delete(run)
+      if (!listening.hear.delete(hear) || listening.hear.size > 0) return
+      this.#listeners.delete(run)
+      listening.stop()
     }
   }
 
+  #overhear(run: RunId): Listening {
+    const [hear, overheard] = [new Set<(part: LivePart) => void>(), new Overheard()]
+    const stop = this.#parts?.overhear(run, (published) => {
+      for (const part of overheard.take(published)) for (const each of hear) each(part)
+    })
+    const listening = { hear, overheard, stop: stop ?? (() => undefined) }
+    this.#listeners.set(run, listening)
+    return listening
+  }
+
+  /** Of a run that this process drives: for those who listen here, and for those in other processes. */
   part(run: RunId, part: LivePart): void {
-    for (const hear of this.#listeners.get(run) ?? []) hear(part)
+    const listening = this.#listeners.get(run)
+    if (listening?.overheard.admits(part) === true) for (const hear of listening.hear) hear(part)
+    // a run that is out of memory may be another process's by now
+    if (this.#parts === undefined || part.epoch === 0) return
+    this.#parts.publish(run, this.#redact === undefined ? part : { ...part, part: this.#redact(part.part, 'payload') })
   }
 
   /** Something was written: by this process for these runs, which tells their ends itself (`own`), or by another one. */
@@ -132,5 +166,6 @@ export class News {
   close(error: ReeveError): void {
     this.failed(error, [...this.#outcomes.keys()])
     for (const watcher of this.#watchers) watcher.resolve()
+    for (const { stop } of this.#listeners.values()) stop()
   }
 }

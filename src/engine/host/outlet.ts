@@ -120,14 +120,14 @@ export class Outlet implements EffectsHost {
     if (run !== undefined) this.#desk.schedule()
   }
 
-  part(op: Operation, attempt: number, part: Json): void {
-    this.#desk.onPart(runOf(op.owner.id), {
-      activation: op.owner.id,
-      address: op.address,
-      epoch: this.epochOf(op),
-      attempt,
-      part,
-    })
+  part(op: Operation, attempt: number, part: Json, offset?: number): void {
+    const { owner, address } = op
+    const epoch = this.epochOf(op)
+    const { id: activation } = owner
+    this.#desk.onPart(
+      runOf(activation),
+      offset === undefined ? { activation, address, epoch, attempt, part } : { activation, address, epoch, attempt, offset, part },
+    )
   }
 
   /** `pausing` has become `paused` as soon as nothing is out. A run that has ended instead is not paused: nothing follows its last word (K7). */

@@ -1,7 +1,8 @@
 /**
- * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by LISTEN.
+ * News between processes: what each has written to is told by NOTIFY, a few milliseconds' worth at a time, and heard by LISTEN. Live parts go the same way (parts.ts), before the news that
+ * are told with them: who hears that something was recorded has heard what was shown before.
  *
- * Owns: what waits to be told, what was heard and not yet asked for, and the channel. Does not own: what is made of it (the host); it may be lost, and is never needed.
+ * Owns: what waits to be told, what was heard and not yet asked for, and the channels. Does not own: what is made of it (the host); it may be lost, and is never needed.
  * A transaction that tells holds a lock of the whole database until its commit is on disk, so that with news in it no two commits of all runs are written together. So it is told afterwards,
  * by a statement that waits for no disk. A gap in hearing is heard as `all`.
  */
@@ -9,8 +10,11 @@ import type { Client } from 'pg'
 import { stopwatch, type RunId } from '../../core/index.ts'
 import type { Committed } from './commit.ts'
 import type { Line, Named } from './connection.ts'
+import { Parts, type Told } from './parts.ts'
 
+/** How long is gathered what is told with one statement: news, and live parts. Milliseconds. */
 const gatherMs = 2
+const gatherPartsMs = 25
 /** What the server takes as one. Bytes; all names are ASCII. */
 const longest = 7_800
 /** More than this many messages at once are one: everything. */
@@ -23,7 +27,7 @@ const latest = 5_000
 /** A connection whose other end has vanished says nothing: it is asked. Milliseconds. */
 const askEveryMs = 10_000
 
-/** A word to everybody: the kind, who says it, and of which runs. `m`: there is mail, or a new run; `w`: something was written; `h`: a process has begun. */
+/** A word to everybody: the kind, who says it, and of which runs. `m`: there is mail, or a new run; `w`: something was written; `h`: a process has begun; `l`: it listens to their live parts. */
 const all = '*'
 
 export interface NewsOptions {
@@ -38,11 +42,14 @@ export interface NewsOptions {
 }
 
 export class News {
+  readonly parts: Parts
   readonly #line: Line
   readonly #options: NewsOptions
-  readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>() }
+  readonly #waiting = { m: new Set<RunId>(), w: new Set<RunId>(), l: new Set<RunId>() }
   #isAllToTell = false
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** When what waits is told. */
+  #due = 0
   #sending: Promise<void> | undefined
   #heard: (() => void) | undefined
   /** The connection that listens, or did. */
@@ -62,6 +69,14 @@ export class News {
   constructor(line: Line, options: NewsOptions) {
     this.#line = line
     this.#options = options
+    this.parts = new Parts({
+      process: options.process,
+      say: (runs) => {
+        for (const run of runs) this.#waiting.l.add(run)
+        this.#gather()
+      },
+      onWaiting: () => this.#gather(gatherPartsMs),
+    })
   }
 
   // ---- hearing ---------------------------------------------------------------------------------------------------------------------
@@ -135,11 +150,15 @@ export class News {
   /** A new connection: it listens, and what was told before it did is unknown. */
   async #begin(client: Client): Promise<void> {
     this.#client = client
-    client.on('notification', ({ payload }) => this.#hear(payload ?? ''))
-    await client.query(`LISTEN "${this.#options.channel}"`)
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === this.#options.process) this.parts.hear(payload ?? '')
+      else this.#hear(payload ?? '')
+    })
+    await client.query(`LISTEN "${this.#options.channel}"; LISTEN "${this.#options.process}"`)
     this.#isMailUnknown = true
     this.#moved = 'all'
     this.#heard?.()
+    this.parts.sayAll()
     await client.query('SELECT pg_notify($1, $2)', [this.#options.channel, `h ${this.#options.process}`])
   }
 
@@ -150,7 +169,8 @@ export class News {
       this.#isAllToTell = true
       this.#gather()
     }
-    if (kind === 'h') return
+    if (kind === 'h') return this.parts.sayAll()
+    if (kind === 'l') return this.parts.heardOf(from, runs)
     if (runs[0] === all) {
       this.#moved = 'all'
       this.#isMailUnknown = true
@@ -187,40 +207,53 @@ export class News {
     this.#gather()
   }
 
-  get #hasToTell(): boolean {
-    return this.#isAllToTell || this.#waiting.m.size + this.#waiting.w.size > 0
+  get #hasNews(): boolean {
+    return this.#isAllToTell || this.#waiting.m.size + this.#waiting.w.size + this.#waiting.l.size > 0
   }
 
-  #gather(): void {
+  #gather(forMs = gatherMs): void {
+    if (this.#sending !== undefined || this.#isClosed) return
+    const due = stopwatch() + forMs
+    if (this.#timer !== undefined && this.#due <= due) return
+    clearTimeout(this.#timer)
+    this.#due = due
     // It keeps the process alive: one that ends right after a commit still says so.
-    if (this.#sending === undefined) this.#timer ??= setTimeout(() => this.#flush(), gatherMs)
+    this.#timer = setTimeout(() => this.#flush(), forMs)
   }
 
   /** One after the other: under load more is gathered. */
   #flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const { m, w } = this.#waiting
-    if (this.#sending !== undefined || !this.#hasToTell) return
-    for (const run of m) w.delete(run)
-    const payloads = [...this.#payloads('m', m), ...this.#payloads('w', w)]
-    m.clear()
-    w.clear()
-    const told = this.#isAllToTell || payloads.length > mostAtOnce ? [`w ${this.#options.process} ${all}`] : payloads
-    this.#isAllToTell = false
+    if (this.#sending !== undefined) return
+    const told = [...this.parts.take(), ...this.#takeNews()]
+    if (told.length === 0) return
     this.#sending = this.#line
-      .busy(() => this.#line.ask(tell, [this.#options.channel, told]))
+      .ask(tell, [told.map(([channel]) => channel), told.map(([, payload]) => payload)])
       .then(
         () => undefined,
         () => undefined,
       )
       .finally(() => {
         this.#sending = undefined
-        if (this.#hasToTell) this.#gather()
+        if (this.#hasNews) this.#gather()
+        else if (this.parts.isWaiting) this.#gather(gatherPartsMs)
       })
   }
 
-  #payloads(kind: 'm' | 'w', runs: Iterable<RunId>): string[] {
+  #takeNews(): readonly Told[] {
+    if (!this.#hasNews) return []
+    const { m, w, l } = this.#waiting
+    for (const run of m) w.delete(run)
+    const payloads = [...this.#payloads('m', m), ...this.#payloads('w', w)]
+    const told = this.#isAllToTell || payloads.length > mostAtOnce ? [`w ${this.#options.process} ${all}`] : payloads
+    const listens = this.#payloads('l', l)
+    for (const waiting of [m, w, l]) waiting.clear()
+    this.#isAllToTell = false
+    return [...told, ...listens].map((payload) => [this.#options.channel, payload])
+  }
+
+  #payloads(kind: 'm' | 'w' | 'l', runs: Iterable<RunId>): string[] {
     const payloads: string[] = []
     let payload = ''
     for (const run of runs) {
@@ -234,11 +267,12 @@ export class News {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#listening)
+    this.parts.close()
     for (this.#flush(); this.#sending !== undefined; this.#flush()) await this.#sending
   }
 }
 
 const tell: Named = [
   'reeve_tell',
-  `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify($1, payload) FROM quick, unnest($2::text[]) AS payload`,
+  `WITH quick AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true)) SELECT pg_notify(channel, payload) FROM quick, unnest($1::text[], $2::text[]) AS told(channel, payload)`,
 ]

@@ -9,7 +9,19 @@ import { newId, redactor, stopwatch, systemClock, type Clock, type Now, type Ree
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { openRun } from '../port.ts'
 import { storeIsRedacted, storeMark } from '../redacted.ts'
-import type { Batch, BatchResult, Candidate, Claimed, InboxRow, Store, StoreLease, StoreReader, Unread, Wanted } from '../store.ts'
+import type {
+  Batch,
+  BatchResult,
+  Candidate,
+  Claimed,
+  InboxRow,
+  Store,
+  StoreLease,
+  StoreParts,
+  StoreReader,
+  Unread,
+  Wanted,
+} from '../store.ts'
 import { runStream } from '../stream.ts'
 import { Claims, query } from './claim.ts'
 import { BatchWriter } from './commit.ts'
@@ -55,6 +67,7 @@ export class PostgresStore implements Store {
   readonly isPrivate = false
   readonly reader: StoreReader
   readonly lease: StoreLease
+  readonly parts: StoreParts
   readonly #lease: Lease
   readonly #options: PostgresOptions
   readonly #target: Target
@@ -131,6 +144,7 @@ export class PostgresStore implements Store {
       },
       isHeld: (run) => this.#writer.isHeld(run),
     })
+    this.parts = this.#news.parts
   }
 
   // ---- opening ---------------------------------------------------------------------------------------------------------------------

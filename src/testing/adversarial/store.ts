@@ -15,6 +15,7 @@ import type {
   Past,
   Store,
   StoreLease,
+  StoreParts,
   StoreReader,
   Unread,
   Wanted,
@@ -40,6 +41,7 @@ export class AdversarialStore implements Store {
   readonly below: Store
   readonly reader: StoreReader
   readonly lease: StoreLease
+  readonly parts?: StoreParts
   /** What was asked that the contract does not allow. */
   readonly faults: string[] = []
   /** How often each kind of bad weather was had. */
@@ -72,6 +74,7 @@ export class AdversarialStore implements Store {
     this.#begun.catch(() => undefined)
     this.reader = this.#lateReader(below.reader)
     this.lease = this.#doubtfulLease(below.lease)
+    if (below.parts !== undefined) this.parts = this.#lossyParts(below.parts)
   }
 
   // ---- answers that come late, or not ----------------------------------------------------------------------------------------------
@@ -304,6 +307,21 @@ export class AdversarialStore implements Store {
   listen(heard: () => void): void {
     this.#heard = heard
     this.below.listen(heard)
+  }
+
+  /** Live parts are lost, and come twice: at once, or late. */
+  #lossyParts(parts: StoreParts): StoreParts {
+    return {
+      publish: (run, part) => parts.publish(run, part),
+      overhear: (run, hear) => {
+        return parts.overhear(run, (published) => {
+          if (this.#draws.happens('lost parts', this.#weather.lost)) return
+          hear(published)
+          if (this.#draws.happens('doubled parts', this.#weather.doubled)) hear(published)
+          if (this.#draws.happens('late parts', this.#weather.doubled)) this.#afterwards('late parts', () => hear(published))
+        })
+      },
+    }
   }
 
   // ---- what is as it is below ------------------------------------------------------------------------------------------------------

@@ -58,12 +58,13 @@ const plays: readonly Play[] = [
 export function engineContract(subject: EngineSubject & { readonly durable?: boolean }): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, restarts, play }) => ({
+  return plays.map(({ name, invariant, restarts, beside, play }) => ({
     name,
     invariant,
     skip:
       subject.skip?.[name] ??
-      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined),
+      (restarts === true && subject.durable === false ? 'its store lives in memory and dies with the engine' : undefined) ??
+      (beside === true && subject.passesParts !== true ? 'live parts are heard in the process that drives their run' : undefined),
     async run() {
       const stage = await Stage.open(subject)
       try {

@@ -1,7 +1,7 @@
 /** Contract: what observers see. Gapless per activation, ordered per run, one end each, and nothing depends on who looks (K1, K7, K9). */
 import assert from 'node:assert/strict'
 import { completed, rootActivation, type ActivationId, type Json } from '../../core/index.ts'
-import type { LivePart } from '../../engine/index.ts'
+import { isDelta, type LivePart } from '../../engine/index.ts'
 import { checkJournal } from '../journal-check.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
 
@@ -128,6 +128,51 @@ export const feedCases: readonly Play[] = [
       )
       assert.ok(heard.every(({ part }) => part === 'one'))
       assert.ok(!JSON.stringify(await stage.events(run)).includes('"two"'))
+    },
+  },
+  {
+    invariant: 'K9',
+    name: 'who listens in another process hears the parts of each attempt, and has heard what was shown before it is told what was recorded',
+    beside: true,
+    async play(stage) {
+      const wait = gate()
+      let show: (part: Json) => void = () => undefined
+      stage.agent('a', async (ctx) =>
+        step(
+          ctx,
+          's',
+          (io) => {
+            show = (part) => io.emit(part)
+            return wait.effect(io)
+          },
+          { retry: { attempts: 2, backoffMs: 0 } },
+        ),
+      )
+      await stage.drive()
+      const elsewhere = stage.bench.beside!()
+      const heard: LivePart[] = []
+      const run = await stage.start('a')
+      elsewhere.listen(run, (part) => heard.push(part))
+      await until('it is out', () => wait.waiting === 1)
+      await until('it is known who listens', () => {
+        show('anybody?')
+        return heard.length > 0
+      })
+      const words = Array.from({ length: 500 }, (_, i) => `${i} `)
+      const textOf = (attempt: number): string =>
+        heard.flatMap(({ attempt: each, part }) => (each === attempt && isDelta(part) ? [part.text] : [])).join('')
+      for (const attempt of [1, 2]) {
+        await until('it is out', () => wait.attempts.length === attempt && wait.waiting === 1)
+        const { position } = (await elsewhere.read(run)).at(-1)!
+        for (const text of words) show({ type: 'text.delta', id: '0', text })
+        if (attempt === 1) wait.fail(new Error('once more'))
+        else wait.open('done')
+        await elsewhere.changed(run, position)
+        assert.equal(textOf(attempt), words.join(''))
+      }
+      assert.deepEqual(await stage.outcome(run), completed('done'))
+      assert.ok(heard.every(({ activation, address }) => activation === rootActivation(run) && address === 's'))
+      assert.ok(heard.findIndex(({ attempt }) => attempt === 2) > heard.findLastIndex(({ attempt }) => attempt === 1))
     },
   },
   {

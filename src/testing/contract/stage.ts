@@ -27,6 +27,8 @@ export interface Bench {
   readonly engine: Engine
   /** Opens another engine over the same store after this one was closed in order, or has died at once with everything that was not durable. Absent: the store lives in memory. */
   readonly restart?: (how: 'close' | 'kill') => Promise<Engine>
+  /** Another process of the same store, that does not drive. Closed with the bench. Absent: the store passes no live parts on. */
+  readonly beside?: () => Engine
   /** Closes everything and removes what it left behind. */
   dispose(): Promise<void>
 }
@@ -35,6 +37,8 @@ export interface Bench {
 export interface EngineSubject {
   readonly name: string
   create(options: { readonly clock: ManualClock }): Promise<Bench>
+  /** Its benches have a `beside`. */
+  readonly passesParts?: boolean
   /** Names of cases that do not hold, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -45,6 +49,8 @@ export interface Play {
   readonly name: string
   /** Needs a store that outlives its engine. */
   readonly restarts?: true
+  /** Needs another process to which live parts are passed on. */
+  readonly beside?: true
   readonly play: (stage: Stage) => Promise<void>
 }
 

@@ -60,6 +60,8 @@ export interface StoreSubject {
   create(options: { readonly clock: ManualClock }): Now<StorePlace>
   /** No other process can open it: cases with two of them are skipped. */
   readonly isPrivate?: boolean
+  /** It passes live parts on to other processes: cases with them are played. */
+  readonly passesParts?: boolean
   /** Names of cases that do not hold, each with the reason. */
   readonly skip?: Readonly<Record<string, string>>
 }
@@ -70,6 +72,8 @@ export interface StorePlay {
   readonly name: string
   /** Needs a store that several processes can open. */
   readonly shared?: true
+  /** Needs a store that passes live parts on. */
+  readonly parts?: true
   readonly play: (stage: StoreStage) => Promise<void>
 }
 

@@ -8,6 +8,7 @@ import { deadlineCases } from './deadlines.ts'
 import { leaseCases } from './leases.ts'
 import { mailCases } from './mail.ts'
 import { openCases } from './opening.ts'
+import { partCases } from './parts.ts'
 import { pastCases } from './past.ts'
 import { postCases } from './posts.ts'
 import { readCases } from './reads.ts'
@@ -28,16 +29,20 @@ const plays: readonly StorePlay[] = [
   ...deadlineCases,
   ...readCases,
   ...leaseCases,
+  ...partCases,
 ]
 
 /** All cases of the contract for one store. */
 export function storeContract(subject: StoreSubject): readonly ContractCase[] {
   const unknown = Object.keys(subject.skip ?? {}).filter((name) => !plays.some((play) => play.name === name))
   if (unknown.length > 0) throw new Error(`${subject.name} skips cases that do not exist: ${unknown.join(', ')}`)
-  return plays.map(({ name, invariant, shared, play }) => ({
+  return plays.map(({ name, invariant, shared, parts, play }) => ({
     name,
     invariant,
-    skip: subject.skip?.[name] ?? (shared === true && subject.isPrivate === true ? 'no other process can open it' : undefined),
+    skip:
+      subject.skip?.[name] ??
+      (shared === true && subject.isPrivate === true ? 'no other process can open it' : undefined) ??
+      (parts === true && subject.passesParts !== true ? 'it passes no live parts on' : undefined),
     async run() {
       const stage = new StoreStage(subject)
       try {
