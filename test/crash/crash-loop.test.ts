@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { steadyMs, Steadiness } from '../../src/engine/host/steadiness.ts'
+import { dice } from '../dice.ts'
 import { behind, inFolder, launch, open, outcome, registry, until } from './hand.ts'
 
 const killer = 'killer' as RunId
@@ -51,35 +52,92 @@ describe('runs that were lost with their process, at the next one', () => {
   afterEach(() => void vi.useRealTimers())
   const run = (k: number): RunId => `r${k}` as RunId
 
-  test('are all taken up after one loss; after two, one of them, then twice as many each time that one has stood the test', () => {
+  /** Takes up as many of those that were lost so often as it may. */
+  const takeUp = (steadiness: Steadiness, losses: number): RunId[] => {
+    const taken: RunId[] = []
+    while (steadiness.admits(losses, [])) {
+      taken.push(`s${losses}-${taken.length}-${performance.now()}` as RunId)
+      steadiness.takenUp(taken.at(-1)!, losses)
+    }
+    return taken
+  }
+
+  test('are all taken up after one loss; after two, 64 at once, after three, eight, and before the last one that is allowed, one', () => {
+    for (const [losses, group] of [
+      [2, 64],
+      [3, 8],
+      [4, 1],
+    ] as const) {
+      const steadiness = new Steadiness(5)
+      for (let k = 0; k < 100; k++) {
+        expect(steadiness.admits(1, [])).toBe(true)
+        steadiness.takenUp(run(k), 1)
+      }
+      expect(takeUp(steadiness, losses)).toHaveLength(group)
+      expect(steadiness.admits(losses, [])).toBe(false)
+      vi.advanceTimersByTime(steadyMs - 1)
+      expect(steadiness.takeSteady()).toEqual([])
+      vi.advanceTimersByTime(1)
+      expect(steadiness.takeSteady()).toHaveLength(100 + group)
+      expect(takeUp(steadiness, losses)).toHaveLength(group)
+    }
+  })
+
+  test('one that has recorded the end of an effect makes room for the next one, unless it has a single loss left: that one is alone', () => {
     const steadiness = new Steadiness(5)
-    for (let k = 0; k < 50; k++) {
-      expect(steadiness.admits(1, 0)).toBe(true)
-      steadiness.takenUp(run(k), 1)
-    }
-    const admitted = (): number => {
-      let n = 0
-      for (; steadiness.admits(2, 0); n++) steadiness.takenUp(`s${n}-${performance.now()}` as RunId, 2)
-      return n
-    }
-    expect(admitted()).toBe(1)
-    vi.advanceTimersByTime(steadyMs - 1)
-    expect(steadiness.takeSteady()).toEqual([])
-    expect(steadiness.admits(2, 0)).toBe(false)
-    vi.advanceTimersByTime(1)
-    expect(steadiness.takeSteady()).toHaveLength(51)
-    expect(admitted()).toBe(2)
+    const taken = takeUp(steadiness, 3)
+    for (const each of taken) steadiness.moved(each)
+    expect(takeUp(steadiness, 3)).toHaveLength(8)
+    expect(steadiness.admits(4, [])).toBe(false)
+    for (const each of taken) steadiness.left(each)
     vi.advanceTimersByTime(steadyMs)
     steadiness.takeSteady()
-    expect(admitted()).toBe(4)
+    expect(steadiness.admits(4, [3])).toBe(false)
+    const [last] = takeUp(steadiness, 4)
+    steadiness.moved(last!)
+    expect([4, 3, 2, 1].map((losses) => steadiness.admits(losses, []))).toEqual([false, false, false, true])
+    expect(new Steadiness(5).admits(2, [4])).toBe(false)
   })
+
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+    'of 300 runs the one that kills is set aside, and no other, however soon the others move: seed %d',
+    (seed) => {
+      const roll = dice(seed)
+      const all = new Map(Array.from({ length: 300 }, (_, k): [RunId, number] => [run(k), 0]))
+      const kills = run(Math.floor(roll() * 300))
+      let deaths = 0
+      for (; all.get(kills)! < 5; deaths++) {
+        const steadiness = new Steadiness(5)
+        const held = new Set<RunId>()
+        // Everybody who may be taken up is, by losses, the moment there is room; then one that is held goes on, until it is the one that kills.
+        for (;;) {
+          for (const [id, losses] of [...all].toSorted(([, a], [, b]) => a - b)) {
+            if (held.has(id) || !steadiness.admits(losses, [])) continue
+            held.add(id)
+            steadiness.takenUp(id, losses)
+          }
+          const next = [...held][Math.floor(roll() * held.size)]!
+          if (next === kills) break
+          if (roll() < 0.3) steadiness.moved(next)
+          if (roll() < 0.2) {
+            steadiness.left(next)
+            held.delete(next)
+            all.delete(next)
+          }
+        }
+        for (const id of held) all.set(id, all.get(id)! + 1)
+      }
+      expect([...all].filter(([, losses]) => losses >= 5).map(([id]) => id)).toEqual([kills])
+      expect(deaths).toBe(5)
+    },
+  )
 
   test('a suspect that leaves memory makes room for the next one, and the lease is as long as the worst of those that stay needs', () => {
     const steadiness = new Steadiness(5)
     steadiness.takenUp(run(1), 4)
     steadiness.takenUp(run(2), 1)
-    expect([steadiness.worst, steadiness.admits(2, 0)]).toEqual([4, false])
+    expect([steadiness.worst, steadiness.admits(2, [])]).toEqual([4, false])
     expect(steadiness.left(run(1))).toBe(true)
-    expect([steadiness.worst, steadiness.admits(2, 0)]).toEqual([1, true])
+    expect([steadiness.worst, steadiness.admits(2, [])]).toEqual([1, true])
   })
 })

@@ -77,7 +77,7 @@ export interface Desk {
   /** Nothing is woken any more. */
   readonly closing: boolean
   /** Keys of effects whose ends are in the batch. */
-  readonly recordedSteps: string[]
+  readonly recordedSteps: { run: RunId; key: string }[]
   /** Ends of runs that are in the batch. */
   readonly ends: Map<RunId, RunEnd>
   onPart: (run: RunId, part: LivePart) => void

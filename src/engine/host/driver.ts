@@ -90,7 +90,7 @@ export class Driver implements Desk {
   readonly ends = new Map<RunId, RunEnd>()
   #posts: { resolve: (result: PostResult) => void; reject: (error: Error) => void }[] = []
   /** Keys of effects whose ends are in the batch. */
-  recordedSteps: string[] = []
+  recordedSteps: { run: RunId; key: string }[] = []
   #values: { resolve: (result: ValueResult) => void; reject: (error: Error) => void }[] = []
   #durable: { run: RunId; resolve: (existed: boolean) => void; reject: (error: Error) => void }[] = []
   #touched = new Set<RunId>()
@@ -222,7 +222,10 @@ export class Driver implements Desk {
     }
     this.#failures = 0
     this.commits++
-    for (const key of recordedSteps) this.effects.forget(key)
+    for (const { run, key } of recordedSteps) {
+      this.effects.forget(key)
+      this.residents.moved(run)
+    }
     if (this.#crash('commit.after')) return false
     for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
     for (const run of result.existed) this.residents.existed(run)

@@ -95,7 +95,7 @@ export class Keeper implements Keeping {
     const run = this.#run(activation.id)
     if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
     desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
-    if (event.type === 'step.settled') desk.recordedSteps.push(`${activation.id}:${event.address}`)
+    if (event.type === 'step.settled') desk.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
     desk.touch(run)
     desk.schedule()
     return text

@@ -185,11 +185,11 @@ export class Residents {
   /** If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next. */
   #claim({ wanted, insist }: { readonly wanted: Wanted; readonly insist: boolean }): Now<void> {
     const { store } = this.#desk
-    let suspects = 0
+    const suspects: number[] = []
     const admits = (run: Candidate): boolean => {
       if (this.#desk.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
       if ('drives' in wanted && !this.#desk.seats.isOurs(run.id as RunId)) return false
-      if (run.losses >= this.#steadiness.suspectFrom) suspects++
+      if (run.losses >= this.#steadiness.suspectFrom) suspects.push(run.losses)
       return true
     }
     return caught(
@@ -227,7 +227,7 @@ export class Residents {
     return this.#isClaiming ? new Promise((resolve) => this.#idle.push(resolve)) : Promise.resolve()
   }
 
-  #admits(run: Candidate, insist: boolean, suspects: number): boolean {
+  #admits(run: Candidate, insist: boolean, suspects: readonly number[]): boolean {
     if (this.#desk.registry?.find(run.agent) === undefined) return false
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
@@ -354,6 +354,11 @@ export class Residents {
     return andThen(this.#desk.store.reader.withoutCode(), (runs) =>
       this.wake(runs.filter((id) => this.#lacking.get(id) !== this.#desk.registry)),
     )
+  }
+
+  /** An effect of this run has ended, and that is durable. */
+  moved(run: RunId): void {
+    this.#steadiness.moved(run)
   }
 
   /** Notes which runs have shown that they do not kill their process. */

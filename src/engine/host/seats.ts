@@ -9,15 +9,16 @@ import type { Moved, Mover, Seats } from '../mover.ts'
 
 /** A run that nobody has taken up for so long after it was woken is taken up by whoever sees that. Milliseconds of real time. */
 const patienceMs = 3_000
-/** Whoever made a run ready has woken it: only one that lies there for so long is woken again. Milliseconds of real time. */
-const wakeAgainMs = 250
+/** Whoever made a run ready has woken it: one that lies there for so long is woken again, and then every second. Milliseconds of real time. */
+const wakeAfterMs = 250
+const wakeEveryMs = 1_000
 /** A run that was not seen for so long lies there for another reason. Milliseconds of real time. */
 const forgottenMs = 2_500
 
 interface Left {
   readonly since: number
   seen: number
-  isWoken: boolean
+  wakeAt: number
 }
 
 export class RunSeats implements Seats {
@@ -91,13 +92,13 @@ export class RunSeats implements Seats {
     const now = stopwatch()
     const left = this.#left.get(run)
     if (left === undefined || now - left.seen > forgottenMs) {
-      this.#left.set(run, { since: now, seen: now, isWoken: false })
+      this.#left.set(run, { since: now, seen: now, wakeAt: now + wakeAfterMs })
       return false
     }
     left.seen = now
     if (now - left.since >= patienceMs) return true
-    if (!left.isWoken && now - left.since >= wakeAgainMs) {
-      left.isWoken = true
+    if (now >= left.wakeAt) {
+      left.wakeAt = now + wakeEveryMs
       this.wake(run)
     }
     return false

@@ -9,29 +9,51 @@ import { stopwatch, type RunId } from '../../core/index.ts'
 export const steadyMs = 10_000
 /** So many losses before the last one that it is allowed a run becomes a suspect: the first losses of all runs of a process say little about any of them. */
 const suspectBefore = 3
+/** With each loss the group in which a suspect is taken up is so many times smaller, and before the last one that it is allowed it is alone. */
+const narrowing = 8
+
+interface Lost {
+  readonly losses: number
+  readonly since: number
+  /** It has recorded the end of an effect since: it does not die where it died before. */
+  hasMoved: boolean
+}
 
 export class Steadiness {
   /** From this many losses in a row on a run is a suspect. */
   readonly suspectFrom: number
+  /** One more loss, and it is set aside. */
+  readonly #last: number
   /** Runs in memory that were lost before. */
-  readonly #lost = new Map<RunId, { readonly losses: number; readonly since: number }>()
-  /** How many suspects may be in memory at once: so that few die with the one that kills, and many are not kept waiting for long. */
-  #room = 1
+  readonly #lost = new Map<RunId, Lost>()
 
   constructor(lossLimit: number) {
     this.suspectFrom = Math.max(2, lossLimit - suspectBefore)
+    this.#last = lossLimit - 1
   }
 
-  /** Whether a run that was lost so often may be taken up now. `beside`: how many suspects are being taken up. */
-  admits(losses: number, beside: number): boolean {
+  /**
+   * Whether a run that was lost so often may be taken up now: few die with the one that kills, and many are not kept waiting. Suspects that have not moved yet are at most
+   * as many as its group may have; nobody joins one that has a single loss left. `beside`: losses of those that are being taken up.
+   */
+  admits(losses: number, beside: readonly number[]): boolean {
     if (losses < this.suspectFrom) return true
-    let suspects = beside
-    for (const each of this.#lost.values()) if (each.losses >= this.suspectFrom) suspects++
-    return suspects < this.#room
+    let unmoved = 0
+    for (const each of [...this.#lost.values(), ...beside.map((n) => ({ losses: n, hasMoved: false }))]) {
+      if (each.losses < this.suspectFrom) continue
+      if (each.losses >= this.#last) return false
+      if (!each.hasMoved) unmoved++
+    }
+    return unmoved < narrowing ** (this.#last - losses)
   }
 
   takenUp(run: RunId, losses: number): void {
-    if (losses > 0) this.#lost.set(run, { losses, since: stopwatch() })
+    if (losses > 0) this.#lost.set(run, { losses, since: stopwatch(), hasMoved: false })
+  }
+
+  moved(run: RunId): void {
+    const lost = this.#lost.get(run)
+    if (lost !== undefined) lost.hasMoved = true
   }
 
   left(run: RunId): boolean {
@@ -47,9 +69,8 @@ export class Steadiness {
 
   /** Runs that have been held for long enough: they are like any other from now on. */
   takeSteady(): RunId[] {
-    const steady = [...this.#lost].filter(([, { since }]) => stopwatch() - since >= steadyMs)
-    for (const [run] of steady) this.#lost.delete(run)
-    if (steady.some(([, { losses }]) => losses >= this.suspectFrom)) this.#room *= 2
-    return steady.map(([run]) => run)
+    const steady = [...this.#lost].flatMap(([run, { since }]) => (stopwatch() - since >= steadyMs ? [run] : []))
+    for (const run of steady) this.#lost.delete(run)
+    return steady
   }
 }
