@@ -49,6 +49,7 @@ const usageCodes: ReadonlySet<string> = new Set([
   'run.taken-over',
   'store.foreign',
   'store.newer',
+  'store.older',
   'team.invalid',
   'trust.invalid',
   'model.invalid-id',

@@ -13,6 +13,7 @@ import { cancel, pause, stop } from './command/control.ts'
 import { diff } from './command/diff.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
+import { migrate } from './command/migrate.ts'
 import { post } from './command/post.ts'
 import { recruit } from './command/recruit.ts'
 import { resume } from './command/resume.ts'
@@ -371,6 +372,21 @@ function addUpkeep(program: Command, carry: Carry): void {
     .description('rewrite the store without the space that removed runs have left; workers wait meanwhile')
     .addHelpText('after', examples('reeve compact', 'reeve compact --store ./reeve.db'))
     .action(() => carry(compact))
+  program
+    .command('migrate')
+    .description("write the runs of an event store that 0.1's Restate engine wrote into a new store")
+    .argument('<from>', 'the old event store: a file, or postgres://…?schema=name')
+    .argument('<to>', 'the new store: a file, or postgres://…; made if it is not there')
+    .option('--check', 'say what would be done, and what cannot be; write nothing')
+    .option('--json', 'what was done as one JSON document')
+    .addHelpText(
+      'after',
+      `${examples('reeve migrate events.db reeve.db --check', "reeve migrate 'postgres://db/app?schema=reeve' 'postgres://db/app?schema=reeve2'")}
+
+Stop the old workers first. The old store is only read. The command may be broken off and called again.
+Exit codes: 0 everything is there, 1 some runs cannot be migrated.`,
+    )
+    .action((from: string, to: string, options: Parameters<typeof migrate>[3]) => carry((context) => migrate(context, from, to, options)))
 }
 
 /** Loaded only when it is asked for: the other commands need nothing of it. */

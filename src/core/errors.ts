@@ -87,6 +87,7 @@ export const errorCodes = [
   'store.foreign',
   'store.full',
   'store.newer',
+  'store.older',
   'store.read-only',
   'store.redacted',
   'store.refused',

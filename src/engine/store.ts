@@ -21,6 +21,8 @@ export interface NewRun {
   readonly at: number
   /** Null: whoever drives may take it. */
   readonly owner: string | null
+  /** Under which it begins; every claim raises it. More than 1 (the default) for a run that comes from another store: what effects were given there stays smaller. */
+  readonly epoch?: number
 }
 export interface LogEntry {
   readonly act: ActivationId

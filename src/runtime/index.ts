@@ -25,6 +25,7 @@ export type { PartsDropped } from './parts.ts'
 export { isDelta } from '../engine/index.ts'
 export type { LivePart, Question, RunFilter, RunStatus, RunSummary } from '../engine/index.ts'
 export { backupStore, compactStore } from '../engine/embedded/index.ts'
+export { migrateStore, type Migrated } from '../engine/migration/index.ts'
 export { diffOf, isNotice, planGraph } from '../journal/index.ts'
 export type {
   ActivationView,

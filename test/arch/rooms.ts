@@ -28,7 +28,7 @@ export const rooms: Readonly<Record<string, Room>> = {
     owns: 'what happens next: context, step, inbox, timer, replay, lease, park; the embedded engine, and the one on PostgreSQL',
     imports: ['core', 'journal'],
     packages: ['pg'],
-    node: ['embedded', 'postgres'],
+    node: ['embedded', 'migration', 'postgres'],
     clock: ['embedded', 'host', 'postgres'],
     doors: [
       'index.ts',
@@ -38,6 +38,7 @@ export const rooms: Readonly<Record<string, Room>> = {
       'embedded/index.ts',
       'embedded/digests.ts',
       'embedded/store.ts',
+      'migration/index.ts',
       'postgres/index.ts',
       'postgres/postgres.ts',
     ],

@@ -61,7 +61,7 @@ describe('the schema', () => {
     await world.sql(`create table $s.meta(program text primary key, version integer not null); insert into $s.meta values('reeve', 1)`)
     const store = world.store()
     const error = await errorOf(store, () => store.reader.summaries())
-    expect([error.code, error.hint]).toEqual(['store.foreign', expect.stringContaining('another schema')])
+    expect([error.code, error.hint]).toEqual(['store.older', expect.stringContaining('reeve migrate')])
     expect(error.message).toContain('Restate')
   })
 

@@ -114,7 +114,8 @@ export class BatchWriter {
   #insertRuns(batch: Batch): RunId[] {
     const existed: RunId[] = []
     for (const run of batch.runs) {
-      if (this.#sql.newRun.run(run.id, run.agent, run.version, run.owner, run.caller, run.at).changes === 0) existed.push(run.id)
+      const { id, agent, version, owner, caller, at, epoch = 1 } = run
+      if (this.#sql.newRun.run(id, agent, version, owner, caller, at, epoch).changes === 0) existed.push(id)
     }
     return existed
   }
@@ -252,7 +253,7 @@ const statements = {
   rollback: 'ROLLBACK',
   dataVersion: 'PRAGMA data_version',
   epoch: 'SELECT epoch, owner FROM run WHERE id = ?',
-  newRun: 'INSERT OR IGNORE INTO run(id, agent, version, owner, caller, created) VALUES(?, ?, ?, ?, ?, ?)',
+  newRun: 'INSERT OR IGNORE INTO run(id, agent, version, owner, caller, created, epoch) VALUES(?, ?, ?, ?, ?, ?, ?)',
   newActivation: 'INSERT INTO activation(id) VALUES(?)',
   num: 'SELECT num FROM activation WHERE id = ?',
   log: 'INSERT INTO log(act, seq, at, body, blobs) VALUES(?, ?, ?, ?, ?)',

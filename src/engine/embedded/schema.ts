@@ -9,6 +9,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, newId, ReeveError, type ErrorCode } from '../../core/index.ts'
+import { eventStoreId, olderStore } from '../older.ts'
 
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576
@@ -114,6 +115,7 @@ function prepareSchema(db: DatabaseSync, { file, shrinks = false }: OpenOptions)
     }
     if (id === applicationId && version > 0) return { from: version }
     if (id === 0 && tableCount === 0) return 'empty'
+    if (id === eventStoreId) throw olderStore(file, file)
     throw new ReeveError('store.foreign', `${file} is an SQLite database of another program`, {
       hint: 'Name another file as the store. Nothing was changed.',
     })

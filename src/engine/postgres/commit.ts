@@ -145,7 +145,7 @@ export class BatchWriter {
       // In the order in which they begin: two processes that begin the same ones otherwise stand in each other's way, and one of them tries again.
       this.#sql.runs.send(
         p,
-        born.flatMap(({ id, agent, version, owner, caller, at }) => [id, agent, version, owner, caller, at]),
+        born.flatMap(({ id, agent, version, owner, caller, at, epoch = 1 }) => [id, agent, version, owner, caller, at, epoch]),
       )
       p.send(this.#sql.floor, [this.#floor])
     }
@@ -393,7 +393,7 @@ function statements(s: string) {
       'positions',
       `SELECT x.run, COALESCE((SELECT max(position) FROM ${s}.entry e WHERE e.run = x.run), 0) AS position FROM unnest($1::text[]) x(run)`,
     ),
-    runs: new Insert('reeve_runs', `${s}.run(id, agent, version, owner, caller, created)`, 6),
+    runs: new Insert('reeve_runs', `${s}.run(id, agent, version, owner, caller, created, epoch)`, 7),
     floor: named('floor', `SELECT 1 / ((SELECT value::bigint FROM ${s}.meta WHERE key = 'floor') <= $1::bigint)::int AS ok`),
     log: new Insert('reeve_log', `${s}.entry(run, position, act, seq, at, flags, body)`, 7),
     blobs: new Insert('reeve_blobs', `${s}.blob(run, hash, body)`, 3, 'ON CONFLICT DO NOTHING'),

@@ -7,6 +7,7 @@
  */
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '../../core/index.ts'
+import { olderStore } from '../older.ts'
 
 /** Raised with every change of the tables. */
 const schemaVersion = 1
@@ -152,8 +153,4 @@ const foreign = (where: string): ReeveError =>
 
 /** The tables that the Restate engine of 0.1 keeps its events in. */
 const eventStoreOf = ({ rows }: { rows: readonly { program?: unknown }[] }, where: string): ReeveError =>
-  rows.some(({ program }) => program === 'reeve')
-    ? new ReeveError('store.foreign', `${where} holds the events of the Restate engine, which this store does not read`, {
-        hint: 'Name another schema for this store. Nothing was changed.',
-      })
-    : foreign(where)
+  rows.some(({ program }) => program === 'reeve') ? olderStore(where, "'postgres://…?schema=old'") : foreign(where)

@@ -1,0 +1,2 @@
+/** The door of the migration. */
+export { migrateStore, type Migrated } from './migrate.ts'
