@@ -89,6 +89,33 @@ test('a database that cannot be reached: drive says so, and without it the first
   await runtime.close()
 })
 
+test('a process that has no runs has no thread for its heartbeat; with its first run it has one', async () => {
+  const store = `${place.server}?schema=${place.schema}`
+  const threads: unknown[] = []
+  const hear = (thread: unknown): void => void threads.push(thread)
+  process.on('worker', hear)
+  try {
+    await using client = await createRuntime({ store, agents: [echo], drive: false })
+    await client.runs()
+    {
+      await using worker = await createRuntime({ store, agents: [echo] })
+      await worker.runs()
+    }
+    expect(threads).toHaveLength(0)
+    await using worker = await createRuntime({ store, agents: [echo] })
+    await (await worker.start(echo, 'hello')).outcome()
+    expect(threads).toHaveLength(1)
+    // begun by another process: it is claimed
+    await worker.close()
+    await using other = await createRuntime({ store, agents: [echo] })
+    await (await client.start(echo, 'hello')).outcome()
+    expect(threads).toHaveLength(2)
+    await other.close()
+  } finally {
+    process.off('worker', hear)
+  }
+})
+
 test('a wrong password or a database that is not there is said without the password', async () => {
   const url = new URL(place.server)
   url.password = 's3cret'

@@ -130,8 +130,18 @@ export class Lease implements StoreLease {
   }
 
   guard(): Now<void> {
+    this.hold()
+    return this.freshen()
+  }
+
+  /** There are runs to lose: from now on a thread says that this process lives. True: it has just been started, and takes a moment. */
+  hold(): boolean {
+    return !this.#ownClock && this.#pulse.start()
+  }
+
+  /** There may be runs to lose soon: the lease is not near its end. */
+  freshen(): Now<void> {
     this.moved()
-    if (!this.#ownClock) this.#pulse.start()
     return this.tired ? this.beat() : undefined
   }
 

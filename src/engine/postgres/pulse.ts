@@ -18,8 +18,20 @@ const answerMs = 2_000
 const soonest = 50
 const latest = 1_000
 
-/** Where the values that both threads see stand in their common memory. `session`: 1 it is said to live by its lock, 0 by its lease alone, -1 the lock is lost. */
-const places = { until: 0, wallUntil: 1, stoodStill: 2, moved: 3, leaseMs: 4, session: 5, others: 6, ahead: 7, silent: 8, lag: 9 } as const
+/** Where the values that both threads see stand in their common memory. `begun`: 1 the thread has its code. `session`: 1 it is said to live by its lock, 0 by its lease alone, -1 the lock is lost. */
+const places = {
+  until: 0,
+  wallUntil: 1,
+  stoodStill: 2,
+  moved: 3,
+  leaseMs: 4,
+  session: 5,
+  others: 6,
+  ahead: 7,
+  silent: 8,
+  lag: 9,
+  begun: 10,
+} as const
 type Place = keyof typeof places
 
 /** Since the machine has started: nobody sets this clock, and it is the same in all threads. Milliseconds. */
@@ -138,9 +150,9 @@ export class Pulse {
     this.#failed = failed
   }
 
-  /** Once. */
-  start(): void {
-    if (this.#thread !== undefined || this.#isStopped) return
+  /** False: it was started before, or is not any more. */
+  start(): boolean {
+    if (this.#thread !== undefined || this.#isStopped) return false
     const script = import.meta.url.endsWith('.ts') ? './pulse-thread.ts' : './pulse-thread.js'
     this.#thread = new Worker(new URL(script, import.meta.url), { workerData: this.#data })
     this.#thread.unref()
@@ -148,12 +160,19 @@ export class Pulse {
       this.#failed(error instanceof Error ? error.message : String(error))
       if (!this.#isStopped) (this.#here ??= new Heart(this.#data)).begin()
     })
+    return true
+  }
+
+  get #hasBegun(): boolean {
+    return new Memory(this.#data.memory).get('begun') === 1
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#here?.end()
-    await stopThread(this.#thread)
+    // One that is still being loaded has no connection that must be closed.
+    if (this.#hasBegun) await stopThread(this.#thread)
+    else await this.#thread?.terminate()
   }
 }
 

@@ -205,8 +205,11 @@ export class PostgresStore implements Store {
 
   async claim(wanted: Wanted, admits: (candidate: Candidate) => boolean): Promise<readonly Claimed[]> {
     // Whoever has had nothing to do is near the end of its lease, and with a run it must not be taken for dead.
-    await this.#lease.guard()
-    return this.#claims.claim(wanted, admits)
+    await this.#lease.freshen()
+    const claimed = await this.#claims.claim(wanted, admits)
+    // what cannot be said now is said by the thread
+    if (claimed.length > 0 && this.#lease.hold()) await this.#lease.beat().catch(() => undefined)
+    return claimed
   }
 
   unread(held: ReadonlyMap<RunId, { readonly lastRow: number }>): Now<Unread> {
