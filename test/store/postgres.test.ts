@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import { Client } from 'pg'
 import { describe, expect, test } from 'vitest'
-import { ReeveError } from '../../src/core/index.ts'
+import { ReeveError, type RunId } from '../../src/core/index.ts'
 import { PostgresStore } from '../../src/engine/postgres/index.ts'
-import { root, run, settled, started, stepped } from '../../src/testing/store-contract/stage.ts'
+import { root, run, settled, started, stepped, type StoreProcess } from '../../src/testing/store-contract/stage.ts'
 import { freePort, stoppablePostgres } from '../restate/harness.ts'
 import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { onServer } from './postgres-place.ts'
@@ -472,13 +472,106 @@ describe('a commit', () => {
 })
 
 describe('an inbox', () => {
+  /** A transaction of somebody else, in the middle. */
+  class Rival implements AsyncDisposable {
+    readonly #client: Client
+    readonly #world: World
+    readonly #pid: number
+    private constructor(world: World, client: Client, pid: number) {
+      this.#world = world
+      this.#client = client
+      this.#pid = pid
+    }
+    static async in(world: World): Promise<Rival> {
+      const client = new Client({ connectionString: world.place.server })
+      await client.connect()
+      await client.query('begin')
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid')
+      return new Rival(world, client, rows[0]!.pid)
+    }
+    async sql(text: string): Promise<void> {
+      await this.#client.query(text.replaceAll('$s', this.#world.schema))
+    }
+    /** Resolves when somebody waits for this transaction. */
+    async standsInTheWay(): Promise<void> {
+      await until(
+        async () => (await this.#world.sql('select pid from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [this.#pid])).length,
+      )
+    }
+    async [Symbol.asyncDispose](): Promise<void> {
+      await this.#client.end()
+    }
+  }
+  const insert = (id: string, key: string): string =>
+    `insert into $s.inbox(run, act, key, body) values ('${id}', 'act_${id}', '${key}', '{"type":"message","id":"${key}"}')`
+
+  /** Reads until so many rows have come. Returns their keys. */
+  async function rowsOf(holder: StoreProcess, id: RunId, count: number): Promise<readonly string[]> {
+    const keys: string[] = []
+    let lastRow = 0
+    await until(async () => {
+      const { rows } = await holder.store.unread(new Map([[id, { lastRow }]]))
+      lastRow = rows.at(-1)?.position ?? lastRow
+      for (const { key } of rows) keys.push(key)
+      return keys.length >= count
+    })
+    return keys
+  }
+
+  test('a row that is on its way holds up the next one, also where who posts it has no run of its own: none is passed over (K2)', async () => {
+    await using world = await World.fresh()
+    const [holder, poster] = [await world.process(), await world.process()]
+    await holder.begin(one)
+    await using rival = await Rival.in(world)
+    await rival.sql("select 1 from $s.run where id = 'r1' for no key update")
+    await rival.sql(insert('r1', 'first'))
+    const posted = poster.commit((draft) => draft.message(root(one), 'second'))
+    await rival.standsInTheWay()
+    expect((await holder.unread({ r1: 0 })).keys).toEqual([])
+    await rival.sql('commit')
+    expect((await posted).posts).toEqual(['accepted'])
+    expect(await rowsOf(holder, one, 2)).toEqual(['first', 'second'])
+  })
+
+  test.each(['run', 'activation'] as const)(
+    'the same holds for a run that begins while a row for it is on its way: target %s (K2)',
+    async (target) => {
+      await using world = await World.fresh()
+      const [holder, first, second] = [await world.process(), await world.process(), await world.process()]
+      await holder.begin(one)
+      await using before = await Rival.in(world)
+      await using after = await Rival.in(world)
+      await before.sql(insert('r1', 'before'))
+      await after.sql(insert('r1', 'after'))
+      const between = { act: root(two), target }
+      // what comes before and after it stands still: a row of this key may be there in a moment
+      const firstPosted = first.commit((draft) => {
+        const other = target === 'run' ? 'activation' : 'run'
+        draft.row({ act: root(one), target: other, key: 'before' }).row({ ...between, key: 'first' })
+        draft.row({ act: root(one), target: other, key: 'after' })
+      })
+      await before.standsInTheWay()
+      await holder.begin(two)
+      await before.sql('rollback')
+      await after.standsInTheWay()
+      const secondPosted = second.commit((draft) => draft.row({ ...between, key: 'second' }))
+      await until(
+        async () => (await world.sql("select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like '%$s%'")).length === 2,
+      )
+      expect((await holder.unread({ r2: 0 })).keys).toEqual([])
+      await after.sql('rollback')
+      expect([(await firstPosted).posts, (await secondPosted).posts]).toEqual([['accepted', 'accepted', 'accepted'], ['accepted']])
+      expect(await rowsOf(holder, two, 2)).toEqual(['first', 'second'])
+    },
+  )
+
   test('several processes post to one run: its holder is given every row once, in its order (K2)', async () => {
     await using world = await World.fresh()
     const holder = await world.process()
     holder.store.listen(() => {})
     await holder.begin(one)
     const posters = await Promise.all([0, 1, 2].map(() => world.process()))
-    const count = 25
+    const count = 100
     let posting = posters.length
     const posted = posters.map(async (poster, p) => {
       for (let i = 0; i < count; i++) await poster.commit((draft) => draft.message(root(one), `m${p}.${i}`))
@@ -499,11 +592,11 @@ describe('an inbox', () => {
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
     await Promise.all(posted)
-    await until(async () => {
+    const gathered = async (): Promise<number> => {
       await read()
-      return given.length >= posters.length * count
-    })
-    expect(given).toHaveLength(posters.length * count)
+      return given.length
+    }
+    await expect.poll(gathered).toBe(posters.length * count)
     for (const p of posters.keys())
       expect(given.filter((key) => key.startsWith(`m${p}.`))).toEqual(Array.from({ length: count }, (_, i) => `m${p}.${i}`))
   })

@@ -368,12 +368,13 @@ function lastOf<T>(list: readonly T[], key: (item: T) => string): readonly T[] {
 function statements(s: string) {
   const named = (name: string, text: string): Named => [`reeve_${name}`, text]
   return {
+    // PostgreSQL reads of a SELECT in WITH what is asked of it: every row is counted, so that every row is locked, also where none is compared.
     gate: named(
       'gate',
       `WITH mark AS (UPDATE ${s}.receipt SET n = $2, answers = NULL WHERE process = $1 AND n = $2::bigint - 1 RETURNING 1),
       locked AS MATERIALIZED (SELECT r.id, r.owner, r.epoch FROM ${s}.run r WHERE r.id = ANY($3::text[]) ORDER BY r.id FOR NO KEY UPDATE)
       SELECT 1 / ((SELECT count(*) FROM mark) = 1 AND cardinality($4::text[]) =
-        (SELECT count(*) FROM unnest($4::text[], $5::int[]) h(id, epoch) JOIN locked l ON l.id = h.id AND l.owner = $1 AND l.epoch = h.epoch))::int AS ok`,
+        (SELECT count(*) FROM unnest($4::text[], $5::int[]) h(id, epoch) JOIN locked l ON l.id = h.id AND l.owner = $1 AND l.epoch = h.epoch))::int AS ok, (SELECT count(*) FROM locked) AS locked`,
     ),
     state: named(
       'state',

@@ -37,11 +37,14 @@ export function postStatements(s: string): PostStatements {
   const put = `INSERT INTO ${s}.inbox(run, act, key, body)`
   const kept = (answer: string): string => `kept AS (
     UPDATE ${s}.receipt SET answers = COALESCE(answers, '[]'::jsonb) || (SELECT jsonb_agg(${answer} ORDER BY i) FROM said) WHERE process = $1 AND EXISTS (SELECT 1 FROM said))`
+  // The gate of the commit has locked them (commit.ts). One that has begun since then is locked here: no row gets its number before.
+  const held = `held AS MATERIALIZED (SELECT id, ended FROM ${s}.run WHERE id = ANY($3::text[]) ORDER BY id FOR NO KEY UPDATE)`
   return {
     run: [
       'reeve_post_run',
       `WITH v AS (SELECT * FROM unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[]) v(i, run, act, key, body)),
-      state AS (SELECT v.*, r.id IS NOT NULL AS known, r.ended IS NOT NULL OR ${isOver('v.act')} AS over FROM v LEFT JOIN ${s}.run r ON r.id = v.run),
+      ${held},
+      state AS (SELECT v.*, r.id IS NOT NULL AS known, r.ended IS NOT NULL OR ${isOver('v.act')} AS over FROM v LEFT JOIN held r ON r.id = v.run),
       put AS (${put} SELECT run, act, key, body FROM state WHERE known AND NOT over ORDER BY i ON CONFLICT (act, key) DO NOTHING RETURNING act, key),
       said AS (SELECT s.i, s.known, s.over, p.key IS NOT NULL AND s.i = (SELECT min(o.i) FROM v o WHERE o.act = s.act AND o.key = s.key) AS first
         FROM state s LEFT JOIN put p ON p.act = s.act AND p.key = s.key),
@@ -52,7 +55,9 @@ export function postStatements(s: string): PostStatements {
       'reeve_post_activation',
       `WITH v AS (SELECT * FROM unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[])
         v(i, run, act, key, body, sender_run, sender, no_one, too_late)),
-      state AS (SELECT v.*, ${isThere('v.act')} AS known, ${isOver('v.act')} AS over, sender IS NOT NULL AND NOT ${isOver('v.sender')} AS hears FROM v),
+      ${held},
+      state AS (SELECT v.*, r.id IS NOT NULL AND ${isThere('v.act')} AS known, ${isOver('v.act')} AS over,
+        sender IS NOT NULL AND NOT ${isOver('v.sender')} AS hears FROM v LEFT JOIN held r ON r.id = v.run),
       mail AS (SELECT i, run, act, key, body FROM state WHERE known AND NOT over
         UNION ALL SELECT i, sender_run, sender, 'refused:' || key, CASE WHEN known THEN too_late ELSE no_one END FROM state WHERE (over OR NOT known) AND hears),
       put AS (${put} SELECT run, act, key, body FROM mail ORDER BY i ON CONFLICT (act, key) DO NOTHING),
