@@ -178,7 +178,10 @@ export interface Engine {
   readonly deadlines?: Deadlines
   /** What time it is for deadlines, where the store's time counts and not that of the process that asks. Absent: the process's clock. */
   now?(): number
-  /** Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. */
+  /**
+   * Resolves when the run has ended; at once if it has. Rejects with `run.unknown`. A failure of the store that may pass (`retryable`) is waited out, once the store was reached:
+   * the run goes on by itself, and its end is told then. Another one rejects.
+   */
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>

@@ -99,7 +99,7 @@ export interface CancelOptions {
 /** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
 export interface Run<O = Json> {
   readonly id: RunId
-  /** How it ended; waits for the end. */
+  /** How it ended; waits for the end, also while the store is away for a while or its disk is full. Rejects with `run.unknown`, `engine.closed`, and `store.*` where waiting would not help. */
   outcome(): Promise<RunOutcome<O>>
   /** The journal after `from`, then live, until the run has ended. Leaving changes nothing. */
   events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>

@@ -48,7 +48,7 @@ import {
 import type { Deadlines } from '../effects.ts'
 import type { Digests } from '../host.ts'
 import type { Mover } from '../mover.ts'
-import type { Store, StoredRun, StoreLease, StoreReader } from '../store.ts'
+import type { Store, StoreLease, StoreReader } from '../store.ts'
 import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
@@ -116,6 +116,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #burying = false
   readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
+  /** The store has answered once. */
+  #isReached = false
   #lastLook = -Infinity
   /** Why nothing can be done on this store any more. */
   #lost: ReeveError | undefined
@@ -150,19 +152,22 @@ export class HostEngine<S extends Store = Store> implements Engine {
       },
       store,
     )
-    this.#news = new News(
-      store,
-      redactor(options.redact),
-      (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
-      (run) => this.#starting.has(run),
-    )
+    this.#news = new News(store, {
+      redact: redactor(options.redact),
+      onWaiting: (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
+      isBeginning: (run) => this.#starting.has(run),
+      isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
+      // A store that was reached once is waited for. One that never was may not be there at all, and the first call says so.
+      mayPass: (error) => error.retryable && (this.#isReached || this.driver.commits > 0),
+      warn: ({ code, message }) => this.driver.options.warn(code, message),
+    })
     this.driver.onChange = (runs, by) => this.#news.changed(runs, by)
     this.driver.onEnd = (run, end) => this.#news.ended(run, end)
     this.driver.onPart = (run, part) => this.#news.part(run, part)
     this.driver.onStoreFailure = (error, runs) => {
       if (error.code === 'store.replaced') return this.#lose(error)
       this.driver.options.warn(error.code, error.message)
-      this.#news.failed(error, runs)
+      this.#news.storeFailed(error, runs)
     }
     this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
     this.#watch.unref()
@@ -211,6 +216,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
       return { created: true }
     } finally {
       this.#starting.delete(id)
+      // If it was not begun, whoever waits for its end already is told so.
+      if (!this.driver.runs.has(id)) this.#news.askLater(id)
     }
   }
 
@@ -297,19 +304,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   outcome(run: RunId): Promise<RunEnd> {
     this.#open()
-    const outcome = this.#news.outcome(run)
-    if (this.driver.runs.has(run) || this.#starting.has(run)) return outcome
-    // Asked after it is waited for: an end that comes in between is not missed.
-    const look = (row: StoredRun | undefined): Now<void> => {
-      if (row === undefined && !this.driver.runs.has(run) && !this.#starting.has(run)) this.#news.failed(unknownRun(run), [run])
-      else if (typeof row?.ended === 'number')
-        return andThen(this.#reader.end(run), (end) => (end === undefined ? undefined : this.#news.ended(run, end)))
-    }
-    detached(
-      () => andThen(this.#reader.run(run), look),
-      (thrown) => this.#news.failed(this.store.errorOf(thrown), [run]),
-    )
-    return outcome
+    return this.#news.outcome(run)
   }
 
   summary(run: RunId): Promise<RunSummary | undefined> {
@@ -326,9 +321,16 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   #inStore<T>(work: () => Now<T>): Now<T> {
-    return caught(work, (thrown) => {
-      throw this.store.errorOf(thrown)
-    })
+    const reached = (answer: T): T => {
+      this.#isReached = true
+      return answer
+    }
+    return caught(
+      () => andThen(work(), reached),
+      (thrown) => {
+        throw this.store.errorOf(thrown)
+      },
+    )
   }
 
   async #read<T>(query: () => Now<T>): Promise<T> {

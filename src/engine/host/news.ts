@@ -2,12 +2,30 @@
  * News: who in this process waits for something to happen to a run, and hears of it.
  *
  * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store), what of it is heard twice (overheard.ts).
- * Holds: K9 (readers own nothing; a listener that leaves changes nothing).
+ * Holds: K9 (readers own nothing; a listener that leaves changes nothing). An outcome is waited for as long as the store may yet tell it: failures that pass are waited out.
  */
-import { andThen, detached, oneAtATime, type Redactor, type ReeveError, type RunId } from '../../core/index.ts'
-import type { LivePart, RunEnd } from '../port.ts'
-import type { Store, StoreParts, StoreReader } from '../store.ts'
+import { andThen, detached, oneAtATime, type Now, type Redactor, type ReeveError, type RunId } from '../../core/index.ts'
+import { unknownRun, type LivePart, type RunEnd } from '../port.ts'
+import type { Store, StoredRun, StoreParts, StoreReader } from '../store.ts'
 import { Overheard } from './overheard.ts'
+
+/** How long after the store could not answer it is asked again. Milliseconds. */
+const againMs = 100
+
+export interface NewsOptions {
+  /** Live parts leave this process without what is taken out of all that is recorded. */
+  readonly redact: Redactor | undefined
+  /** Is told whether anybody waits: a process that awaits a run must not end while the run can still move. */
+  readonly onWaiting: (somebody: boolean) => void
+  /** Whether a run that is not in the store is about to be. */
+  readonly isBeginning: (run: RunId) => boolean
+  /** Whether this process moves a run, and so tells its end itself. */
+  readonly isHeld: (run: RunId) => boolean
+  /** Whether the store may yet answer that has failed in this way. */
+  readonly mayPass: (error: ReeveError) => boolean
+  /** Hears of a failure that is waited out. */
+  readonly warn: (error: ReeveError) => void
+}
 
 interface Waiting {
   readonly resolve: (end: RunEnd) => void
@@ -27,53 +45,98 @@ interface Listening {
 }
 
 export class News {
+  readonly #store: Pick<Store, 'errorOf'>
   readonly #reader: StoreReader
-  readonly #onWaiting: (somebody: boolean) => void
-  readonly #isBeginning: (run: RunId) => boolean
+  readonly #options: NewsOptions
   readonly #outcomes = new Map<RunId, Waiting[]>()
   readonly #watchers = new Set<Watcher>()
   readonly #parts: StoreParts | undefined
-  readonly #redact: Redactor | undefined
   readonly #listeners = new Map<RunId, Listening>()
-  /** One question, however many are awaited. If it fails, the next news brings them. */
+  /** Awaited runs of which the store could not be asked. */
+  readonly #unasked = new Set<RunId>()
+  #again: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
+  /** One question, however many are awaited. */
   readonly #lookForEnds = oneAtATime(
     () =>
       andThen(this.#reader.ends(this.#outcomes), (ends) => {
         for (const [run, end] of ends) this.ended(run, end)
       }),
-    () => undefined,
+    () => {
+      for (const run of this.#outcomes.keys()) this.askLater(run)
+    },
   )
 
-  /**
-   * `redact`: live parts leave this process without what is taken out of all that is recorded.
-   * `onWaiting` is told whether anybody waits: a process that awaits a run must not end while the run can still move.
-   * `isBeginning`: whether a run that is not in the store is about to be.
-   */
-  constructor(
-    { reader, parts }: Pick<Store, 'reader' | 'parts'>,
-    redact: Redactor | undefined,
-    onWaiting: (somebody: boolean) => void,
-    isBeginning: (run: RunId) => boolean,
-  ) {
-    this.#reader = reader
-    this.#parts = parts
-    this.#redact = redact
-    this.#onWaiting = onWaiting
-    this.#isBeginning = isBeginning
+  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf'>, options: NewsOptions) {
+    this.#store = store
+    this.#reader = store.reader
+    this.#parts = store.parts
+    this.#options = options
   }
 
   #count(): void {
-    this.#onWaiting(this.#outcomes.size + this.#watchers.size > 0)
+    this.#options.onWaiting(this.#outcomes.size + this.#watchers.size > 0)
   }
 
-  /** Resolves when the run has ended, rejects when its store fails. */
+  /** Resolves when the run has ended. Rejects with `run.unknown`, and with what is wrong with the store unless it may pass. */
   outcome(run: RunId): Promise<RunEnd> {
-    return new Promise((resolve, reject) => {
+    const outcome = new Promise<RunEnd>((resolve, reject) => {
       const waiting = this.#outcomes.get(run)
       if (waiting === undefined) this.#outcomes.set(run, [{ resolve, reject }])
       else waiting.push({ resolve, reject })
-      this.#count()
     })
+    this.#count()
+    // Asked after it is waited for: an end that comes in between is not missed.
+    if (!this.#options.isHeld(run))
+      detached(
+        () => this.#ask(run),
+        (thrown) => this.storeFailed(this.#store.errorOf(thrown), [run], this.#options.warn),
+      )
+    return outcome
+  }
+
+  /** Asks how a run has ended that is awaited, and whether there is one. */
+  #ask(run: RunId): Now<void> {
+    const look = (row: StoredRun | undefined): Now<void> => {
+      if (row === undefined && !this.#options.isHeld(run)) this.#failed(unknownRun(run), [run])
+      else if (typeof row?.ended === 'number')
+        return andThen(this.#reader.end(run), (end) => (end === undefined ? undefined : this.ended(run, end)))
+    }
+    return andThen(this.#reader.run(run), look)
+  }
+
+  /** What the store could not write or say of these runs may have come to pass all the same: it is asked when it answers again. Where it will not, whoever waits is told. */
+  storeFailed(error: ReeveError, runs: Iterable<RunId>, warn?: (error: ReeveError) => void): void {
+    if (!this.#options.mayPass(error)) return this.#failed(error, runs)
+    warn?.(error)
+    for (const run of runs) this.askLater(run)
+  }
+
+  /** What has become of a run is asked, if anybody waits for it. */
+  askLater(run: RunId): void {
+    if (this.#isClosed || !this.#outcomes.has(run)) return
+    this.#unasked.add(run)
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined
+      detached(
+        () => this.#askAgain(),
+        () => undefined,
+      )
+    }, againMs).unref()
+  }
+
+  /** One after the other, until the store fails again. */
+  async #askAgain(): Promise<void> {
+    for (const run of this.#unasked) {
+      this.#unasked.delete(run)
+      if (!this.#outcomes.has(run)) continue
+      try {
+        await this.#ask(run)
+      } catch (thrown) {
+        this.storeFailed(this.#store.errorOf(thrown), [run])
+        if (this.#again !== undefined) return
+      }
+    }
   }
 
   /** Resolves when the run has something after `from`, has ended or was removed, or the signal is aborted. */
@@ -96,7 +159,7 @@ export class News {
 
   /** Whoever watches is told of what there is, and also if nobody can say: it reads then, and hears what is wrong. */
   #look({ run, from, resolve }: Watcher): void {
-    if (this.#isBeginning(run)) return
+    if (this.#options.isBeginning(run)) return
     const told = (hasNews: boolean): void => {
       if (hasNews) resolve()
     }
@@ -132,7 +195,7 @@ export class News {
     if (listening?.overheard.admits(part) === true) for (const hear of listening.hear) hear(part)
     // a run that is out of memory may be another process's by now
     if (this.#parts === undefined || part.epoch === 0) return
-    this.#parts.publish(run, this.#redact === undefined ? part : { ...part, part: this.#redact(part.part, 'payload') })
+    this.#parts.publish(run, this.#options.redact === undefined ? part : { ...part, part: this.#options.redact(part.part, 'payload') })
   }
 
   /** Something was written: by this process for these runs, which tells their ends itself (`own`), or by another one. */
@@ -151,7 +214,7 @@ export class News {
     this.#count()
   }
 
-  failed(error: ReeveError, runs: Iterable<RunId>): void {
+  #failed(error: ReeveError, runs: Iterable<RunId>): void {
     for (const run of runs) for (const { reject } of this.#take(run)) reject(error)
     this.#count()
   }
@@ -164,7 +227,9 @@ export class News {
 
   /** Nobody will hear anything any more. */
   close(error: ReeveError): void {
-    this.failed(error, [...this.#outcomes.keys()])
+    this.#isClosed = true
+    clearTimeout(this.#again)
+    this.#failed(error, [...this.#outcomes.keys()])
     for (const watcher of this.#watchers) watcher.resolve()
     for (const { stop } of this.#listeners.values()) stop()
   }

@@ -8,18 +8,7 @@ import { jitter, ReeveError, systemClock, type Clock, type Json, type Now, type 
 import { digestsOf } from '../../engine/embedded/digests.ts'
 import { SqliteStore } from '../../engine/embedded/store.ts'
 import { HostEngine, type HostOptions } from '../../engine/host/index.ts'
-import type {
-  ForkRun,
-  Post,
-  PostResult,
-  Question,
-  Registry,
-  RunEnd,
-  RunFilter,
-  RunSummary,
-  StartRun,
-  StreamValues,
-} from '../../engine/index.ts'
+import type { ForkRun, Post, PostResult, Question, Registry, RunFilter, RunSummary, StartRun, StreamValues } from '../../engine/index.ts'
 import type { Recorded } from '../../journal/index.ts'
 import type { Mover } from '../../engine/mover.ts'
 import type { Store } from '../../engine/store.ts'
@@ -37,7 +26,7 @@ export interface AdversarialOptions extends Pick<HostOptions, 'clock' | 'strict'
   readonly mover?: Mover
 }
 
-/** An engine under bad weather. A failure of its store that passes is not told: what was asked is asked again. */
+/** An engine under bad weather. A failure of its store that passes is not told: what was asked is asked again. Outcomes are the host's to wait for. */
 export class AdversarialEngine extends HostEngine<AdversarialStore> {
   readonly #own: Store | undefined
 
@@ -59,9 +48,6 @@ export class AdversarialEngine extends HostEngine<AdversarialStore> {
   }
   override post(post: Post): Promise<PostResult> {
     return patiently(() => super.post(post))
-  }
-  override outcome(run: RunId): Promise<RunEnd> {
-    return patiently(() => super.outcome(run))
   }
   override summary(run: RunId): Promise<RunSummary | undefined> {
     return patiently(() => super.summary(run))
