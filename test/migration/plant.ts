@@ -1,7 +1,7 @@
 /**
- * Event stores of 0.1 for tests: those in fixtures/, put back into an SQLite file or a PostgreSQL schema.
+ * Stores of 0.1 for tests: those in fixtures/, put back into an SQLite file or a PostgreSQL schema.
  *
- * Owns: reading the fixtures, planting them, and copies of one run under other ids. Recorded once, with the Restate engine of 0.1 on a real server; never changed (K12).
+ * Owns: reading the fixtures, planting them, and copies of one run under other ids. Recorded once, by the version that they are of; never changed (K12).
  */
 import { readFileSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -13,7 +13,7 @@ export interface Line {
   readonly table: string
   readonly row: Readonly<Record<string, Cell>>
 }
-type Kind = 'sqlite' | 'postgres'
+type Kind = 'sqlite' | 'postgres' | 'embedded'
 
 const folder = new URL('./fixtures/', import.meta.url).pathname
 const ddlOf = (kind: Kind): string => readFileSync(`${folder}${kind}.sql`, 'utf8')
@@ -52,9 +52,10 @@ export function copied(lines: readonly Line[], run: string, id: string): readonl
   }))
 }
 
-export function plantFile(file: string, lines: readonly Line[] = linesOf('sqlite')): void {
+/** `kind`: whose tables they are. */
+export function plantFile(file: string, lines: readonly Line[] = linesOf('sqlite'), kind: 'sqlite' | 'embedded' = 'sqlite'): void {
   const db = new DatabaseSync(file)
-  db.exec(`PRAGMA journal_mode=WAL; ${ddlOf('sqlite')} BEGIN; DELETE FROM floor;`)
+  db.exec(`PRAGMA journal_mode=WAL; ${ddlOf(kind)} BEGIN; ${kind === 'sqlite' ? 'DELETE FROM floor;' : ''}`)
   for (const { table, row } of lines) {
     const names = Object.keys(row)
     db.prepare(`INSERT INTO ${table}(${names.join(', ')}) VALUES(${names.map(() => '?').join(', ')})`).run(
