@@ -105,16 +105,6 @@ export function planFork(request: ForkRun, origin: ForkOrigin, now: number): For
   return new Fork(request, origin, now).plan()
 }
 
-/** The values of a stream after these entries of it. */
-export function valuesAt(
-  events: Iterable<Recorded | { readonly position: number; readonly event: JournalEvent }>,
-  at: number,
-): Map<string, Json> {
-  const values = new Map<string, Json>()
-  for (const { position, event } of events) if (event.type === 'value.updated' && position <= at) values.set(event.key, event.value)
-  return values
-}
-
 class Fork {
   readonly #request: ForkRun
   readonly #origin: ForkOrigin

@@ -231,6 +231,19 @@ describe.each([
     ).toEqual(['doubt-new: pay'])
   })
 
+  test('K1: a fork has the values as they were where it begins', async () => {
+    const [begun] = await engine.read('values-alone' as RunId)
+    const updated = (await engine.read('values-alone' as RunId)).find(
+      ({ event }) => event.type === 'step.settled' && event.address.includes('update:count'),
+    )
+    await runtime.fork({ run: 'values-alone', at: begun!.position, runId: 'values-before' })
+    await answer('values-before', 'yes')
+    expect(await run('values-before').outcome()).toMatchObject({ output: { count: 1, again: 11 } })
+    await runtime.fork({ run: 'values-alone', at: updated!.position, runId: 'values-after' })
+    await answer('values-after', 'yes')
+    expect(await run('values-after').outcome()).toMatchObject({ output: { count: 1, again: 11 } })
+  })
+
   test('values are there, and a session is continued run by run', async () => {
     await answer('values-alone', 'yes')
     expect(await run('values-alone').outcome()).toMatchObject({

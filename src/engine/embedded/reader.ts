@@ -8,7 +8,7 @@ import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type R
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
 import { notRegistered } from '../code.ts'
-import { valuesAt } from '../fork.ts'
+import { valuesHeard } from '../fork-values.ts'
 import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
 import {
   asideFor,
@@ -245,18 +245,15 @@ export class Reader implements StoreReader, Past {
     const row = this.run(run)
     if (row === undefined) return undefined
     const stream = streamOf(row.caller === null ? {} : (JSON.parse(row.caller) as Caller))
+    const feed = this.feed(run, 0)
+    const written = (this.#sql.stream.all(stream) as unknown as LogRow[]).map((entry) => ({ at: entry.at, event: this.#event(entry) }))
     return {
       run: row,
-      feed: this.feed(run, 0),
+      feed,
       mail: this.unreadOf(run),
       accounts: this.accounts(run),
-      values: valuesAt(this.#writtenTo(stream), at),
+      values: valuesHeard({ run, at }, feed, written),
     }
-  }
-
-  /** What was written to a stream, in order. */
-  *#writtenTo(stream: string): Generator<{ position: number; event: JournalEvent }> {
-    for (const row of this.#sql.stream.all(stream) as unknown as LogRow[]) yield { position: row.position, event: this.#event(row) }
   }
 
   valueKeys(stream: string): readonly string[] {
@@ -385,7 +382,7 @@ const statements = {
   lastInbox: 'SELECT max(position) AS n FROM inbox',
   accounts: `SELECT act, body FROM account WHERE ${mineAct}`,
   entryAt: 'SELECT body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) AND seq = ?',
-  stream: 'SELECT position, body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq',
+  stream: 'SELECT at, body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq',
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
   valueKeys: 'SELECT key FROM value WHERE stream = ?',
   nextOrphanKind:
