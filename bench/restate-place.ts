@@ -2,14 +2,13 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Client } from 'pg'
-import { RestateClient } from '../src/adapters/restate/client.ts'
 import { freePort, freshRestateServer, stoppablePostgres, type StoppablePostgres, type TestServer } from '../test/restate/harness.ts'
 import { megabytes } from './measure.ts'
 import type { Order } from './restate-team.ts'
 import type { Place } from './restate-worker.ts'
 
-export type Name = 'embedded' | 'sqlite' | 'postgres'
+const names = ['embedded', 'postgres', 'restate'] as const
+export type Name = (typeof names)[number]
 
 /** An engine in a process of its own. */
 export class Contestant {
@@ -66,23 +65,15 @@ export class Contestant {
   }
 }
 
-/** What PostgreSQL has done so far. `writing`: transactions that changed something. */
-export interface Done {
-  readonly transactions: number
-  readonly writing: number
-}
-
 /** Everything that runs, until it is disposed of. */
 export class Arena implements AsyncDisposable {
   readonly contestants: readonly Contestant[]
   readonly server: TestServer
-  readonly client: RestateClient
   readonly #postgres: StoppablePostgres
 
   private constructor(contestants: readonly Contestant[], server: TestServer, postgres: StoppablePostgres) {
     this.contestants = contestants
     this.server = server
-    this.client = new RestateClient({ ingress: server.ingress, admin: server.admin })
     this.#postgres = postgres
   }
 
@@ -90,58 +81,31 @@ export class Arena implements AsyncDisposable {
   static async open(folder: string, options: readonly string[]): Promise<Arena> {
     const [server, postgres] = await Promise.all([freshRestateServer(), stoppablePostgres([])])
     const { ingress, admin } = server
-    const on = async (namespace: string, store: Extract<Place, { store: unknown }>['store']): Promise<Place> => ({
-      store,
-      ingress,
-      admin,
-      namespace,
-      listen: { port: await freePort() },
-    })
+    const address = (schema: string): string => `${postgres.url}?schema=${schema}`
     const contestants = [
-      new Contestant('embedded', { file: join(folder, 'embedded.db') }, options),
-      new Contestant('sqlite', await on('sqlite', { sqlite: join(folder, 'events.db') }), options),
-      new Contestant('postgres', await on('postgres', { postgres: postgres.url }), options),
+      new Contestant('embedded', join(folder, 'embedded.db'), options),
+      new Contestant('postgres', address('plain'), options),
+      new Contestant('restate', { store: address('moved'), ingress, admin, listen: { port: await freePort() } }, options),
     ]
     for (const each of contestants) await each.start()
     return new Arena(contestants, server, postgres)
   }
 
-  contestant(name: Name): Contestant {
-    return this.contestants.find((each) => each.name === name)!
-  }
-
-  /** Megabytes of the server, of PostgreSQL with all its processes, and of a contestant: what they share counts once. */
+  /** Megabytes of the server, of PostgreSQL with all its processes, and of each contestant: what they share counts once. */
   held(): Readonly<Record<'server' | 'database' | Name, number>> {
+    const of = Object.fromEntries(this.contestants.map(({ name, pid }) => [name, shareOf(pid)])) as Record<Name, number>
+    return { ...of, server: shareOf(this.server.pid), database: this.#database().reduce((sum, each) => sum + shareOf(each), 0) }
+  }
+
+  /** CPU milliseconds that a contestant has used so far, with the servers that it needs. */
+  used({ name, pid }: Contestant): number {
+    const servers = name === 'embedded' ? [] : name === 'postgres' ? this.#database() : [...this.#database(), this.server.pid]
+    return [pid, ...servers].reduce((sum, each) => sum + cpuOf(each), 0)
+  }
+
+  #database(): readonly number[] {
     const { pid } = this.#postgres
-    const database = [pid, ...childrenOf(pid)].reduce((sum, each) => sum + shareOf(each), 0)
-    const [embedded, sqlite, postgres] = this.contestants.map((each) => shareOf(each.pid)) as [number, number, number]
-    return { server: shareOf(this.server.pid), database, embedded, sqlite, postgres }
-  }
-
-  /** Backends report with a delay: ask when nothing has moved for `reportMs`. */
-  async transactions(): Promise<Done> {
-    const [row] = await this.sql<{ n: number; x: number }>(
-      `SELECT xact_commit::float8 AS n, pg_snapshot_xmax(pg_current_snapshot())::text::float8 AS x FROM pg_stat_database WHERE datname = current_database()`,
-    )
-    return { transactions: row!.n, writing: row!.x }
-  }
-
-  async sql<T>(text: string): Promise<readonly T[]> {
-    const client = new Client({ connectionString: this.#postgres.url })
-    await client.connect()
-    try {
-      return (await client.query(text)).rows as readonly T[]
-    } finally {
-      await client.end()
-    }
-  }
-
-  /** The journals that Restate holds for the activations of a contestant: entries and bytes of each, by key. */
-  async journals(name: Name): Promise<readonly { readonly key: string; readonly entries: number; readonly bytes: number }[]> {
-    return this.client.query(
-      `select i.target_service_key as key, count(1) as entries, sum(j.raw_length) as bytes from sys_invocation i join sys_journal j on j.id = i.id
-        where i.target_service_name = '${name}.Activation' group by i.target_service_key`,
-    )
+    return [pid, ...childrenOf(pid)]
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -151,8 +115,16 @@ export class Arena implements AsyncDisposable {
   }
 }
 
-/** After so long every idle backend has reported what it has done. */
-export const reportMs = 11_000
+/** Milliseconds of CPU of a process, all its threads, so far; a tick is ten of them. */
+function cpuOf(pid: number): number {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+    return (Number(fields[11]) + Number(fields[12])) * 10
+  } catch {
+    // it has just ended
+    return 0
+  }
+}
 
 /** Megabytes: what a process has alone, and its share of what it has with others. */
 function shareOf(pid: number): number {

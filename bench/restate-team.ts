@@ -1,5 +1,5 @@
 /** What the engines are measured with, and the figures that one process takes of its engine: rule agents, so that what takes time is the engine. */
-import { agent, approve, delegate, step, type Agent, type Runtime } from '../src/index.ts'
+import { agent, delegate, step, type Agent, type Runtime } from '../src/index.ts'
 import { timed } from './measure.ts'
 
 /** A figure to be taken. */
@@ -8,25 +8,12 @@ export type Order =
   | { readonly do: 'one by one'; readonly runs: number }
   | { readonly do: 'delegate'; readonly times: number }
   | { readonly do: 'fan out'; readonly workers: number }
-  | { readonly do: 'walk'; readonly steps: number; readonly run: string }
-  | { readonly do: 'let on'; readonly run: string }
-  | { readonly do: 'commits' }
-
-const gate = { tool: 'publish', toolVersion: '1', input: 'a book', reason: 'it is for the public', timeoutMs: 3_600_000 }
 
 const walker = agent({
   name: 'walker',
   run: async (ctx, brief) => {
     for (let i = 0; i < Number(brief); i++) await step(ctx, 'walk', () => 1)
     return null
-  },
-})
-/** Walks, and then waits for somebody. */
-const pilgrim = agent({
-  name: 'pilgrim',
-  run: async (ctx, brief) => {
-    for (let i = 0; i < Number(brief); i++) await step(ctx, 'walk', () => 1)
-    return (await approve(ctx, gate)).approved
   },
 })
 const writer = agent({ name: 'writer', description: 'writes', run: (ctx) => step(ctx, 'write', () => 'The next part.') })
@@ -47,7 +34,7 @@ const crier = agent({
   },
 })
 
-export const team: readonly Agent[] = [walker, pilgrim, leader, crier]
+export const team: readonly Agent[] = [walker, leader, crier]
 
 async function whole(runtime: Runtime, root: Agent, brief: number): Promise<void> {
   const outcome = await runtime.run(root, String(brief))
@@ -60,14 +47,6 @@ async function crowd(runtime: Runtime, { runs, atOnce, steps }: Extract<Order, {
     while (left-- > 0) await whole(runtime, walker, steps)
   }
   await Promise.all(Array.from({ length: atOnce }, next))
-}
-
-async function letOn(runtime: Runtime, id: string): Promise<void> {
-  const run = runtime.handle(id)
-  const [approval] = await runtime.approvals({ run: run.id })
-  await run.decide({ approvalId: approval!.id, decision: 'approve' })
-  const outcome = await run.outcome()
-  if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
 }
 
 /** Milliseconds: of all of it, or of each one. */
@@ -84,11 +63,5 @@ export async function carryOut(runtime: Runtime, order: Order): Promise<number[]
       return [await timed(() => whole(runtime, leader, order.times))]
     case 'fan out':
       return [await timed(() => whole(runtime, crier, order.workers))]
-    case 'walk':
-      return [await timed(async () => (await runtime.start(pilgrim, String(order.steps), { runId: order.run })).until('waiting'))]
-    case 'let on':
-      return [await timed(() => letOn(runtime, order.run))]
-    case 'commits':
-      throw new Error('the process answers that itself')
   }
 }

@@ -19,10 +19,10 @@ const editor = supervisor({
 })
 
 const { RESTATE_INGRESS: ingress = 'http://127.0.0.1:8080', RESTATE_ADMIN: admin = 'http://127.0.0.1:9070' } = process.env
-const events = join(mkdtempSync(join(tmpdir(), 'reeve-')), 'events.db')
+const store = join(mkdtempSync(join(tmpdir(), 'reeve-')), 'runs.db')
 
 // #region engine
-const engine = restate({ store: { sqlite: events }, ingress, admin }) // on a cluster: store: { postgres: 'postgres://…' }
+const engine = restate({ store, ingress, admin }) // a file on one node; on several: store: 'postgres://…'
 await using runtime = await createRuntime({ engine, agents: [editor] }) // instead of store: 'reeve.db'
 const run = await runtime.start(editor, 'Tell me something about ravens.')
 for await (const { event } of run.events()) console.log(event.type)

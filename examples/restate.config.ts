@@ -7,6 +7,6 @@ const newsroom = supervisor({ name: 'newsroom', workers: [writer], model: 'anthr
 // #region config
 import { restate } from 'reeve/restate'
 
-export const engine = () => restate({ store: { sqlite: 'events.db' } })
+export const engine = () => restate({ store: 'runs.db' })
 export const agents = [newsroom]
 // #endregion

@@ -1,15 +1,14 @@
 /**
- * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | postgres | restate-sqlite | restate-postgres`, default `embedded`.
+ * Which engine the suites of test/scenario and test/runtime run on: `REEVE_TEST_ENGINE=embedded | postgres | restate`, default `embedded`.
  *
  * Owns: one way to make a runtime, so that a scenario is written once and holds on every engine. A `store` is then a name: two runtimes of one store are two
  * processes of one system. Does not own: which files and titles cannot run on another engine (postgres/suites.ts, restate/suites.ts).
  */
-import { join } from 'node:path'
 import { afterAll } from 'vitest'
 import type { RestateOptions } from '../src/adapters/restate/index.ts'
 import { createRuntime, type Runtime, type RuntimeOptions } from '../src/runtime/index.ts'
 
-const engineNames = ['embedded', 'postgres', 'restate-sqlite', 'restate-postgres'] as const
+const engineNames = ['embedded', 'postgres', 'restate'] as const
 export type EngineName = (typeof engineNames)[number]
 
 /** The engine that is asked for. */
@@ -34,7 +33,7 @@ async function onPostgres(options: RuntimeOptions): Promise<Runtime> {
 }
 
 /** What another process names as its `store` to share one with `runtimeUnderTest`, where that is a file or an address. */
-export const storeUnderTest = async (store: string): Promise<string> => (engineUnderTest() === 'postgres' ? schemaOf(store) : store)
+export const storeUnderTest = async (store: string): Promise<string> => (engineUnderTest() === 'embedded' ? store : schemaOf(store))
 
 const schemas = new Map<string, Promise<string>>()
 
@@ -52,30 +51,30 @@ async function newSchema(): Promise<string> {
   return `${server}?schema=${schema}`
 }
 
+/** The same options, to the engine instead; what is for files alone is left out. */
 async function onRestate(options: RuntimeOptions): Promise<Runtime> {
-  const { store = ':memory:', clock, strict, undoWithinMs, deadlines, redact, onWarning, crash, ...others } = options
-  const { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus } = others
-  const { mayDecide, limits, hooks } = others
-  const onUnknownVersion = others.onUnknownVersion ?? (strict === true ? 'refuse' : undefined)
-  const place = await (store === ':memory:' ? newPlace(undefined) : placeOf(store))
+  const { store = ':memory:', durability: _durability, busyMs: _busyMs, writer: _writer, engine: _engine, ...others } = options
+  const {
+    agents,
+    earlier,
+    drive,
+    onMissingVersion,
+    channels,
+    memory,
+    trust,
+    versions,
+    defaultStatus,
+    mayDecide,
+    limits,
+    hooks,
+    ...engine
+  } = others
+  const { onUnknownVersion = engine.strict === true ? 'refuse' : undefined, ...host } = engine
   const { restate } = await import('../src/adapters/restate/index.ts')
-  let dead = false
-  const engine = restate({
-    ...place,
-    parkAfterMs: 200,
-    sweepMs: 1_000,
-    onWarning: onWarning ?? (() => {}),
-    crash: (point) => (dead ||= crash?.(point) === true),
-    ...given({ clock, strict, undoWithinMs, deadlines, redact }),
-  })
-  // A process that has died does not end in order.
-  const close = engine.close.bind(engine)
-  engine.close = () => (dead ? engine.kill() : close())
-  // What is left is the embedded engine's alone, such as its lease.
+  const asked = { agents, earlier, drive, onMissingVersion, channels, memory, trust, versions, defaultStatus, mayDecide, limits, hooks }
   return createRuntime({
-    ...given({ mayDecide, limits, hooks }),
-    ...given({ agents, earlier, drive, onMissingVersion, channels, clock, memory, trust, versions, defaultStatus, onUnknownVersion }),
-    engine,
+    ...given({ ...asked, onUnknownVersion, clock: host.clock }),
+    engine: restate({ onWarning: () => {}, ...host, ...(await placeOf(store)) }),
   })
 }
 
@@ -90,38 +89,22 @@ const undo: (() => Promise<void>)[] = []
 let count = 0
 
 function placeOf(store: string): Promise<Place> {
-  const place = places.get(store) ?? newPlace(store)
+  if (store === ':memory:') return newPlace(newSchema())
+  const place = places.get(store) ?? newPlace(schemaOf(store))
   places.set(store, place)
   return place
 }
 
-/** A namespace, a port and a store of its own. Its services are known to Restate from the beginning, as they are wherever a worker has ever been. */
-async function newPlace(file: string | undefined): Promise<Place> {
-  const { freePort, freshPostgres, restateServer } = await import('./restate/harness.ts')
-  const { temporaryFolder } = await import('./servers/place.ts')
+/** A namespace, a port and a store of its own. */
+async function newPlace(store: Promise<string>): Promise<Place> {
+  const { freePort, restateServer } = await import('./restate/harness.ts')
   const { ingress, admin } = await restateServer()
-  const namespace = `suite${process.pid}-${++count}`
-  const listen = { port: await freePort() }
-  let store: RestateOptions['store'] = { sqlite: file ?? join(temporaryFolder('suite'), 'events.db') }
-  if (engineUnderTest() === 'restate-postgres') {
-    const { url, schema, dispose } = await freshPostgres()
-    undo.push(dispose)
-    store = { postgres: url, schema }
-  }
-  const place = { store, ingress, admin, namespace, listen }
-  const { restate } = await import('../src/adapters/restate/index.ts')
-  const before = restate({ ...place, onWarning: () => {} })
-  try {
-    await before.drive({ find: () => undefined, onMissingVersion: 'move' })
-  } finally {
-    await before.kill()
-  }
-  return place
+  return { store: await store, ingress, admin, namespace: `suite${process.pid}-${++count}`, listen: { port: await freePort() } }
 }
 
 if (engineUnderTest() !== 'embedded') {
   afterAll(async () => {
-    if (engineUnderTest() !== 'postgres') {
+    if (engineUnderTest() === 'restate') {
       const { restateServer } = await import('./restate/harness.ts')
       await (await restateServer()).dispose()
     }

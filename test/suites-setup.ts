@@ -8,8 +8,7 @@ import { exceptionOf, type Exception } from './suites.ts'
 const lists: Record<EngineName, readonly Exception[]> = {
   embedded: [],
   postgres: onPostgres,
-  'restate-sqlite': onRestate,
-  'restate-postgres': onRestate,
+  restate: onRestate,
 }
 
 beforeEach(({ task, skip }) => {

@@ -368,6 +368,8 @@ export interface StoreParts {
 export interface Store {
   /** As errors name it: never with a password. */
   readonly name: string
+  /** By which it is told from every other store, whoever opens it and under whatever name. Throws or rejects with what the store says. */
+  id(): Now<string>
   /** No other process can open it. */
   readonly isPrivate: boolean
   readonly reader: StoreReader

@@ -1,5 +1,6 @@
 /** The composition root: createRuntime, run handles, sessions, decisions from outside. */
-export { optionNames as runtimeOptions, placeNamed, type RuntimeOptions } from './options.ts'
+export { optionNames as runtimeOptions, type RuntimeOptions } from './options.ts'
+export { placeNamed } from '../engine/store-name.ts'
 export { createRuntime, type Runtime } from './runtime.ts'
 export type { CancelOptions, Run, RunOutcome, RunWaiting } from './handle.ts'
 export type { PostFromOutside } from './posting.ts'

@@ -8,6 +8,7 @@ import { described, redactionProblems, ReeveError, unknownNames, type NamesOf } 
 import { limitProblems, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
+import { forFiles } from '../engine/store-name.ts'
 import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './decide.ts'
 import { registeredProblems, type Hooks } from './hooks.ts'
@@ -126,20 +127,6 @@ function runLimitProblems(limits: Limits): readonly string[] {
     : [...problems, 'createRuntime: limits.ownTurns is for one agent: state it in its definition']
 }
 
-/** What kind of store a name means. What is another address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */
-export function placeNamed(store: unknown): 'file' | 'postgres' {
-  const scheme = typeof store === 'string' ? /^([a-z][a-z0-9+.-]+):\/\//i.exec(store)?.[1] : undefined
-  if (scheme === undefined) return 'file'
-  if (/^postgres(ql)?$/.test(scheme)) return 'postgres'
-  throw new ReeveError(
-    'config.invalid',
-    `createRuntime: store is an address (${scheme}://…), expected the path of a file or postgres://…`,
-    {
-      hint: "A store is an SQLite file (store: './reeve.db') or a PostgreSQL database (store: 'postgres://user@host/database'); see docs/engines.md.",
-    },
-  )
-}
-
 /** A choice for somebody who is not here would be passed over in silence. */
 export function mustBeChoices(versions: VersionChoices | undefined, registered: readonly string[]): void {
   const problems = choiceProblems(versions, 'createRuntime', registered)
@@ -152,16 +139,14 @@ export function mustBeForSomebody(trust: TrustPresets | undefined, named: readon
   if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was started.' })
 }
 
-/** What is for files alone. */
-const ofFiles: readonly string[] = ['durability', 'busyMs', 'writer'] satisfies readonly (keyof EmbeddedOptions)[]
-
 /** An option that the chosen engine does not know would be passed over in silence, `redact` among them. */
 export function mustMeanSomething(
   engine: 'file' | 'postgres' | 'engine',
   { clock: _clock, ...others }: Omit<EmbeddedOptions, 'file'> & { readonly store: string | undefined },
 ): void {
   const given = Object.entries(others).flatMap(([name, value]) => (value === undefined ? [] : [name]))
-  const names = engine === 'engine' ? given : engine === 'postgres' ? given.filter((name) => ofFiles.includes(name)) : []
+  const names =
+    engine === 'engine' ? given : engine === 'postgres' ? given.filter((name) => (forFiles as readonly string[]).includes(name)) : []
   if (names.length === 0) return
   throw engine === 'engine'
     ? new ReeveError(

@@ -34,6 +34,9 @@ export const rooms: Readonly<Record<string, Room>> = {
       'index.ts',
       'mover.ts',
       'store.ts',
+      'mover.ts',
+      'store-name.ts',
+      'named-store.ts',
       'host/index.ts',
       'embedded/index.ts',
       'embedded/digests.ts',
@@ -104,13 +107,11 @@ export interface Adapter {
 
 export const adapters: Readonly<Record<string, Adapter>> = {
   restate: {
-    imports: ['engine', 'journal'],
-    adapters: ['eventstore'],
+    imports: ['engine'],
     packages: ['@restatedev/restate-sdk'],
     // the server and its operator need no SDK: `reeve restate` works without that package
     doors: ['index.ts', 'server.ts', 'client.ts'],
   },
-  eventstore: { imports: ['engine', 'journal'], packages: ['pg'] },
   mcp: { imports: ['agent'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal'] },

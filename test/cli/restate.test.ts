@@ -104,7 +104,7 @@ describe('reeve restate status', () => {
         await client.register(worker.uri)
         await client.send(`${namespace}.Calls`, 'stubborn', null)
       }
-      await client.send('reeve.Steps', 'run', null, { key: 'run_1' })
+      await client.send('reeve.Calls', 'wait', null)
       await vi.waitFor(async () => expect((await status()).out).toContain('no luck today'), { timeout: 10_000, interval: 100 })
       const { out } = await status()
       expect(out).toContain(`${workers[0]!.uri}/`)

@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { createServer as createTcp, type AddressInfo, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { RestateOptions } from '../../src/adapters/restate/index.ts'
 import { restate } from '../../src/adapters/restate/index.ts'
-import type { ReeveError, RunId } from '../../src/core/index.ts'
+import type { ReeveError } from '../../src/core/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { crew } from './crew.ts'
 import { Fleet, until } from './fleet.ts'
@@ -54,9 +54,14 @@ const drives = (fleet: Fleet, options: Partial<RestateOptions>) => async () => {
   const runtime = await createRuntime({ engine, agents: crew(fleet.world) })
   await runtime.close()
 }
-const starts = (fleet: Fleet, options: Partial<RestateOptions>, run: string) => async () => {
-  const desk = await fleet.desk(options)
+/** A client with options that are wrong somewhere: the run begins in the store all the same, and what is wrong is said once. */
+async function starts(fleet: Fleet, options: Partial<RestateOptions>, run: string): Promise<readonly string[]> {
+  const heard: string[] = []
+  const desk = await fleet.desk({ ...options, onWarning: (code) => void heard.push(code) })
   await desk.start('publisher', 'x', { runId: run })
+  await until('it has said so', () => heard.length > 0)
+  await desk.start('publisher', 'x', { runId: `${run}-again` })
+  return heard
 }
 async function plainHttp(): Promise<{ readonly url: string; readonly server: Server }> {
   const server = createServer((_request, response) => response.end('hello'))
@@ -64,65 +69,80 @@ async function plainHttp(): Promise<{ readonly url: string; readonly server: Ser
 }
 
 describe('Restate is not there, or is somebody else', () => {
-  test('not reachable: start and drive say so; the run is kept, and begins when a worker comes', async () => {
+  test('not reachable: said once; the run is in the store, and begins when a worker comes', async () => {
     await using fleet = await Fleet.create({ shared })
     const nowhere = `http://127.0.0.1:${await freePort()}`
-    await expectFailure(starts(fleet, { ingress: nowhere }, 'kept'), 'engine.unreachable', { retryable: true, withinMs: 2_000 })
-    await expectFailure(drives(fleet, { admin: nowhere }), 'engine.unreachable', { retryable: true })
+    expect(await starts(fleet, { ingress: nowhere }, 'kept')).toEqual(['engine.unreachable'])
     const desk = await fleet.desk()
-    expect(await desk.runs()).toMatchObject([{ run: 'kept', status: 'running' }])
+    expect((await desk.runs()).map(({ run, status }) => [run, status])).toContainEqual(['kept', 'running'])
     await fleet.worker()
     expect(await desk.handle('kept').until('waiting')).toMatchObject({ status: 'waiting' })
+    expect(fleet.world.count('draft')).toBeGreaterThan(0)
   })
 
   test('ingress and admin are swapped, or a plain HTTP server is there', async () => {
     await using fleet = await Fleet.create({ shared })
     const swapped = { ingress: shared.admin, admin: shared.ingress }
-    await expectFailure(starts(fleet, swapped, 'a'), 'engine.wrong-address', { withinMs: 2_000 })
+    expect(await starts(fleet, swapped, 'a')).toEqual(['engine.wrong-address'])
     await expectFailure(drives(fleet, swapped), 'engine.wrong-address', { withinMs: 2_000 })
     const { url, server } = await plainHttp()
-    await expectFailure(starts(fleet, { ingress: url, admin: url }, 'b'), 'engine.wrong-address', { withinMs: 2_000 })
+    expect(await starts(fleet, { ingress: url, admin: url }, 'b')).toEqual(['engine.wrong-address'])
     await expectFailure(drives(fleet, { ingress: url, admin: url }), 'engine.wrong-address', { withinMs: 2_000 })
     server.close()
-    await expectFailure(async () => restate({ ...fleet.options, ingress: 'localhost:8080' }), 'engine.wrong-address')
   })
 
-  test('no worker is registered: start rejects, the run is kept and begins when one comes', async () => {
+  test('no worker is registered: said once; the run begins when one comes', async () => {
     await using fleet = await Fleet.create({ shared })
-    await expectFailure(starts(fleet, {}, 'kept'), 'engine.no-worker', { withinMs: 2_000 })
-    // Again: the same run, the same word.
-    await expectFailure(starts(fleet, {}, 'kept'), 'engine.no-worker', { withinMs: 2_000 })
+    expect(await starts(fleet, {}, 'kept')).toEqual(['engine.no-worker'])
     await fleet.worker()
     const desk = await fleet.desk()
     expect(await desk.handle('kept').until('waiting')).toMatchObject({ status: 'waiting' })
-    expect(fleet.world.count('draft')).toBe(1)
   })
+})
 
-  test('an agent, or a version of it, that no worker has: stuck, with the reason, until one comes that has it', async () => {
-    await using fleet = await Fleet.create({ shared })
-    const worker = await fleet.worker({ onMissingVersion: 'park' })
-    const engine = fleet.engine()
-    const input = { brief: { instructions: 'x' }, depth: 0, maxDepth: 4 }
-    await engine.start({ run: 'ghost' as RunId, agent: 'ghost', version: '1', input })
-    const desk = await fleet.desk({}, '2')
-    await desk.start('publisher', 'x', { runId: 'later' })
-    for (const [run, reason] of [
-      ['ghost', /the agent "ghost" is not registered/],
-      ['later', /version 2\+\w+ of "publisher" is not registered/],
-    ] as const) {
-      const state = await desk.handle(run).until('waiting')
-      expect(state).toMatchObject({ status: 'stuck', reason: expect.stringMatching(reason) as string })
+describe('options', () => {
+  const refusal = (options: unknown): ReeveError => {
+    try {
+      restate(options as RestateOptions)
+    } catch (thrown) {
+      return thrown as ReeveError
     }
-    await worker.end('SIGTERM')
-    await fleet.worker({ crew: '2' })
-    const [approval] = await until('it goes on and asks', async () => {
-      const open = await desk.approvals({ run: 'later' })
-      return open.length > 0 && open
-    })
-    expect(approval).toMatchObject({ tool: 'publish' })
-    await desk.handle('ghost').cancel()
-    expect(await desk.handle('ghost').outcome()).toMatchObject({ status: 'cancelled' })
-    await engine.close()
+    throw new Error(`taken: ${JSON.stringify(options)}`)
+  }
+  test.each([
+    [{ store: { postgres: 'postgres://ann:secret@db/x', schema: 's' } }, /write store: 'postgres:/],
+    [{ store: { sqlite: 'x.db' } }, /store: 'runs.db' for \{ sqlite \}/],
+    [{}, /store is missing/],
+    [{ store: ':memory:' }, /in memory is lost with its process/],
+    [{ store: 'mysql://ann:secret@db/x' }, /store is an address \(mysql:/],
+    [{ store: 'x.db', build: 'v1' }, /build is not an option any more; leave it out/],
+    [{ store: 'x.db', effectsWithinMs: 1 }, /effectsWithinMs is not an option any more/],
+    [{ store: 'x.db', sweepMs: 1 }, /sweepMs is not an option any more/],
+    [{ store: 'x.db', ingres: 'http://x' }, /no option "ingres": did you mean "ingress"/],
+    [{ store: 'x.db', poolSize: 3 }, /poolSize is for PostgreSQL/],
+    [{ store: 'postgres://db/x', writer: 'thread' }, /writer is for a store in a file/],
+    [{ store: 'x.db', ingress: 'localhost:8080' }, /ingress is the text "localhost:8080"/],
+    [{ store: 'x.db', ingress: 'http://ann:secret@r:8080' }, /give tokens instead/],
+    [{ store: 'x.db', admin: 'ann:secret@r:9070' }, /admin is a text/],
+    [{ store: 'x.db', tokens: { ingress: 'secret two' } }, /tokens.ingress is not a bearer token/],
+    [{ store: 'x.db', namespace: '' }, /namespace is/],
+    [{ store: 'x.db', namespace: 'a b' }, /namespace is/],
+    [{ store: 'x.db', namespace: '1a' }, /namespace is/],
+    [{ store: 'x.db', namespace: 'x'.repeat(65) }, /namespace is/],
+    [{ store: 'x.db', listen: { port: 70_000 } }, /listen.port is 70000/],
+    [{ store: 'x.db', listen: 9080 }, /listen is 9080/],
+    [{ store: 'x.db', identityKeys: ['secret'] }, /identityKeys holds/],
+    [{ store: 'x.db', register: 'no' }, /register is the text/],
+    ...['0.0.0.0', '::', '192.0.2.1', 'example.org'].map(
+      (host) => [{ store: 'x.db', listen: { host } }, /takes orders from all who can reach it/] as const,
+    ),
+    ['x.db', /restate\(\) was given the text/],
+  ] as const)('%j: refused before anything is opened', (options, message) => {
+    const thrown = refusal(options)
+    expect(thrown).toMatchObject({ code: 'config.invalid', retryable: false, hint: anything })
+    expect(thrown.message).toMatch(message)
+    expect(`${thrown.message} ${thrown.hint}`).not.toContain('secret')
+    expect(existsSync('x.db')).toBe(false)
   })
 })
 
@@ -133,15 +153,6 @@ describe('the worker', () => {
     const { url, server } = await plainHttp()
     await expectFailure(drives(fleet, { advertise: url }), 'engine.worker-unreachable')
     server.close()
-  })
-
-  test('would listen for everybody without a key: refused before anything is opened', async () => {
-    await using fleet = await Fleet.create({ shared })
-    const file = join(fleet.world.dir, 'never.db')
-    for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.org'])
-      await expectFailure(async () => restate({ store: { sqlite: file }, listen: { host } }), 'config.invalid', { withinMs: 500 })
-    await expectFailure(async () => restate({ store: { sqlite: file }, identityKeys: ['secret'] }), 'config.invalid', { withinMs: 500 })
-    expect(() => readFileSync(file)).toThrow('ENOENT')
   })
 
   test('finds its port taken, or has no such address', async () => {
@@ -155,17 +166,70 @@ describe('the worker', () => {
       withinMs: 2_000,
     })
   })
+})
 
-  test('has a name that is none', async () => {
-    for (const wrong of [
-      { namespace: '' },
-      { namespace: 'a b' },
-      { namespace: '1a' },
-      { build: 'v1.2' },
-      { build: '' },
-      { namespace: 'x'.repeat(65) },
+describe('one namespace, one store', () => {
+  test('a worker with another store is refused at its own address and at a shared one, and one of the same store is not', async () => {
+    await using fleet = await Fleet.create({ shared, store: 'postgres' })
+    await fleet.worker()
+    const other = join(fleet.world.dir, 'other.db')
+    const elsewhere = await expectFailure(drives(fleet, { store: other, listen: { port: await freePort() } }), 'config.invalid')
+    expect(elsewhere.message).toMatch(/a worker with another store serves/)
+    await fleet.worker()
+    await fleet.worker({ options: { listen: { port: await freePort() } } })
+    await fleet.worker({ options: { store: other, namespace: `${fleet.options.namespace}-2`, listen: { port: await freePort() } } })
+  })
+
+  test('hostile calls: none moves a run, ends the worker or is kept', async () => {
+    await using fleet = await Fleet.create({ shared, store: 'postgres' })
+    const worker = await fleet.worker()
+    const service = `${fleet.options.namespace}.Runs`
+    const call = async (body: string | Uint8Array<ArrayBuffer>, type = 'application/json'): Promise<readonly [number, string]> => {
+      const answer = await fetch(`${shared.ingress}/${service}/move`, { method: 'POST', body, headers: { 'content-type': type } })
+      return [answer.status, await answer.text()]
+    }
+    const { metadata } = (await fleet.client.services()).find(({ name }) => name === service)!
+    const store = metadata['reeve.store'] as string
+    const said = (runs: unknown, of: unknown = store): string => JSON.stringify({ store: of, runs })
+    for (const body of [
+      '',
+      '{',
+      'null',
+      '[]',
+      '"move"',
+      said(undefined),
+      said([]),
+      said('a'),
+      said({ length: 1, 0: 'a' }),
+      said([1]),
+      said([['a']]),
+      said([{}]),
+      said(['../../etc']),
+      said(["a'; drop table run; --"]),
+      said(['__proto__']),
+      said(['x'.repeat(129)]),
+      said(Array.from({ length: 17 }, (_, k) => `r${k}`)),
+      said(['a'], 1),
+      said(['a'], null),
+      `{"__proto__":{"store":"${store}","runs":["a"]}}`,
+      said(['x'.repeat(100_000)]),
     ])
-      await expectFailure(async () => restate({ store: { sqlite: '/nowhere' }, ...wrong }), 'config.invalid', { withinMs: 500 })
+      expect(await call(body), body.slice(0, 80)).toMatchObject([400, expect.stringContaining('refused')])
+    expect((await call(new Uint8Array([0xff, 0xfe, 0x00]), 'application/octet-stream'))[0]).toBe(400)
+    expect(await call(said(['a'], 'sto_another'))).toMatchObject([409, expect.stringContaining('another store')])
+    // Runs that are not there, and one that is: nobody is disturbed.
+    const desk = await fleet.desk()
+    const run = await desk.start('publisher', 'x')
+    const state = await run.until('waiting')
+    const before = (await run.view()).position
+    expect((await call(said(['nowhere', run.id, 'constructor'])))[0]).toBe(200)
+    expect((await run.view()).position).toBe(before)
+    if ('waiting' in state) await run.decide({ approvalId: state.waiting[0]!.id, decision: 'approve' })
+    expect(await run.outcome()).toMatchObject({ output: { published: true } })
+    expect((await call(said([run.id])))[0]).toBe(200)
+    expect(fleet.world.count('publish')).toBe(1)
+    expect(await fleet.calls()).toEqual([])
+    expect(worker.lines.filter((line) => !line.startsWith('up') && !line.startsWith('engine.worker-refused'))).toEqual([])
   })
 })
 
@@ -201,19 +265,17 @@ test('identity keys: a worker obeys the server that it was told of, and refuses 
 })
 
 describe('the store', () => {
-  test('is not there, is foreign, or is no address: before anybody listens', async () => {
+  test('is not there, or is foreign: before anything listens', async () => {
     await using fleet = await Fleet.create({ shared })
     const foreign = join(fleet.world.dir, 'foreign.db')
     writeFileSync(foreign, 'this is a letter to my aunt, and not an SQLite database at all')
     const nowhere = `postgres://nobody:secret@127.0.0.1:${await freePort()}/none`
-    await expectFailure(drives(fleet, { store: { sqlite: join(fleet.world.dir, 'no', 'such', 'folder', 'x.db') } }), 'store.unavailable')
-    await expectFailure(drives(fleet, { store: { sqlite: foreign } }), 'store.foreign')
-    const away = await expectFailure(drives(fleet, { store: { postgres: nowhere } }), 'store.unavailable', { retryable: true })
+    await expectFailure(drives(fleet, { store: join(fleet.world.dir, 'no', 'such', 'folder', 'x.db') }), 'store.unavailable')
+    await expectFailure(drives(fleet, { store: foreign }), 'store.foreign')
+    const away = await expectFailure(drives(fleet, { store: nowhere }), 'store.unavailable', { retryable: true })
     expect(away.message).not.toContain('secret')
-    await expectFailure(drives(fleet, { store: { postgres: 'localhost/none' } }), 'config.invalid')
-    await expectFailure(starts(fleet, { store: { postgres: nowhere } }, 'a'), 'store.unavailable', { retryable: true })
     expect(readFileSync(foreign, 'utf8')).toContain('aunt')
-    expect(await fleet.client.deployments()).toEqual([])
+    expect((await fleet.client.deployments()).filter(({ services }) => services.includes(`${fleet.options.namespace}.Runs`))).toEqual([])
   })
 })
 
@@ -240,7 +302,7 @@ describe('an optional package is not installed', () => {
     await using fleet = await Fleet.create({ shared })
     const missing = '{"code":"config.invalid","hint":"npm install pg"}'
     const postgres = 'postgres://nobody@127.0.0.1:1/none'
-    expect(await without(fleet, 'pg', { store: { postgres } })).toEqual([`desk ${missing}`, `drive ${missing}`])
+    expect(await without(fleet, 'pg', { store: postgres })).toEqual([`desk ${missing}`, `drive ${missing}`])
     expect(await without(fleet, 'pg')).toEqual(['desk {"runs":0}', 'drive {"runs":0}'])
   })
 })

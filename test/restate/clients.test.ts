@@ -4,8 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { completed } from '../../src/core/index.ts'
-import { ended, Stage, step, until } from '../../src/testing/contract/stage.ts'
-import type { RestateEngine } from '../../src/adapters/restate/index.ts'
+import { Stage, step, until } from '../../src/testing/contract/stage.ts'
 import { Fleet } from './fleet.ts'
 import { restateServer, type TestServer } from './harness.ts'
 import { onRestate } from './restate-bench.ts'
@@ -58,41 +57,6 @@ test('K6: a closing engine lets nothing out any more, ends in time, and what was
     for (const run of runs) expect(await stage.outcome(run)).toEqual(completed('done'))
     expect(stage.count('pay')).toBe(40 * runs.length)
     for (const run of runs) expect(await stage.has(run, 'effect.in-doubt')).toBe(false)
-  } finally {
-    await stage.bench.dispose()
-  }
-})
-
-test('K8: a cancel by Restate’s own means loses nothing, in whichever moment it comes', async () => {
-  const stage = await Stage.open(onRestate('sqlite'))
-  try {
-    stage.agent('worker', async (ctx) =>
-      step(
-        ctx,
-        'work',
-        async ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
-      ),
-    )
-    stage.agent('lead', async (ctx) => {
-      const worker = ctx.start('worker', null)
-      for (;;) {
-        const arrival = await ctx.next()
-        if (arrival.type === 'worker.settled') return arrival.outcome.status
-        await ended(ctx, worker).catch(() => undefined)
-      }
-    })
-    await stage.drive()
-    const { client } = stage.engine as RestateEngine
-    for (let n = 0; n < 6; n++) {
-      const run = await stage.start('lead')
-      const target = `%Activation/%act_${run}>worker/run`
-      const id = await until(
-        'the worker has an invocation',
-        async () => (await client.query<{ id: string }>(`select id from sys_invocation where target like '${target}'`)).length > 0,
-      ).then(async () => (await client.query<{ id: string }>(`select id from sys_invocation where target like '${target}'`))[0]!.id)
-      await client.cancel(id)
-      expect(await stage.outcome(run)).toEqual(completed('cancelled'))
-    }
   } finally {
     await stage.bench.dispose()
   }

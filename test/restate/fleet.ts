@@ -1,6 +1,5 @@
 /**
- * A fleet: worker processes that can be killed, a Restate server and an event store that can be taken away, and a runtime of this process that drives
- * nothing.
+ * A fleet: worker processes that can be killed, a Restate server and a store that can be taken away, and a runtime of this process that drives nothing.
  *
  * Owns: beginning and ending all of it. Does not own: what workers do (crew.ts), what is tested.
  */
@@ -10,11 +9,12 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { RestateClient } from '../../src/adapters/restate/client.ts'
-import { restate, type RestateEngine, type RestateOptions } from '../../src/adapters/restate/index.ts'
+import { restate, type RestateOptions } from '../../src/adapters/restate/index.ts'
+import type { Engine } from '../../src/engine/index.ts'
 import type { ServerOptions } from '../../src/adapters/restate/server.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
 import { crew } from './crew.ts'
-import { freePort, freshPostgres, freshRestateServer, type TestServer } from './harness.ts'
+import { forget, freePort, freshPostgres, freshRestateServer, type TestServer } from './harness.ts'
 import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { World } from './world.ts'
 
@@ -44,7 +44,8 @@ export interface Worker {
 }
 
 interface FleetOptions {
-  readonly store?: 'sqlite' | 'postgres' | RestateOptions['store']
+  /** `sqlite`, `postgres`, or what is said to the engine. Default `sqlite`. */
+  readonly store?: string
   readonly server?: Partial<ServerOptions>
   readonly shared?: TestServer
 }
@@ -61,20 +62,14 @@ export class Fleet implements AsyncDisposable {
   readonly #workers = new Set<ChildProcess>()
   readonly #runtimes: Runtime[] = []
 
-  private constructor(
-    server: TestServer,
-    store: RestateOptions['store'],
-    dir: string,
-    port: number,
-    undo: (() => Promise<unknown> | void)[],
-  ) {
+  private constructor(server: TestServer, store: string, dir: string, port: number, undo: (() => Promise<unknown> | void)[]) {
     this.server = server
     this.world = new World(dir)
     this.client = new RestateClient({ ingress: server.ingress, admin: server.admin })
     this.port = port
     this.#undo = undo
     const { ingress, admin } = server
-    this.options = { store, ingress, admin, namespace: `fleet${process.pid}-${++fleets}`, parkAfterMs: 300, sweepMs: 300 }
+    this.options = { store, ingress, admin, namespace: `fleet${process.pid}-${++fleets}` }
   }
 
   static async create({ store = 'sqlite', server: asked, shared }: FleetOptions = {}): Promise<Fleet> {
@@ -83,13 +78,12 @@ export class Fleet implements AsyncDisposable {
     mkdirSync(dir, { recursive: true })
     const server = shared ?? (await freshRestateServer(asked))
     if (shared === undefined) undo.push(() => server.dispose())
-    let kept: RestateOptions['store']
-    if (store === 'sqlite') kept = { sqlite: join(dir, 'events.db') }
-    else if (store === 'postgres') {
-      const { url, schema, dispose } = await freshPostgres()
-      kept = { postgres: url, schema }
+    let kept = store === 'sqlite' ? join(dir, 'runs.db') : store
+    if (store === 'postgres') {
+      const { server: address, schema, dispose } = await freshPostgres()
+      kept = `${address}?schema=${schema}`
       undo.push(dispose)
-    } else kept = store
+    }
     undo.push(() => removeFolder(dir))
     return new Fleet(server, kept, dir, await freePort(), undo)
   }
@@ -136,7 +130,7 @@ export class Fleet implements AsyncDisposable {
   }
 
   /** An engine of this process; nobody serves with it. */
-  engine(options: Partial<RestateOptions> = {}): RestateEngine {
+  engine(options: Partial<RestateOptions> = {}): Engine {
     return restate({ onWarning: () => {}, ...this.options, ...options })
   }
 
@@ -147,36 +141,19 @@ export class Fleet implements AsyncDisposable {
     return runtime
   }
 
-  /** Invocations of this fleet's activations, by what Restate knows. */
-  async invocations(): Promise<readonly { readonly id: string; readonly key: string; readonly status: string }[]> {
+  /** Calls of this fleet that have not been answered, by what Restate knows. */
+  async calls(): Promise<readonly { readonly id: string; readonly status: string }[]> {
     return this.client.query(
-      `select id, target_service_key as key, status from sys_invocation where target_service_name like '${this.options.namespace}.%Activation'`,
+      `select id, status from sys_invocation where target_service_name like '${this.options.namespace}.%' and status <> 'completed'`,
     )
-  }
-
-  /** The invocation that has an activation. */
-  async invocationOf(activation: string): Promise<string> {
-    const found = await until(`the invocation of ${activation}`, async () =>
-      (await this.invocations()).find(({ key, status }) => key.endsWith(`:${activation}`) && status !== 'completed'),
-    )
-    return found.id
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const runtime of this.#runtimes) await runtime.close()
     for (const child of this.#workers) child.kill('SIGKILL')
-    await this.#forget()
+    // it may not be there any more
+    await forget(this.server.admin, this.options.namespace).catch(() => undefined)
     for (const undo of this.#undo) await undo()
-  }
-
-  /** A server that others use knows nothing of this fleet any more. */
-  async #forget(): Promise<void> {
-    try {
-      for (const { id, services } of await this.client.deployments())
-        if (services.some((name) => name.startsWith(`${this.options.namespace}.`))) await this.client.removeDeployment(id)
-    } catch {
-      // it is not there
-    }
   }
 }
 

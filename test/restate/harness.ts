@@ -4,6 +4,7 @@
  * Owns: starting, killing, starting again, and leaving nothing behind. Does not own: PostgreSQL (postgres.ts). Whoever asks for a server disposes of it
  * (`afterAll(() => server.dispose())`, `await using`); what is forgotten ends with this process, however it ends.
  */
+import { RestateClient } from '../../src/adapters/restate/client.ts'
 import { startServer, type RestateServer, type ServerOptions } from '../../src/adapters/restate/server.ts'
 import { freePort, removeFolder, temporaryFolder } from '../servers/place.ts'
 
@@ -105,4 +106,11 @@ export async function restateCluster(n = 3, options: Partial<ServerOptions> = {}
     throw failed.reason
   }
   return { nodes, dispose, [Symbol.asyncDispose]: dispose }
+}
+
+/** A server that others use knows nothing of a namespace any more. */
+export async function forget(admin: string, namespace: string): Promise<void> {
+  for (const { id, services } of await new RestateClient({ ingress: admin, admin }).deployments())
+    if (services.some((name) => name.startsWith(`${namespace}.`)))
+      await fetch(`${admin}/deployments/${id}?force=true`, { method: 'DELETE' })
 }

@@ -1,56 +1,115 @@
-/** PostgreSQL goes away in the middle of several runs: they stall, say so once, lose nothing, and go on when it is back. */
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+/** Restate is away, is wiped, or is told things behind the engine's back: runs are in the store, so nothing is lost, and workers take them up by themselves. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
 import { pieces } from './crew.ts'
 import { Fleet, until } from './fleet.ts'
-import { freshRestateServer, stoppablePostgres, type StoppablePostgres, type TestServer } from './harness.ts'
+import { freePort } from './harness.ts'
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
-let shared: TestServer
-let postgres: StoppablePostgres
-beforeAll(async () => {
-  ;[shared, postgres] = await Promise.all([freshRestateServer(), stoppablePostgres()])
+const fanned = (n: number) => ({
+  status: 'completed',
+  output: { plan: 'plan is done', sum: n, ends: pieces(n).map((name) => `${name} is done`) },
 })
-afterAll(async () => {
-  await shared.dispose()
-  await postgres.dispose()
+const said = (lines: readonly string[], code: string): readonly string[] => lines.filter((line) => line.startsWith(`${code} `))
+
+test('K5: Restate is away: runs begin and go on all the same; it is said once that it is away, and once that it is back', async () => {
+  await using fleet = await Fleet.create({ server: {}, store: 'postgres' })
+  const worker = await fleet.worker()
+  const heard: string[] = []
+  const desk = await fleet.desk({ onWarning: (code, message) => void heard.push(`${code} ${message}`) })
+  fleet.server.kill()
+  await fleet.server.exited
+  fleet.world.open('plan', ...pieces(2))
+  // Neither rejects: both are in the store.
+  const runs = await Promise.all([desk.start('fan', 2), desk.start('publisher', 'x')])
+  const state = await runs[1].until('waiting')
+  expect(await runs[0].outcome()).toMatchObject(fanned(2))
+  await until('the client has said so', () => said(heard, 'engine.unreachable').length > 0)
+  await fleet.server.start()
+  if ('waiting' in state) await runs[1].decide({ approvalId: state.waiting[0]!.id, decision: 'approve' })
+  expect(await runs[1].outcome()).toMatchObject({ output: { published: true } })
+  await until('the client has noticed', () => said(heard, 'engine.reachable-again').length > 0)
+  expect(said(heard, 'engine.unreachable')).toHaveLength(1)
+  expect(said(heard, 'engine.reachable-again')).toHaveLength(1)
+  expect(said(worker.lines, 'engine.unreachable').length).toBeLessThanOrEqual(1)
+  expect(fleet.world.count('draft')).toBe(1)
 })
 
-const outageMs = 10_000
-const ways: Record<string, { readonly away: () => Promise<void> | void; readonly back: () => Promise<void> | void }> = {
-  'is stopped': { away: () => postgres.stop('fast'), back: () => postgres.start() },
-  'is killed': { away: () => postgres.kill(), back: () => postgres.start() },
-  'stands still': { away: () => postgres.freeze(), back: () => postgres.thaw() },
-}
+test('K5: a worker that comes while Restate is away drives what there is, and registers when Restate comes', async () => {
+  await using fleet = await Fleet.create({ server: {} })
+  fleet.server.kill()
+  await fleet.server.exited
+  const worker = await fleet.worker()
+  expect(said(worker.lines, 'engine.unreachable')).toHaveLength(1)
+  const desk = await fleet.desk()
+  fleet.world.open('plan', 'piece0')
+  expect(await desk.run('fan', 1)).toMatchObject(fanned(1))
+  await fleet.server.start()
+  await until('it has registered', async () =>
+    (await fleet.client.services()).some(({ name }) => name === `${fleet.options.namespace}.Runs`),
+  )
+  await until('it has said so', () => said(worker.lines, 'engine.reachable-again').length === 1)
+  expect(said(worker.lines, 'engine.unreachable')).toHaveLength(1)
+})
 
-test.each(Object.keys(ways))('K5: PostgreSQL %s for 10 s in the middle of several runs: they stall, and go on', async (how) => {
-  await using fleet = await Fleet.create({ shared, store: { postgres: postgres.url, schema: `s${Object.keys(ways).indexOf(how)}` } })
+test('K6: Restate is wiped with runs in flight: they go on, the worker registers again, and new runs go through Restate', async () => {
+  await using fleet = await Fleet.create({ server: {} })
   const worker = await fleet.worker()
   const desk = await fleet.desk()
-  const runs = await Promise.all([1, 2, 3].map(() => desk.start('fan', 4)))
-  const waits = await desk.start('publisher', 'x')
+  const [waits, works] = [await desk.start('publisher', 'x'), await desk.start('fan', 4)]
+  fleet.world.open('plan', 'piece0', 'piece1')
+  await until('all are at work', () => pieces(4).every((name) => fleet.world.count(`${name}>`) > 0))
   const state = await waits.until('waiting')
-  fleet.world.open('plan', 'piece0')
-  await until('all are at work', () => pieces(4).every((name) => fleet.world.count(`${name}>`) === 3))
-  await until('one each is recorded', async () =>
-    (await Promise.all(runs.map((run) => run.view()))).every(({ activations }) =>
-      activations.some(({ agent, outcome }) => agent === 'piece' && outcome !== undefined),
-    ),
-  )
-  const before = worker.lines.length
-  await ways[how]!.away()
-  // What ends now cannot be recorded.
+  fleet.server.kill()
+  await fleet.server.exited
+  rmSync(join(fleet.server.dir, 'n1'), { recursive: true })
+  await fleet.server.start()
   fleet.world.open(...pieces(4))
-  await new Promise((resolve) => setTimeout(resolve, outageMs))
-  expect(fleet.world.count('sum')).toBe(0)
-  await ways[how]!.back()
-  const output = { plan: 'plan is done', sum: 4, ends: pieces(4).map((name) => `${name} is done`) }
-  for (const run of runs) expect(await desk.handle(run.id).outcome()).toMatchObject({ status: 'completed', output })
+  expect(await works.outcome()).toMatchObject(fanned(4))
   if ('waiting' in state) await waits.decide({ approvalId: state.waiting[0]!.id, decision: 'approve' })
   expect(await waits.outcome()).toMatchObject({ output: { published: true } })
-  // The process lived all the time: nothing was done again.
-  for (const what of ['plan>', ...pieces(4).map((name) => `${name}>`), 'sum']) expect([what, fleet.world.count(what)]).toEqual([what, 3])
-  const said = worker.lines.slice(before).filter((line) => line.startsWith('store.'))
-  expect(said.length, said.join('\n')).toBeLessThanOrEqual(2)
-  expect(how === 'stands still' || said[0]!.includes('runs wait until it is back')).toBe(true)
+  for (const what of ['plan>', 'piece0>', 'piece1>', 'draft', 'publish', 'sum']) expect([what, fleet.world.count(what)]).toEqual([what, 1])
+  await until('it is known again', () => said(worker.lines, 'engine.registered-again').length > 0)
+  fleet.world.open('talk')
+  expect(await desk.run('talker', 'go')).toMatchObject({ output: 'Once upon a time' })
+})
+
+test.each(['kill', 'cancel'])('K8: %s of a call with Restate’s own means neither ends the run nor repeats what it does', async (how) => {
+  await using fleet = await Fleet.create({ server: {} })
+  await fleet.worker()
+  const desk = await fleet.desk()
+  const run = await desk.start('fan', 2)
+  fleet.world.open('plan')
+  await until('it is at work', () => pieces(2).every((name) => fleet.world.count(`${name}>`) === 1))
+  const [call] = await fleet.calls()
+  const answer = await fetch(`${fleet.server.admin}/invocations/${call!.id}/${how}`, { method: 'PATCH' })
+  expect(answer.ok).toBe(true)
+  fleet.world.open(...pieces(2))
+  expect(await run.outcome()).toMatchObject(fanned(2))
+  await until('the call is over', async () => (await fleet.calls()).length === 0, 15_000)
+  for (const what of ['plan>', 'piece0>', 'piece1>', 'sum']) expect([what, fleet.world.count(what)]).toEqual([what, 1])
+})
+
+test('K5: a result of 2 MB is in the store and not in Restate', async () => {
+  await using fleet = await Fleet.create({ server: {}, store: 'postgres' })
+  await fleet.worker()
+  const desk = await fleet.desk()
+  await (await desk.start('publisher', 'x'.repeat(2_000_000))).until('waiting')
+  const [row] = await fleet.client.query<{ bytes: number; entries: number }>(
+    "select sum(length(encode(raw, 'hex'))) / 2 as bytes, count(1) as entries from sys_journal",
+  )
+  expect(row!.bytes ?? 0).toBeLessThan(5_000)
+})
+
+test('K2: a later deployment that is gone is noticed: this worker registers again', async () => {
+  await using fleet = await Fleet.create({ server: {}, store: 'postgres' })
+  const first = await fleet.worker()
+  const other = await fleet.worker({ options: { listen: { port: await freePort() } } })
+  await other.end()
+  await until('it is seen', () => said(first.lines, 'engine.registered-again').length > 0, 30_000)
+  const desk = await fleet.desk()
+  fleet.world.open('plan', 'piece0')
+  expect(await desk.run('fan', 1)).toMatchObject(fanned(1))
 })

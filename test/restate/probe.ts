@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import {
   createEndpointHandler,
   service,
-  TerminalError,
   workflow,
   type Context,
   type WorkflowContext,
@@ -22,9 +21,9 @@ export interface ProbeWorker {
 export async function probeWorker(name: string, namespace = 'probe', identityKeys: string[] = []): Promise<ProbeWorker> {
   const calls = service({
     name: `${namespace}.Calls`,
+    metadata: { 'reeve.store': 'sto_probe' },
     handlers: {
       echo: (_ctx: Context, value: unknown) => Promise.resolve({ by: name, value }),
-      refuse: () => Promise.reject(new TerminalError('{"code":"run.unknown"}', { errorCode: 422 })),
       stubborn: () => Promise.reject(new Error('no luck today')),
       wait: async (ctx: Context) => ctx.sleep(60_000),
     },

@@ -1,74 +1,95 @@
-/** The Restate engine as the contract suite needs it: one server for a file of tests, a namespace, a port and a store of its own for every case. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+/** The engine on Restate as the contract suite needs it: one server for a file of tests, a namespace, a port and a store of its own for every case. */
 import { join } from 'node:path'
-import { restate, type RestateEngine, type RestateOptions } from '../../src/adapters/restate/index.ts'
+import { DatabaseSync } from 'node:sqlite'
+import { engineOn } from '../../src/engine/named-store.ts'
+import type { HostEngine } from '../../src/engine/host/index.ts'
+import { RestateMover } from '../../src/adapters/restate/mover.ts'
+import { setupOf, type RestateOptions } from '../../src/adapters/restate/options.ts'
 import type { EngineSubject } from '../../src/testing/index.ts'
-import { freePort, freshPostgres, restateServer } from './harness.ts'
+import { removeFolder, temporaryFolder } from '../servers/place.ts'
+import { onServer } from '../store/postgres-place.ts'
+import { forget, freePort, freshPostgres, restateServer } from './harness.ts'
+
+/** As `restate()` makes it, with what tests need besides. */
+export function engineFor(options: RestateOptions): HostEngine {
+  const { store, setup, others } = setupOf(options)
+  return engineOn(store, 'restate', others, (id) => new RestateMover(setup, id))
+}
 
 interface Kept {
-  readonly store: RestateOptions['store']
+  readonly store: string
+  /** The process that had it is dead, and cannot be told from this one: its lease is taken away by hand. */
+  forgetProcess(): Promise<void>
   dispose(): Promise<void>
 }
 
 const stores = {
   async sqlite(): Promise<Kept> {
-    const dir = mkdtempSync(join(tmpdir(), 'reeve-restate-'))
-    return { store: { sqlite: join(dir, 'events.db') }, dispose: async () => rmSync(dir, { recursive: true, force: true }) }
+    const dir = temporaryFolder('restate')
+    const file = join(dir, 'runs.db')
+    // its owner is this very process, which lives
+    const forgetProcess = async (): Promise<void> => {
+      const db = new DatabaseSync(file)
+      db.exec('DELETE FROM process')
+      db.close()
+    }
+    return { store: file, forgetProcess, dispose: async () => removeFolder(dir) }
   },
   async postgres(): Promise<Kept> {
-    const { url, schema, dispose } = await freshPostgres()
-    return { store: { postgres: url, schema }, dispose }
+    const { server, schema, dispose } = await freshPostgres()
+    return {
+      store: `${server}?schema=${schema}`,
+      forgetProcess: async () => void (await onServer(server, `DELETE FROM ${schema}.process`)),
+      dispose,
+    }
   },
 }
 
 let cases = 0
 
-export function onRestate(store: keyof typeof stores, skip: EngineSubject['skip'] = {}): EngineSubject {
+export function onRestate(store: keyof typeof stores): EngineSubject & { readonly durable: boolean } {
   return {
     name: store,
-    skip,
+    durable: true,
     async create({ clock }) {
       const { ingress, admin } = await restateServer()
       const kept = await stores[store]()
-      const port = await freePort()
+      const listen = { port: await freePort() }
       const namespace = `case${process.pid}-${++cases}`
       let dead = { dead: false }
-      const open = (): RestateEngine => {
+      const open = (): HostEngine => {
         const mine = (dead = { dead: false })
-        return restate({
+        return engineFor({
           store: kept.store,
           ingress,
           admin,
           namespace,
-          listen: { port },
+          listen,
           clock,
           strict: true,
-          parkAfterMs: 200,
+          pollMs: 5,
           onWarning: () => {},
           crash: () => mine.dead,
         })
       }
-      // The services are known to Restate before the case begins, as they are wherever a worker has ever been.
-      const before = open()
-      await before.drive({ find: () => undefined, onMissingVersion: 'move' })
-      await before.kill()
+      const die = async (engine: HostEngine): Promise<void> => {
+        dead.dead = true
+        engine.driver.stop()
+        await engine.close()
+      }
       let engine = open()
       return {
         engine,
         async restart(how) {
           if (how === 'kill') {
-            dead.dead = true
-            await engine.kill()
+            await die(engine)
+            await kept.forgetProcess()
           } else await engine.close()
           return (engine = open())
         },
         async dispose() {
-          dead.dead = true
-          await engine.kill()
-          const names = [`${namespace}.Activation`, `${namespace}.Bell`]
-          for (const deployment of await engine.client.deployments())
-            if (deployment.services.some((name) => names.includes(name))) await engine.client.removeDeployment(deployment.id)
+          await die(engine)
+          await forget(admin, namespace)
           await kept.dispose()
         },
       }

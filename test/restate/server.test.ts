@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { CallFailed, RestateClient } from '../../src/adapters/restate/client.ts'
+import { RestateClient } from '../../src/adapters/restate/client.ts'
 import { startServer } from '../../src/adapters/restate/server.ts'
 import {
   freePort,
@@ -21,6 +21,8 @@ import { listening, probeWorker } from './probe.ts'
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 })
 
 const clientOf = ({ ingress, admin }: { ingress: string; admin: string }): RestateClient => new RestateClient({ ingress, admin })
+const statusOf = async (client: RestateClient, id: string): Promise<string | undefined> =>
+  (await client.query<{ status: string }>(`select status from sys_invocation where id = '${id}'`))[0]?.status
 /** Asks until it is so; a server that was just killed may take a while. */
 async function eventually<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 0; ; tries++) {
@@ -37,12 +39,11 @@ describe('one server', () => {
   let server: TestServer
   let client: RestateClient
   let first: Awaited<ReturnType<typeof probeWorker>>
-  let deployment = ''
   beforeAll(async () => {
     server = await restateServer()
     client = clientOf(server)
     first = await probeWorker('first')
-    deployment = (await client.register(first.uri)).id
+    await client.register(first.uri)
   })
   afterAll(async () => {
     first.close()
@@ -54,67 +55,26 @@ describe('one server', () => {
     expect((await client.check()).version).toMatch(/^\d+\.\d+\.\d+$/)
   })
 
-  test('calls, sends once per idempotency key, refusals as they were thrown', async () => {
-    expect(await client.call('probe.Calls', 'echo', { text: 'ä' })).toEqual({ by: 'first', value: { text: 'ä' } })
-    const sent = await client.send('probe.Calls', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })
-    expect(sent.isNew).toBe(true)
-    expect(await client.send('probe.Calls', 'echo', 1, { idempotencyKey: 'ein Schlüssel' })).toEqual({ ...sent, isNew: false })
-    const refused = await client.call('probe.Calls', 'refuse', null).catch((error: unknown) => error)
-    expect(refused).toBeInstanceOf(CallFailed)
-    expect(refused).toMatchObject({ status: 422, message: '{"code":"run.unknown"}' })
-  })
-
-  test('knows deployments, services, invocations', async () => {
-    expect(await client.register(first.uri)).toEqual({ id: deployment })
-    expect(await client.deployments()).toMatchObject([{ id: deployment, uri: `${first.uri}/`, services: ['probe.Calls', 'probe.Steps'] }])
+  test('sends calls, and knows deployments, services and invocations', async () => {
+    expect(await client.register(first.uri)).toMatchObject([{ name: 'probe.Calls' }, { name: 'probe.Steps' }])
+    expect(await client.deployments()).toMatchObject([{ uri: `${first.uri}/`, services: ['probe.Calls', 'probe.Steps'] }])
+    const [deployment] = await client.deployments()
     expect(await client.services()).toMatchObject([
-      { name: 'probe.Calls', deployment, revision: 1, handlers: ['echo', 'refuse', 'stubborn', 'wait'] },
-      { name: 'probe.Steps' },
+      { name: 'probe.Calls', deployment: deployment!.id, metadata: { 'reeve.store': 'sto_probe' } },
+      { name: 'probe.Steps', deployment: deployment!.id, metadata: {} },
     ])
-    const { invocationId } = await client.send('probe.Calls', 'wait', null)
-    const standing = async (): Promise<string | undefined> => (await client.invocationStatus([invocationId, "'"])).get(invocationId)
-    await vi.waitFor(async () => expect(await standing()).toMatch(/running|suspended/))
-    await client.cancel(invocationId)
-    await vi.waitFor(async () => expect(await standing()).toBe('completed'), 5_000)
-    await client.purge(invocationId)
-    expect(await standing()).toBeUndefined()
-    await expect(client.kill(invocationId)).rejects.toMatchObject({ status: 404 })
-  })
-
-  test('moves an invocation to the code of another deployment; steps that were done are not done again', async () => {
-    const { invocationId } = await client.send('probe.Steps', 'run', null, { key: 'moved/1' })
-    await vi.waitFor(async () =>
-      expect(await client.query(`select name from sys_journal where id = '${invocationId}' and name = 'first'`)).toHaveLength(1),
-    )
-    const second = await probeWorker('second')
-    try {
-      const { id } = await client.register(second.uri)
-      await expect(client.moveInvocation(invocationId, id)).rejects.toMatchObject({
-        status: 409,
-        message: expect.stringContaining('is running') as string,
-      })
-      await client.moveInvocation(invocationId, id, { evenIfRunning: true })
-      await client.call('probe.Steps', 'go', null, { key: 'moved/1' })
-      const pinned = `select pinned_deployment_id as pinned from sys_invocation where id = '${invocationId}' and status = 'completed'`
-      await vi.waitFor(async () => expect(await client.query(pinned)).toEqual([{ pinned: id }]), 5_000)
-      const result = await fetch(`${server.ingress}/restate/workflow/probe.Steps/moved%2F1/output`)
-      expect(await result.json()).toEqual({ first: 'first', second: 'second' })
-      await client.removeDeployment(id)
-      expect(await client.deployments()).toHaveLength(1)
-    } finally {
-      second.close()
-    }
+    const id = await client.send('probe.Calls', 'wait', null)
+    await vi.waitFor(async () => expect(await statusOf(client, id)).toMatch(/running|suspended/))
+    expect(await client.reaches(first.uri)).toBe(true)
   })
 
   test('goes on after kill -9 with everything it had', async () => {
-    const { invocationId } = await client.send('probe.Steps', 'run', null, { key: 'survivor' })
+    const id = await client.send('probe.Calls', 'wait', null)
     server.kill()
     await server.exited
-    await expect(client.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+    await expect(client.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
     await server.start()
-    expect((await client.invocationStatus([invocationId])).get(invocationId)).toBeDefined()
-    await eventually(() => client.call('probe.Steps', 'go', null, { key: 'survivor' }))
-    await vi.waitFor(async () => expect((await client.invocationStatus([invocationId])).get(invocationId)).toBe('completed'), 10_000)
+    expect(await eventually(() => statusOf(client, id))).toMatch(/running|suspended|ready/)
   })
 
   test('a taken port, a taken folder', async () => {
@@ -139,29 +99,25 @@ describe('one server', () => {
     test('nobody there, nobody answers', async () => {
       const nobody = `http://127.0.0.1:${await freePort()}`
       const lost = new RestateClient({ ingress: nobody, admin: nobody })
-      await expect(lost.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
+      await expect(lost.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable', retryable: true })
       await expect(lost.deployments()).rejects.toMatchObject({
         code: 'engine.unreachable',
         message: expect.stringContaining('ECONNREFUSED') as string,
       })
       const mute = await plain(() => {})
       const waiting = new RestateClient({ ingress: mute.url, admin: mute.url, timeoutMs: 100 })
-      await expect(waiting.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({
+      await expect(waiting.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({
         code: 'engine.unreachable',
         message: expect.stringContaining('0.1 s') as string,
       })
       await expect(waiting.register('http://127.0.0.1:1')).rejects.toMatchObject({ code: 'engine.unreachable' })
-      const left = new AbortController()
-      const call = waiting.call('probe.Calls', 'echo', 1, { signal: left.signal, timeoutMs: 5_000 })
-      left.abort(new Error('left'))
-      await expect(call).rejects.toThrow('left')
       mute.close()
     })
 
     test('another server, the two sides swapped, no URL', async () => {
       const swapped = new RestateClient({ ingress: server.admin, admin: server.ingress })
       const wrong = { code: 'engine.wrong-address', retryable: false }
-      await expect(swapped.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({
+      await expect(swapped.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({
         ...wrong,
         message: expect.stringContaining('looks like the admin') as string,
       })
@@ -169,7 +125,6 @@ describe('one server', () => {
         () => swapped.deployments(),
         () => swapped.register(first.uri),
         () => swapped.query('select 1'),
-        () => swapped.kill('inv_1'),
         () => swapped.check(),
       ])
         await expect(ask()).rejects.toMatchObject(wrong)
@@ -182,12 +137,7 @@ describe('one server', () => {
       ] as const) {
         const other = await plain((_request, response) => response.writeHead(status).end(text))
         const lost = new RestateClient({ ingress: other.url, admin: other.url })
-        for (const ask of [
-          () => lost.call('probe.Calls', 'echo', 1),
-          () => lost.send('probe.Calls', 'echo', 1),
-          () => lost.deployments(),
-          () => lost.query('select 1'),
-        ])
+        for (const ask of [() => lost.send('probe.Calls', 'echo', 1), () => lost.deployments(), () => lost.query('select 1')])
           await expect(ask(), `${status} ${text}`).rejects.toMatchObject(wrong)
         other.close()
       }
@@ -196,17 +146,17 @@ describe('one server', () => {
 
     test('a gate before it', async () => {
       const gate = await plain((request, response) => response.writeHead(request.headers.authorization === 'Bearer yes' ? 503 : 401).end())
-      await expect(new RestateClient({ ingress: gate.url, admin: gate.url }).call('probe.Calls', 'echo', 1)).rejects.toMatchObject({
+      await expect(new RestateClient({ ingress: gate.url, admin: gate.url }).send('probe.Calls', 'echo', 1)).rejects.toMatchObject({
         code: 'engine.not-authorized',
       })
       const token = new RestateClient({ ingress: gate.url, admin: gate.url, ingressToken: 'yes', adminToken: 'yes' })
-      await expect(token.call('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable' })
+      await expect(token.send('probe.Calls', 'echo', 1)).rejects.toMatchObject({ code: 'engine.unreachable' })
       await expect(token.services()).rejects.toMatchObject({ code: 'engine.unreachable' })
       gate.close()
     })
 
     test('no worker, no such handler', async () => {
-      await expect(client.call('nowhere', 'run', 1)).rejects.toMatchObject({
+      await expect(client.send('nowhere', 'run', 1)).rejects.toMatchObject({
         code: 'engine.no-worker',
         message: expect.stringContaining('nowhere') as string,
       })
@@ -244,17 +194,22 @@ test('a cluster of three goes on without one of them', async () => {
   const only = await probeWorker('only')
   await clientOf(first).register(only.uri)
   const echo = (node: TestServer): Promise<unknown> =>
-    eventually(() => new RestateClient({ ...node, timeoutMs: 2_000 }).call('probe.Calls', 'echo', node.node))
+    eventually(async () => {
+      const answer = await fetch(`${node.ingress}/probe.Calls/echo`, {
+        method: 'POST',
+        body: JSON.stringify(node.node),
+        headers: { 'content-type': 'application/json' },
+        signal: AbortSignal.timeout(2_000),
+      })
+      if (!answer.ok) throw new Error(await answer.text())
+      return answer.json()
+    })
   expect(await echo(third)).toEqual({ by: 'only', value: third.node })
-  const { invocationId } = await clientOf(second).send('probe.Steps', 'run', null, { key: 'k' })
+  const id = await clientOf(second).send('probe.Calls', 'wait', null)
   first.kill()
   await first.exited
   for (const node of [second, third]) expect(await echo(node)).toEqual({ by: 'only', value: node.node })
-  await eventually(() => new RestateClient({ ...third, timeoutMs: 2_000 }).call('probe.Steps', 'go', null, { key: 'k' }))
-  await vi.waitFor(
-    async () => expect((await clientOf(second).invocationStatus([invocationId])).get(invocationId)).toBe('completed'),
-    20_000,
-  )
+  expect(await eventually(() => statusOf(clientOf(third), id))).toMatch(/running|suspended|ready/)
   await first.start()
   expect(await echo(first)).toEqual({ by: 'only', value: first.node })
   only.close()

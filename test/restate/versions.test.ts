@@ -1,6 +1,7 @@
-/** Code changes under runs in flight: builds side by side, a build that goes for good, and the same address with changed agents (K4). */
+/** Code changes under runs in flight: versions side by side, code that is missing, and the same address with changed agents (K4). */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { Run, Runtime } from '../../src/runtime/index.ts'
+import type { RunId } from '../../src/core/index.ts'
+import type { Run } from '../../src/runtime/index.ts'
 import { Fleet, until, type Worker } from './fleet.ts'
 import { freePort, freshRestateServer, type TestServer } from './harness.ts'
 
@@ -12,17 +13,6 @@ beforeAll(async () => {
 })
 afterAll(() => shared.dispose())
 
-/** The worker of one build, at an address of its own. */
-async function build(
-  fleet: Fleet,
-  version: '1' | '2',
-  more: Parameters<Fleet['worker']>[0] & { readonly port?: number } = {},
-): Promise<Worker> {
-  const { options, port = await freePort(), ...rest } = more
-  return fleet.worker({ crew: version, label: version, ...rest, options: { build: `v${version}`, listen: { port }, ...options } })
-}
-const deskOf = (fleet: Fleet, version: '1' | '2'): Promise<Runtime> => fleet.desk({ build: `v${version}` }, version)
-
 /** The question that a run waits with, when it is not the one before. */
 async function question(run: Run, before = ''): Promise<string> {
   return until(`${run.id} asks`, async () => {
@@ -31,113 +21,52 @@ async function question(run: Run, before = ''): Promise<string> {
     return id === before ? undefined : id
   })
 }
-const say = async (run: Run, value: string, before = ''): Promise<string> => {
-  const id = await question(run, before)
-  await run.answer({ interruptId: id, value })
-  return id
-}
 const events = async (run: Run, type: string): Promise<unknown[]> => {
   const list: unknown[] = []
   for await (const { event } of run.events()) if (event.type === type) list.push(event)
   return list
 }
 
-describe('builds side by side', () => {
-  test('K4: a run and its later workers finish on the build that it began with, new runs are the new build’s', async () => {
-    await using fleet = await Fleet.create({ shared })
-    const v1 = await build(fleet, '1')
-    const [one, two] = [await deskOf(fleet, '1'), await deskOf(fleet, '2')]
-    const old = await one.start('chain', 'go')
-    const first = await question(old)
-    const v2 = await build(fleet, '2')
-    const fresh = await two.start('chain', 'go')
-    // Started again by somebody of the new build: it is the same run, and stays where it is.
-    expect((await two.start('chain', 'go', { runId: old.id })).id).toBe(old.id)
-    const other = await say(fresh, 'b')
-    await say(old, 'a')
-    await say(old, 'yes', first)
-    await say(fresh, 'yes', other)
-    expect(await old.outcome()).toMatchObject({
-      output: { before: '1', answer: 'a', end: { first: 'old by 1', inserted: null, last: 'last by 1' }, after: '1' },
-    })
-    expect(await fresh.outcome()).toMatchObject({
-      output: { before: '2', answer: 'b', end: { first: 'renamed by 2', inserted: 'inserted by 2', last: 'last by 2' }, after: '2' },
-    })
-    expect(await events(old, 'agent.moved')).toEqual([])
-    const pids = (name: string): number[] => fleet.world.deeds(name).map(({ pid }) => pid)
-    expect([pids('chain 1'), pids('old')]).toEqual([[v1.pid], [v1.pid]])
-    expect([pids('chain 2'), pids('renamed'), pids('inserted')]).toEqual([[v2.pid], [v2.pid], [v2.pid]])
-    expect(new Set(pids('last'))).toEqual(new Set([v1.pid, v2.pid]))
-  })
+test('K4: each worker takes up what it has: a run stays with its version, whichever worker Restate calls first', async () => {
+  await using fleet = await Fleet.create({ shared })
+  const worker = async (version: '1' | '2'): Promise<Worker> =>
+    fleet.worker({ crew: version, label: version, onMissingVersion: 'park', options: { listen: { port: await freePort() } } })
+  const v1 = await worker('1')
+  const [one, two] = [await fleet.desk({}, '1'), await fleet.desk({}, '2')]
+  const old = await one.start('changed', 'go')
+  const id = await question(old)
+  // From now on Restate calls the newer worker.
+  const v2 = await worker('2')
+  const fresh = await two.start('changed', 'go')
+  const other = await question(fresh)
+  await old.answer({ interruptId: id, value: 'yes' })
+  await fresh.answer({ interruptId: other, value: 'yes' })
+  expect(await old.outcome()).toMatchObject({ output: { first: 'old by 1', inserted: null, last: 'last by 1' } })
+  expect(await fresh.outcome()).toMatchObject({ output: { first: 'renamed by 2', inserted: 'inserted by 2', last: 'last by 2' } })
+  expect([...(await events(old, 'agent.moved')), ...(await events(fresh, 'agent.moved'))]).toEqual([])
+  const pids = (name: string): number[] => fleet.world.deeds(name).map(({ pid }) => pid)
+  expect([pids('old'), pids('renamed'), new Set(pids('last'))]).toEqual([[v1.pid], [v2.pid], new Set([v1.pid, v2.pid])])
+})
 
-  test('K2: the newer build is taken back: the older one’s runs are told again', async () => {
-    await using fleet = await Fleet.create({ shared })
-    await build(fleet, '1')
-    const one = await deskOf(fleet, '1')
-    const old = await one.start('chain', 'go')
-    const first = await question(old)
-    const v2 = await build(fleet, '2')
-    await v2.end()
-    await say(old, 'a')
-    await say(old, 'yes', first)
-    expect(await old.outcome()).toMatchObject({ output: { after: '1' } })
-    expect(await (await one.start('chain', 'go')).until('waiting')).toMatchObject({ status: 'waiting' })
-  })
-
-  test('K4: a build goes for good: its runs move to the newest by rule, and say so', async () => {
-    await using fleet = await Fleet.create({ shared })
-    const v1 = await build(fleet, '1')
-    const one = await deskOf(fleet, '1')
-    const run = await one.start('chain', 'go')
-    const first = await question(run)
-    await v1.end()
-    const v2 = await build(fleet, '2')
-    await say(run, 'a')
-    await say(run, 'yes', first)
-    expect(await run.outcome()).toMatchObject({
-      status: 'completed',
-      output: { before: '1', answer: 'a', end: { first: 'renamed by 2', last: 'last by 2' }, after: '2' },
-    })
-    expect(await events(run, 'agent.moved')).toMatchObject(
-      [{ from: /^1\+/, to: /^2\+/ }].map(({ from, to }) => ({
-        from: expect.stringMatching(from) as string,
-        to: expect.stringMatching(to) as string,
-      })),
-    )
-    expect(v2.lines.some((line) => line.startsWith('engine.deployment-gone'))).toBe(true)
-    expect(fleet.world.count('chain 1')).toBe(1)
-  })
-
-  test.each(['a worker of the build comes back', 'the newest has the earlier code, too'])(
-    'K4: a build goes for good and its runs may not move: they are stuck and say why; %s, and they go on',
-    async (how) => {
-      await using fleet = await Fleet.create({ shared })
-      const port = await freePort()
-      const v1 = await build(fleet, '1', { port })
-      const one = await deskOf(fleet, '1')
-      const run = await one.start('chain', 'go')
-      const first = await question(run)
-      await v1.end()
-      const at2 = await freePort()
-      const v2 = await build(fleet, '2', { port: at2, onMissingVersion: 'park' })
-      await say(run, 'a')
-      const stuck = await until('it is stuck', async () => {
-        const summary = (await one.runs()).find((each) => each.run === run.id)
-        return summary?.status === 'stuck' ? summary : undefined
-      })
-      expect(stuck.reason).toMatch(/version 1\+\w+ of "chain" is not registered/)
-      if (how.startsWith('a worker')) await build(fleet, '1', { port, onMissingVersion: 'park' })
-      else {
-        await v2.end()
-        await build(fleet, '2', { port: at2, onMissingVersion: 'park', earlier: ['1'] })
-      }
-      await say(run, 'yes', first)
-      // Who begins now begins with the newest that is there.
-      const last = how.startsWith('a worker') ? 'last by 1' : 'last by 2'
-      expect(await run.outcome()).toMatchObject({ output: { before: '1', answer: 'a', end: { last }, after: '1' } })
-      expect(await events(run, 'agent.moved')).toEqual([])
-    },
-  )
+test('K4: an agent, or a version of it, that no worker has: the run waits until a worker comes that has it', async () => {
+  await using fleet = await Fleet.create({ shared })
+  const worker = await fleet.worker({ onMissingVersion: 'park' })
+  const engine = fleet.engine()
+  const input = { brief: { instructions: 'x' }, depth: 0, maxDepth: 4 }
+  await engine.start({ run: 'ghost' as RunId, agent: 'ghost', version: '1', input })
+  const desk = await fleet.desk({}, '2')
+  await desk.start('publisher', 'x', { runId: 'later' })
+  const state = await desk.handle('later').until('waiting')
+  const reason = expect.stringMatching(/version 2\+\w+ of "publisher" is not registered/) as string
+  expect(state).toMatchObject({ status: 'stuck', reason })
+  await worker.end('SIGTERM')
+  await fleet.worker({ crew: '2' })
+  expect(await desk.handle('later').until('waiting')).toMatchObject({ status: 'waiting' })
+  await until('it asks', async () => (await desk.approvals({ run: 'later' })).length === 1)
+  // No worker has taken it up, and it is still there.
+  expect(await engine.summary('ghost' as RunId)).toMatchObject({ status: 'running' })
+  expect(await engine.read('ghost' as RunId)).toHaveLength(1)
+  await engine.close()
 })
 
 describe('the same address, changed code', () => {

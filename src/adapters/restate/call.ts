@@ -1,25 +1,55 @@
 /**
- * Calls: how an invocation is told that there is something for it.
+ * The one call between processes: what the service is called, and what is said in it.
  *
- * Owns: the word under which an invocation can be told once, `<invocation>#<n>`. Restate resumes an invocation as long as any signal of a name that it waits
- * for has ever come, so a name is used for one call only, and whoever looks says under which it can be told next.
+ * Owns: its form, on both sides. What comes in is another's word: only a list of run ids for the right store passes. Needs no SDK, because processes that only start, read and decide call as well.
  */
-import type { Context, InvocationId } from '@restatedev/restate-sdk'
-import { holderOf } from '../eventstore/index.ts'
+import { hasNames, ReeveError, runId, type RunId } from '../../core/index.ts'
 
-/** The word for the n-th call to an invocation. Words of one invocation are ordered as texts: the store keeps the latest (eventstore/word.ts). */
-export const callWord = (invocation: string, n: number): string => `${invocation}#${String(n).padStart(6, '0')}`
+/** The service of a namespace. */
+export const serviceOf = (namespace: string): string => `${namespace}.Runs`
+export const handler = 'move'
 
-/** The name of the n-th call's signal. */
-export const signalName = (n: number): string => `call ${n}`
+/** The name under which a service says which store its workers have. */
+export const storeLabel = 'reeve.store'
 
-/** Tells them. Telling one twice is no error. */
-export function tell(ctx: Pick<Context, 'invocation'>, words: readonly string[]): void {
-  for (const word of words) {
-    const n = Number(word.slice(word.lastIndexOf('#') + 1))
-    ctx
-      .invocation(holderOf(word) as InvocationId)
-      .signal(signalName(n))
-      .resolve()
+/** So many runs share a call. */
+export const runsPerCall = 16
+/** Far more than they need. */
+const longest = 16_384
+
+export interface MoveCall {
+  readonly store: string
+  readonly runs: readonly RunId[]
+}
+
+/** Throws `input.invalid`. */
+export function readCall(bytes: Uint8Array): MoveCall {
+  if (bytes.length > longest) throw refused(`it has ${bytes.length} bytes, expected at most ${longest}`)
+  const given = parsed(bytes)
+  const { store, runs } = hasNames(given) ? (given as { readonly store?: unknown; readonly runs?: unknown }) : {}
+  if (typeof store !== 'string' || !Array.isArray(runs)) throw refused('expected { "store": …, "runs": […] }')
+  if (runs.length === 0 || runs.length > runsPerCall) throw refused(`it has ${runs.length} runs, expected 1 to ${runsPerCall}`)
+  return { store, runs: [...new Set(runs.map(idOf))] }
+}
+
+function idOf(given: unknown): RunId {
+  try {
+    if (typeof given === 'string') return runId(given)
+  } catch {
+    // said below
+  }
+  throw refused('a run of it has no valid id')
+}
+
+function parsed(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown
+  } catch {
+    throw refused('it is not JSON')
   }
 }
+
+const refused = (why: string): ReeveError =>
+  new ReeveError('input.invalid', `a call to move runs was refused: ${why}`, {
+    hint: 'Only workers and clients of Reeve call this service.',
+  })

@@ -1,62 +1,94 @@
 /**
- * The endpoint: where Restate reaches this process.
+ * The endpoint: where Restate reaches this process, and what it serves there.
  *
- * Owns: listening (several processes of one host may share a port), hanging up. Does not own: what is served (workflow.ts), making it known (known.ts).
+ * Owns: listening (several processes of one host may share a port), the service, and how Restate treats a call of it. Does not own: what a call says (call.ts), making it known
+ * (registration.ts), moving runs (../../engine/host). Nothing is kept in Restate's journal: a call that is made again is the same call, because a run that is here already is only waited for.
  */
 import http2, { type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2'
 import type { AddressInfo } from 'node:net'
-import { createEndpointHandler, type EndpointOptions } from '@restatedev/restate-sdk'
-import { messageOf, ReeveError } from '../../core/index.ts'
-import { lineHeader, type Lines } from './names.ts'
+import { createEndpointHandler, handlers, serde, service, TerminalError, type Context } from '@restatedev/restate-sdk'
+import { delay, messageOf, ReeveError, systemClock } from '../../core/index.ts'
+import type { Moved, Seats } from '../../engine/mover.ts'
+import { handler, readCall, storeLabel } from './call.ts'
 
-/** Every request of Restate is a line to one attempt; it has a name, so that the attempt can hang it up. */
-export class OpenLines implements Lines {
-  readonly #open = new Map<string, Http2ServerRequest>()
-  #count = 0
+/** A call is answered after this long, whatever its runs do: this process holds them then, and goes on. Milliseconds. */
+const moveMs = 10_000
+/** Far more than a call takes: Restate gives one up that has not been answered, and makes it again. Milliseconds. */
+const stalledMs = 60_000
+/** A call that no worker takes is tried again for about ten seconds. It may be lost after that: the next worker that comes looks for runs that are left. */
+const retryPolicy = { initialInterval: 50, exponentiationFactor: 2, maxInterval: 2_000, maxAttempts: 10, onMaxAttempts: 'kill' } as const
 
-  take(request: Http2ServerRequest, response: Http2ServerResponse): void {
-    const line = String(++this.#count)
-    request.headers[lineHeader] = line
-    this.#open.set(line, request)
-    // What Restate says after it was hung up is for the next attempt.
-    request.on('error', () => {})
-    response.once('close', () => this.#open.delete(line))
-  }
-
-  hangUp(line: string): void {
-    // As if Restate had ended its side, which is how it asks for a suspension.
-    this.#open.get(line)?.push(null)
-    this.#open.delete(line)
-  }
+/** What a worker serves. */
+export interface Served {
+  readonly service: string
+  /** The id of its store. A call for another one is refused. */
+  readonly store: string
+  readonly seats: Seats
+  readonly identityKeys: readonly string[]
+  readonly warn: (code: string, message: string) => void
 }
 
 /** What Restate speaks to. */
 export interface Endpoint {
   /** Under which it can be reached on this host. */
   readonly url: string
-  /** Hangs up. What is under way is begun again by Restate, here or elsewhere. */
+  /** Takes no calls any more, gives those under way a moment to be answered, and hangs up. What was not answered is called again by Restate, elsewhere. */
   close(): Promise<void>
 }
 
+function served({ service: name, store, seats, warn }: Served): ReturnType<typeof service> {
+  const move = async (ctx: Context, bytes: Uint8Array): Promise<readonly Moved[]> => {
+    const call = asTerminal(() => readCall(bytes))
+    if (call.store !== store) {
+      warn('engine.worker-refused', `a call of ${name} for another store was refused: a namespace belongs to one store`)
+      throw new TerminalError('this worker has another store', { errorCode: 409 })
+    }
+    const stop = new AbortController()
+    const abort = (): void => stop.abort()
+    const { attemptCompletedSignal: over } = ctx.request()
+    over.addEventListener('abort', abort, { once: true })
+    const callOff = systemClock.timer(systemClock.now() + moveMs, abort)
+    try {
+      return await Promise.all(call.runs.map((run) => seats.move(run, stop.signal)))
+    } finally {
+      callOff()
+      over.removeEventListener('abort', abort)
+    }
+  }
+  return service({
+    name,
+    description: 'Reeve: takes up runs that have something to do',
+    metadata: { [storeLabel]: store },
+    handlers: { [handler]: handlers.handler({ input: serde.binary, accept: '*/*' }, move) },
+    options: { journalRetention: 0, idempotencyRetention: 0, inactivityTimeout: stalledMs, abortTimeout: stalledMs, retryPolicy },
+  })
+}
+
+/** What is wrong with a call stays wrong. */
+function asTerminal<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (thrown) {
+    throw new TerminalError(messageOf(thrown), { errorCode: 400 })
+  }
+}
+
+/** Milliseconds that calls under way have to be answered when it is closed. */
+const lastWordsMs = 1_000
+
 /** Listens. Throws `config.invalid` if it cannot. */
-export async function listen(
-  { host, port }: { readonly host: string; readonly port: number },
-  services: EndpointOptions['services'],
-  lines: OpenLines,
-  identityKeys: readonly string[],
-  warn: (code: string, message: string) => void,
-): Promise<Endpoint> {
+export async function listen({ host, port }: { readonly host: string; readonly port: number }, what: Served): Promise<Endpoint> {
   let closed = false
-  const handler: (request: Http2ServerRequest, response: Http2ServerResponse) => void = createEndpointHandler({
-    services,
-    ...(identityKeys.length === 0 ? {} : { identityKeys: [...identityKeys] }),
+  const serve: (request: Http2ServerRequest, response: Http2ServerResponse) => void = createEndpointHandler({
+    services: [served(what)],
+    ...(what.identityKeys.length === 0 ? {} : { identityKeys: [...what.identityKeys] }),
     logger: ({ level }, ...told) => {
-      if (level === 'error' && !closed) warn('engine.attempt-failed', told.map(messageOf).join(' '))
+      if (level === 'error' && !closed) what.warn('engine.attempt-failed', told.map(messageOf).join(' '))
     },
   })
   const server = http2.createServer((request, response) => {
-    lines.take(request, response)
-    handler(request, response)
+    request.on('error', () => {})
+    serve(request, response)
   })
   const sessions = new Set<ServerHttp2Session>()
   server.on('session', (session) => {
@@ -78,11 +110,13 @@ export async function listen(
   const bound = server.address() as AddressInfo
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound.port}`,
-    close: () =>
-      new Promise((resolve) => {
-        closed = true
-        server.close(() => resolve())
-        for (const session of sessions) session.destroy()
-      }),
+    async close() {
+      closed = true
+      const gone = new Promise<void>((resolve) => server.close(() => resolve()))
+      for (const session of sessions) session.close()
+      await Promise.race([gone, delay(lastWordsMs)])
+      for (const session of sessions) session.destroy()
+      await gone
+    },
   }
 }

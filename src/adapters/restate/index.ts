@@ -1,3 +1,3 @@
-/** `reeve/restate`: the same teams on a Restate cluster. Needs the optional peer `@restatedev/restate-sdk`, and `pg` for PostgreSQL. */
-export { restate, type RestateEngine } from './engine.ts'
+/** `reeve/restate`: Restate tells the workers which runs to take up. Needs the optional peer `@restatedev/restate-sdk` where agents run, and `pg` for PostgreSQL. */
+export { restate } from './restate.ts'
 export type { RestateOptions } from './options.ts'

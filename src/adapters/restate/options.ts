@@ -1,134 +1,210 @@
 /**
- * Options of the Restate engine: what may be said, what is taken when nothing is said, and what is refused.
+ * Options of the engine on Restate: what may be given, the defaults, and what is refused.
+ *
+ * Owns: checking what was given. Does not own: what becomes of it (restate.ts), options of the store and of the host (engine/). Opens nothing.
+ * Holds: no password and no token in any message.
  */
 import { isIP } from 'node:net'
-import { isObject, ReeveError, redactor, systemClock, type Clock, type Json, type Redaction } from '../../core/index.ts'
-import { digestsOf } from '../../engine/embedded/digests.ts'
-import type { Deadlines, Governor } from '../../engine/index.ts'
-import type { EventStoreOptions } from '../eventstore/index.ts'
-import type { PlaceOptions } from './desk.ts'
-import { serviceNames, type Patience, type ServiceNames } from './names.ts'
+import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import { warning, type HostOptions } from '../../engine/host/index.ts'
+import type { NamedStoreOptions } from '../../engine/named-store.ts'
 
-/** How the Restate engine is set up. Only the store has no default. */
-export interface RestateOptions {
-  /** Where events, questions and values are kept: PostgreSQL on a cluster, an SQLite file on one node. */
-  readonly store: EventStoreOptions
+/** How the engine on Restate is set up. Only `store` has no default. */
+export interface RestateOptions extends NamedStoreOptions, HostOptions {
+  /**
+   * Where runs are kept: the address of a PostgreSQL database (`postgres://user:password@host/database`, with `?schema=name` for another schema than `reeve`), or the path of an SQLite file on one
+   * node. All processes of a namespace name the same store.
+   */
+  readonly store: string
   /** Restate's ingress. Default `http://127.0.0.1:8080`. */
   readonly ingress?: string
   /** Restate's admin API. Default `http://127.0.0.1:9070`. */
   readonly admin?: string
   /** Sent as bearer tokens to the ingress and to the admin API. */
   readonly tokens?: { readonly ingress?: string; readonly admin?: string }
-  /** Begins the names of its services, so that several systems can share a Restate. Default `reeve`. */
+  /** Begins the name of its service, so that several systems can share a Restate server. Default `reeve`. */
   readonly namespace?: string
-  /**
-   * Names this build of your code. Each build then has workflows of its own: a run finishes on the build that it began with, as long as a worker of that
-   * build is there. Absent: one pool of workers for all versions; which code goes on is the matter of `earlier` and `onMissingVersion`.
-   */
-  readonly build?: string
   /** Where a worker listens for Restate. Default 127.0.0.1:9080; port 0 takes a free one. Several workers of one host may share a port. */
   readonly listen?: { readonly host?: string; readonly port?: number }
-  /** Under which address Restate reaches this worker, or the load balancer before it. Default: where it listens. */
+  /** The address at which Restate reaches this worker, or the load balancer before it. Default: where it listens. */
   readonly advertise?: string
   /** Public keys of Restate servers that may call this worker (`publickeyv1_…`). Required if it listens on anything but loopback. */
   readonly identityKeys?: readonly string[]
-  /** False: somebody else registers the deployment. Default true. */
+  /** False: the deployment is registered by other means. Default true. */
   readonly register?: boolean
-  /** An activation that rests leaves its process after this long. Milliseconds, default 10,000. */
-  readonly parkAfterMs?: number
-  /** How long one effect may take. Milliseconds, default 3,600,000 (one hour): after that, Restate takes the worker for dead and begins another attempt. */
-  readonly effectsWithinMs?: number
-  /** How often is looked for what nobody moves: invocations that were killed or lost. Milliseconds, default 10,000. */
-  readonly sweepMs?: number
-  /** Ended runs are removed from the store after this long. Milliseconds. Default: never. */
-  readonly retentionMs?: number
-  /** How long one compensation (`onCancel`) may work. Milliseconds, default 60,000. */
-  readonly undoWithinMs?: number
-  /** How long a call of a model, a call of a tool and a function of yours may take that say nothing about it. Defaults: 30 minutes, an hour, 5 minutes. */
-  readonly deadlines?: Deadlines
-  /** Taken out before anything is recorded; live code sees the redacted value, too (K10). */
-  readonly redact?: Redaction
-  /** In strict mode (for tests) a foreign await is an error. Default false. */
-  readonly strict?: boolean
-  /** For tests. With another clock than the system's, deadlines are watched by this process as well: Restate's timers know real time only. */
-  readonly clock?: Clock
-  /** Hears what is wrong but stops nothing. Default: process.emitWarning. */
-  readonly onWarning?: (code: string, message: string) => void
-  /** Who sees to it that a model that refuses calls is not asked too much. Default: one for all engines of this process that share a clock. */
-  readonly governor?: Governor
-  /** For tests: true lets the process "die" at this point. */
-  readonly crash?: (point: 'commit.before' | 'commit.after') => boolean
 }
 
-/** The options with everything that was left out. */
-export interface Settings {
-  readonly names: ServiceNames
+/** What the mover is told, with the defaults. */
+export interface MoverSetup {
+  readonly ingress: string
+  readonly admin: string
+  readonly tokens: { readonly ingress?: string; readonly admin?: string }
   readonly namespace: string
   readonly listen: { readonly host: string; readonly port: number }
-  readonly patience: Patience
-  readonly place: PlaceOptions
-  readonly sweepMs: number
+  readonly advertise: string | undefined
+  readonly identityKeys: readonly string[]
+  readonly register: boolean
+  readonly warn: (code: string, message: string) => void
 }
 
-const invalid = (message: string, hint: string): ReeveError => new ReeveError('config.invalid', `restate: ${message}`, { hint })
+const names: NamesOf<RestateOptions> = {
+  store: true,
+  ingress: true,
+  admin: true,
+  tokens: true,
+  namespace: true,
+  listen: true,
+  advertise: true,
+  identityKeys: true,
+  register: true,
+  poolSize: true,
+  durability: true,
+  busyMs: true,
+  writer: true,
+  leaseMs: true,
+  lossLimit: true,
+  clock: true,
+  strict: true,
+  parkAfterMs: true,
+  undoWithinMs: true,
+  deadlines: true,
+  pollMs: true,
+  retentionMs: true,
+  redact: true,
+  governor: true,
+  onWarning: true,
+  crash: true,
+}
 
-/** Loopback is this host and nobody else. */
+/** Options that there were once, and what is said instead. */
+const gone: Readonly<Record<string, string>> = {
+  build:
+    'leave it out: a run goes on in any worker that has its agent; with onMissingVersion: "park" of createRuntime, only in one that has its version',
+  effectsWithinMs: 'leave it out: an effect may take as long as its deadline allows (deadlines, timeoutMs)',
+  sweepMs: 'leave it out: each second is looked for runs that nobody moves',
+}
+
+/** What is said to the mover, and what to the store and the host. Throws `config.invalid`. */
+export function setupOf(options: RestateOptions): {
+  readonly store: string
+  readonly setup: MoverSetup
+  readonly others: NamedStoreOptions & HostOptions
+} {
+  const problems = problemsWith(options)
+  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
+  const { store, ingress, admin, tokens, namespace, listen, advertise, identityKeys, register, ...others } = options
+  const setup: MoverSetup = {
+    ingress: ingress ?? 'http://127.0.0.1:8080',
+    admin: admin ?? 'http://127.0.0.1:9070',
+    tokens: tokens ?? {},
+    namespace: namespace ?? 'reeve',
+    listen: { host: listen?.host ?? loopback, port: listen?.port ?? 9080 },
+    advertise,
+    identityKeys: identityKeys ?? [],
+    register: register ?? true,
+    warn: others.onWarning ?? warning,
+  }
+  return { store, setup, others }
+}
+
+function problemsWith(options: RestateOptions): readonly string[] {
+  if (!hasNames(options)) return [`restate() was given ${described(options)}, expected { store: 'postgres://…' }`]
+  const said = Object.keys(options).filter((name) => Object.hasOwn(gone, name))
+  const known = Object.fromEntries(Object.entries(options).filter(([name]) => !said.includes(name)))
+  return [
+    ...said.map((name) => `restate: ${name} is not an option any more; ${gone[name]}`),
+    ...unknownNames(known, names, 'restate'),
+    ...storeProblems(options.store),
+    ...namespaceProblems(options.namespace),
+    ...addressProblems('ingress', options.ingress),
+    ...addressProblems('admin', options.admin),
+    ...addressProblems('advertise', options.advertise),
+    ...tokenProblems(options.tokens),
+    ...listenProblems(options.listen, options.identityKeys),
+    ...(options.register === undefined || typeof options.register === 'boolean'
+      ? []
+      : [`restate: register is ${described(options.register)}, expected true or false`]),
+    ...redactionProblems(options.redact, 'restate: redact'),
+    ...atLeastOne('poolSize', options.poolSize),
+    ...atLeastOne('leaseMs', options.leaseMs),
+  ]
+}
+
+/** What is given may hold a password: it is never repeated. */
+function storeProblems(store: unknown): readonly string[] {
+  const forms = "'postgres://user@host/database' or the path of an SQLite file"
+  if (typeof store === 'string')
+    return store === ':memory:' || store === '' ? ['restate: a store in memory is lost with its process; name a file, or postgres://…'] : []
+  if (hasNames(store) && (Object.hasOwn(store, 'postgres') || Object.hasOwn(store, 'sqlite')))
+    return [
+      `restate: store is an object, expected ${forms}: write store: 'postgres://…?schema=name' for { postgres, schema }, and store: 'runs.db' for { sqlite }`,
+    ]
+  return [`restate: store is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
+}
+
+function namespaceProblems(namespace: unknown): readonly string[] {
+  if (namespace === undefined || isNamespace(namespace)) return []
+  return [`restate: namespace is ${described(namespace)}, expected a letter and up to 63 letters, digits, - and _ after it`]
+}
+
+/** Whether services may be called so. */
+const isNamespace = (given: unknown): given is string => typeof given === 'string' && /^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(given)
+
+/** An address with a password in it is not repeated. */
+function addressProblems(name: string, given: unknown): readonly string[] {
+  if (given === undefined) return []
+  if (typeof given === 'string' && /^https?:/.test(given) && URL.canParse(given)) {
+    const { username, password } = new URL(given)
+    return username + password === ''
+      ? []
+      : [`restate: ${name} holds a user or a password, expected an address without; give tokens instead`]
+  }
+  const what = typeof given === 'string' && given.includes('@') ? 'a text' : described(given)
+  return [`restate: ${name} is ${what}, expected an address such as http://127.0.0.1:8080`]
+}
+
+function tokenProblems(tokens: unknown): readonly string[] {
+  if (tokens === undefined) return []
+  if (!hasNames(tokens)) return ['restate: tokens is not an object, expected { ingress, admin }']
+  const { ingress, admin } = tokens as { readonly ingress?: unknown; readonly admin?: unknown }
+  return [
+    ...unknownNames(tokens, { ingress: true, admin: true }, 'restate: tokens'),
+    ...Object.entries({ ingress, admin }).flatMap(([name, token]) =>
+      token === undefined || (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token))
+        ? []
+        : [`restate: tokens.${name} is not a bearer token: letters, digits and signs, without spaces`],
+    ),
+  ]
+}
+
+const loopback = '127.0.0.1'
+/** Reached from this host alone. */
 const isLoopback = (host: string): boolean => host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
-/** Exactly one of the two, and said as an object: whoever comes from the embedded engine writes a file name first. */
-function mustBeStore(store: unknown): void {
-  const kinds = ['postgres', 'sqlite'] as const
-  const given = isObject(store) ? kinds.filter((kind) => store[kind] !== undefined) : []
-  if (given.length === 1 && typeof (store as Record<string, unknown>)[given[0]!] === 'string') return
-  throw invalid(
-    given.length > 1 ? 'store names both a PostgreSQL and an SQLite file' : 'store says neither postgres nor sqlite',
-    "Write store: { postgres: 'postgres://…' } on a cluster, or store: { sqlite: 'events.db' } on one node.",
-  )
+function listenProblems(listen: unknown, keys: unknown): readonly string[] {
+  if (listen !== undefined && !hasNames(listen)) return [`restate: listen is ${described(listen)}, expected { host, port }`]
+  const { host = loopback, port = 9080 } = (listen ?? {}) as { readonly host?: unknown; readonly port?: unknown }
+  const problems = [
+    ...(listen === undefined ? [] : unknownNames(listen, { host: true, port: true }, 'restate: listen')),
+    ...(Number.isInteger(port) && (port as number) >= 0 && (port as number) <= 65_535
+      ? []
+      : [`restate: listen.port is ${described(port)}, expected a port number`]),
+    ...(typeof host === 'string' && host !== '' ? [] : [`restate: listen.host is ${described(host)}, expected a host name`]),
+  ]
+  if (keys !== undefined && !Array.isArray(keys))
+    return [...problems, `restate: identityKeys is ${described(keys)}, expected a list of keys`]
+  const given: readonly unknown[] = keys ?? []
+  if (typeof host === 'string' && !isLoopback(host) && given.length === 0)
+    problems.push(
+      `restate: a worker that listens on ${host} takes orders from all who can reach it: give identityKeys, the public key that your Restate server prints at its start (request identity), or listen on loopback`,
+    )
+  for (const key of given)
+    if (typeof key !== 'string' || !/^publickeyv1_\w+$/.test(key))
+      problems.push('restate: identityKeys holds what is not a public key, expected publickeyv1_…, as the Restate server prints it')
+  return problems
 }
 
-/** Throws `config.invalid`. */
-export function settingsOf(options: RestateOptions): Settings {
-  const { namespace = 'reeve', build, listen = {}, identityKeys = [], clock = systemClock } = options
-  for (const [what, name] of [['namespace', namespace] as const, ['build', build] as const]) {
-    if (name !== undefined && !/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name))
-      throw invalid(`${what} "${name}" is no name`, 'Begin with a letter; letters, digits, - and _ may follow, 64 in all.')
-  }
-  mustBeStore(options.store)
-  const host = listen.host ?? '127.0.0.1'
-  if (!isLoopback(host) && identityKeys.length === 0) {
-    throw invalid(
-      `a worker that listens on ${host} takes orders from whoever can reach it`,
-      'Give identityKeys: the public key that your Restate server prints at its start (request identity), so that only that server is obeyed; or listen on loopback.',
-    )
-  }
-  for (const key of identityKeys)
-    if (!key.startsWith('publickeyv1_'))
-      throw invalid(`"${key}" is no identity key`, 'It begins with publickeyv1_ and is printed by the Restate server.')
-  const redact = redactor(options.redact)
-  return {
-    names: serviceNames(namespace, build),
-    namespace,
-    listen: { host, port: listen.port ?? 9080 },
-    patience: {
-      parkAfterMs: options.parkAfterMs ?? 10_000,
-      effectsWithinMs: options.effectsWithinMs ?? 3_600_000,
-      keepEndedMs: 60_000,
-    },
-    place: {
-      clock,
-      strict: options.strict ?? false,
-      build,
-      undoWithinMs: options.undoWithinMs,
-      deadlines: options.deadlines,
-      rules: options.redact,
-      redacts: redact !== undefined,
-      digests: digestsOf(options.redact),
-      redactJson: redact ?? ((value) => value),
-      redact: redact === undefined ? (text) => text : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape)),
-      warn: options.onWarning ?? ((code, message) => process.emitWarning(message, { type: 'ReeveWarning', code })),
-      crash: options.crash,
-      governor: options.governor,
-    },
-    sweepMs: options.sweepMs ?? 10_000,
-  }
-}
+const atLeastOne = (name: string, given: unknown): readonly string[] =>
+  given === undefined || (Number.isSafeInteger(given) && (given as number) >= 1)
+    ? []
+    : [`restate: ${name} is ${described(given)}, expected a whole number of at least 1`]

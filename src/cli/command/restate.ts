@@ -25,9 +25,7 @@ export async function restateDev(
   terminal.line(`  ${name('data')} ${relative(cwd, dir) || '.'}  (log: ${relative(cwd, server.log)})`)
   terminal.line()
   terminal.line('Runs go through it with, in a process that stays:')
-  terminal.line(
-    `  const engine = restate({ ${addresses(server, ports)}store: { sqlite: 'events.db' } })   // import { restate } from 'reeve/restate'`,
-  )
+  terminal.line(`  const engine = restate({ ${addresses(server, ports)}store: 'runs.db' })   // import { restate } from 'reeve/restate'`)
   terminal.line('  const runtime = await createRuntime({ engine, agents: [yourTeam] })')
   terminal.line()
   terminal.line(`Look at it with: reeve restate status${options.adminPort === 9070 && options.ingressPort === 8080 ? '' : where(server)}`)

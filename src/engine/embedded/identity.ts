@@ -24,14 +24,14 @@ export class Identity {
   /** The store and its two companions, which exist for as long as a connection is open. Empty for `:memory:`. */
   readonly #inodes: ReadonlyMap<string, string | undefined>
   readonly #known: StatementSync
-  readonly #id: string
+  readonly id: string
   #position: number
 
   constructor(db: DatabaseSync, file: string) {
     this.#file = file
     this.#known = db.prepare("SELECT (SELECT value FROM meta WHERE key = 'id') AS id, (SELECT max(position) FROM log) AS position")
     const { id, position } = this.#read()
-    this.#id = id
+    this.id = id
     this.#position = position
     // SQLite found the file from the folder that this process was in then.
     const path = resolve(file)
@@ -63,7 +63,7 @@ export class Identity {
     }
     if (this.#inodes.size === 0) return undefined
     const { id, position } = this.#read()
-    if (id !== this.#id) return this.#replaced(`${this.#file} holds another store`)
+    if (id !== this.id) return this.#replaced(`${this.#file} holds another store`)
     // Positions are never given out again: a store that goes back is an older copy.
     if (position < this.#position) return this.#replaced(`${this.#file} went back from entry ${this.#position} to ${position}`)
     this.reached(position)

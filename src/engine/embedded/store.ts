@@ -75,6 +75,9 @@ export class SqliteStore implements Store {
     })
   }
 
+  id(): string {
+    return this.#identity.id
+  }
   commit(batch: Batch): BatchResult | Promise<BatchResult> {
     return this.#writer.commit(batch)
   }

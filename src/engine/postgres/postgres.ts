@@ -6,6 +6,7 @@
  */
 import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
 import type { Engine } from '../port.ts'
+import { addressOf } from './address.ts'
 import { createPostgresEngine, type PostgresEngineOptions } from './index.ts'
 
 /** How the engine on PostgreSQL is set up. Everything but the address has a default. */
@@ -69,13 +70,3 @@ const atLeast = (name: string, given: unknown, least: number): readonly string[]
   given === undefined || (Number.isSafeInteger(given) && (given as number) >= least)
     ? []
     : [`postgres: ${name} is ${described(given)}, expected a whole number of at least ${least}`]
-
-/** The address without the schema, which the driver does not know. What is no address is left for the store to refuse. */
-function addressOf(url: string): { readonly url: string; readonly schema: string | undefined } {
-  const [address = url, query] = url.split('?', 2)
-  const params = new URLSearchParams(query)
-  const schema = params.get('schema') ?? undefined
-  if (schema === undefined) return { url, schema }
-  params.delete('schema')
-  return { url: params.size === 0 ? address : `${address}?${params.toString()}`, schema }
-}

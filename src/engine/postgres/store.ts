@@ -196,6 +196,11 @@ export class PostgresStore implements Store {
     return (await (await this.#open()).query(query(statement, params))).rows as Row[]
   }
 
+  async id(): Promise<string> {
+    await this.#open()
+    return this.#meta!.id
+  }
+
   // ---- runs ------------------------------------------------------------------------------------------------------------------------
 
   commit(batch: Batch): Promise<BatchResult> {

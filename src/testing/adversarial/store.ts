@@ -329,6 +329,9 @@ export class AdversarialStore implements Store {
   get name(): string {
     return this.below.name
   }
+  id(): Promise<string> {
+    return this.#ask('read', 'id', () => this.below.id())
+  }
   /** Others take runs here, whatever the store below is. */
   get isPrivate(): boolean {
     return false

@@ -11,13 +11,13 @@ import { chaosRegistry } from './scenario.ts'
 
 const [path, given, name] = process.argv.slice(2) as [string, string, string]
 const { reach, up } = outsideAt(path)
-const options = JSON.parse(given) as RestateOptions & { readonly store: { readonly postgres: string } }
+const options = JSON.parse(given) as RestateOptions
 // By this name the store's recorder knows who has written what.
-const url = new URL(options.store.postgres)
+const url = new URL(options.store)
 url.searchParams.set('application_name', `${name}.${process.pid}`)
 const say = (code: string, message: string): void =>
   void process.stderr.write(`${new Date().toISOString()} ${name}.${process.pid} ${code} ${message}\n`)
-const engine = restate({ ...options, store: { ...options.store, postgres: url.href }, onWarning: say })
+const engine = restate({ ...options, store: url.href, onWarning: say })
 for (;;) {
   try {
     await engine.drive(chaosRegistry(reach))

@@ -4,8 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { completed, ReeveError, type Json, type RunId } from '../../../src/core/index.ts'
-import type { Post, PostResult, Question } from '../../../src/engine/index.ts'
-import type { RestateEngine } from '../../../src/adapters/restate/index.ts'
+import type { Engine, Post, PostResult, Question } from '../../../src/engine/index.ts'
 import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
 import type { Dice } from '../../crash/kill/random.ts'
 import { team } from '../../crash/kill/team.ts'
@@ -24,7 +23,7 @@ interface Tried<T> {
 const pauses = ['next', 'now', 'after-model', 'after-tools'] as const
 
 export interface OperatorOptions {
-  readonly engines: readonly RestateEngine[]
+  readonly engines: readonly Engine[]
   readonly world: World
   readonly recorder: Recorder
   readonly dice: Dice
@@ -70,7 +69,7 @@ export class Operator {
     }
   }
 
-  ask<T>(question: (engine: RestateEngine) => Promise<T>): Promise<T> {
+  ask<T>(question: (engine: Engine) => Promise<T>): Promise<T> {
     return this.#patiently((which) => question(this.#o.engines[which]!)).then(({ value }) => value)
   }
 
@@ -146,11 +145,11 @@ export class Operator {
   }
 
   /** From this moment on nothing older gets through, so the answer stays true. */
-  async #settle({ activation, address }: Question): Promise<void> {
+  async #settle({ run, activation, address }: Question): Promise<void> {
     const { recorder, world } = this.#o
     this.doubts++
-    const rows = await recorder.ask<{ epoch: number }>('SELECT epoch FROM $s.activation WHERE id = $1', [activation])
-    world.fence(activation, rows[0]!.epoch)
+    const rows = await recorder.ask<{ epoch: number }>('SELECT epoch FROM $s.run WHERE id = $1', [run])
+    world.fence(run, rows[0]!.epoch)
     const deed = world.happened(`${activation}:${address}`)
     const word = { type: 'settle-doubt', activation, address, by: 'operator' } as const
     const { value, unsure } = await this.#post(

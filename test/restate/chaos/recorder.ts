@@ -1,5 +1,5 @@
 /**
- * The recorder: triggers in the store's own database that write down who claimed an activation under which epoch, and who wrote which entry when.
+ * The recorder: triggers in the store's own database that write down who claimed a run under which epoch, and who wrote which entry when.
  *
  * It knows processes by the name of their connections and asks nothing of the engine, so that fencing is audited by somebody else than who does it.
  */
@@ -7,15 +7,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 
 const triggers = (s: string): string => `
-CREATE TABLE ${s}.chaos_claim(act text COLLATE "C", epoch int, who text, at timestamptz DEFAULT clock_timestamp());
+CREATE TABLE ${s}.chaos_claim(run text COLLATE "C", epoch int, who text, at timestamptz DEFAULT clock_timestamp());
 CREATE TABLE ${s}.chaos_entry(act text COLLATE "C", seq int, epoch int, who text, at timestamptz DEFAULT clock_timestamp());
 CREATE INDEX chaos_entry_seq ON ${s}.chaos_entry(act, seq);
 CREATE FUNCTION ${s}.chaos_claimed() RETURNS trigger AS $$ BEGIN
-  INSERT INTO ${s}.chaos_claim(act, epoch, who) VALUES(NEW.id, NEW.epoch, current_setting('application_name')); RETURN NULL; END $$ LANGUAGE plpgsql;
+  INSERT INTO ${s}.chaos_claim(run, epoch, who) VALUES(NEW.id, NEW.epoch, current_setting('application_name')); RETURN NULL; END $$ LANGUAGE plpgsql;
 CREATE FUNCTION ${s}.chaos_written() RETURNS trigger AS $$ BEGIN
   INSERT INTO ${s}.chaos_entry(act, seq, epoch, who)
-    VALUES(NEW.act, NEW.seq, (SELECT epoch FROM ${s}.activation WHERE id = NEW.act), current_setting('application_name')); RETURN NULL; END $$ LANGUAGE plpgsql;
-CREATE TRIGGER chaos_claimed AFTER UPDATE OF epoch ON ${s}.activation FOR EACH ROW WHEN (OLD.epoch <> NEW.epoch) EXECUTE FUNCTION ${s}.chaos_claimed();
+    VALUES(NEW.act, NEW.seq, (SELECT epoch FROM ${s}.run WHERE id = NEW.run), current_setting('application_name')); RETURN NULL; END $$ LANGUAGE plpgsql;
+CREATE TRIGGER chaos_claimed AFTER UPDATE OF epoch ON ${s}.run FOR EACH ROW WHEN (OLD.epoch <> NEW.epoch) EXECUTE FUNCTION ${s}.chaos_claimed();
 CREATE TRIGGER chaos_written AFTER INSERT ON ${s}.entry FOR EACH ROW EXECUTE FUNCTION ${s}.chaos_written();`
 
 /** What anybody may ask the database directly. */

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Json, RunId } from '../../../src/core/index.ts'
-import { restate, type RestateEngine, type RestateOptions } from '../../../src/adapters/restate/index.ts'
+import { RestateClient } from '../../../src/adapters/restate/client.ts'
+import { restate, type RestateOptions } from '../../../src/adapters/restate/index.ts'
 import { Dice } from '../../crash/kill/random.ts'
-import { partsOfKey, World } from '../../crash/kill/world.ts'
+import { World } from '../../crash/kill/world.ts'
 import { freePort, freshPostgres, restateCluster, stoppablePostgres, type StoppablePostgres, type TestCluster } from '../harness.ts'
 import { Audit, type Problems, type Started } from './audit.ts'
 import { Operator } from './operator.ts'
@@ -48,7 +49,7 @@ const promises: Readonly<Record<keyof Problems, string>> = {
   once: 'every once effect happened exactly once, in-doubt ones answered truthfully',
   epoch: 'no epoch held by two or written by another, none fell, nothing done again that was recorded',
   operator: 'every accepted decision is the one in the journal',
-  left: 'nothing left: questions, inboxes, activations, invocations of Restate',
+  left: 'nothing left: questions, inboxes, runs, calls of Restate',
 }
 
 /** What runs are, by turns. A victim is cancelled at any moment. */
@@ -70,7 +71,7 @@ export class Storm {
   constructor(options: StormOptions) {
     this.#o = options
     this.#dice = new Dice(options.seed)
-    this.#world = new World(options.seed, (key) => partsOfKey(key).activation)
+    this.#world = new World(options.seed)
     // Children start faster when what they import is compiled already.
     process.env['NODE_COMPILE_CACHE'] ??= join(this.#dir, 'cache')
   }
@@ -88,11 +89,11 @@ export class Storm {
     const name = `chaos${process.pid}-`
     const options = (node: number, poolSize: number): RestateOptions => {
       const { ingress, admin } = cluster.nodes[node % cluster.nodes.length]!
-      const store = { postgres: database.url, schema: database.schema, poolSize }
-      const pace = { parkAfterMs: 300, sweepMs: 2_000 }
-      return { store, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, ...pace }
+      const store = `${database.url}?schema=${database.schema}`
+      return { store, poolSize, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, parkAfterMs: 300 }
     }
     const engines = cluster.nodes.map((_, node) => restate({ ...options(node, 3), onWarning: () => undefined }))
+    // the tables are there from now on
     await engines[0]!.runs()
     const recorder = new Recorder(database.url, database.schema, name)
     this.#ends.push(() => recorder.close())
@@ -111,7 +112,7 @@ export class Storm {
     await this.#torment(operator, until)
     await torture.over()
     operator.calm()
-    await this.#untilEnded(operator, recorder, engines)
+    await this.#untilEnded(operator, recorder, new RestateClient(cluster.nodes[0]!))
     await workers.close()
     this.#problems.lost.push(...workers.problems, ...torture.problems)
     const isExcused = ({ pid, at }: { pid: number; at: number }): boolean =>
@@ -135,7 +136,7 @@ export class Storm {
       this.#ends.push(() => postgres.dispose())
       return { url: postgres.url, schema: 'reeve', postgres }
     }
-    const { url, schema, dispose } = await freshPostgres()
+    const { server: url, schema, dispose } = await freshPostgres()
     if (!this.#o.keep) this.#ends.push(dispose)
     return { url, schema, postgres: undefined }
   }
@@ -173,7 +174,7 @@ export class Storm {
     for (const run of this.#open) if (!ids.has(run)) this.#open.delete(run)
   }
 
-  async #untilEnded(operator: Operator, recorder: Recorder, engines: readonly RestateEngine[]): Promise<void> {
+  async #untilEnded(operator: Operator, recorder: Recorder, client: RestateClient): Promise<void> {
     const until = Date.now() + this.#o.patience * 1_000
     while (this.#open.size > 0 && Date.now() < until) {
       await operator.look()
@@ -184,26 +185,24 @@ export class Storm {
     for (const run of this.#open) this.#problems.lost.push(await this.#describe(operator, recorder, run as RunId))
     const sql = `SELECT id, target, status FROM sys_invocation WHERE target_service_name LIKE '${namespace}.%' AND status <> 'completed'`
     for (;;) {
-      const rows = await engines[0]!.client.query<{ id: string; target: string; status: string }>(sql).catch(() => undefined)
+      const rows = await client.query<{ id: string; target: string; status: string }>(sql).catch(() => undefined)
       if (rows?.length === 0) return
       await sleep(200)
       if (Date.now() < until) continue
       const some = rows?.slice(0, 12).map(({ target, id, status }) => `${target} ${id} ${status}`)
-      return void this.#problems.left.push(`${rows?.length ?? 'unknown'} invocations: ${some?.join(', ') ?? ''}`)
+      return void this.#problems.left.push(`${rows?.length ?? 'unknown'} calls: ${some?.join(', ') ?? ''}`)
     }
   }
 
-  /** Where a run is that has not ended: what the store says of its activations, and its last entries. */
+  /** Where a run is that has not ended: what the store says of it, and its last entries. */
   async #describe(operator: Operator, recorder: Recorder, run: RunId): Promise<string> {
     const summary = await operator.ask((engine) => engine.summary(run))
-    const columns = 'id, epoch, invocation, generation, notified, working, resting, touched, stuck'
-    const open = await recorder.ask(`SELECT ${columns} FROM $s.activation WHERE run = $1 AND settled = 0 ORDER BY num`, [run])
-    const ofOpen = 'act IN (SELECT id FROM $s.activation WHERE run = $1 AND settled = 0)'
-    const asked = await recorder.ask(`SELECT act, address, key, until FROM $s.question WHERE ${ofOpen}`, [run])
-    const mail = await recorder.ask(`SELECT act, key, taken, body FROM $s.inbox WHERE ${ofOpen} ORDER BY num`, [run])
+    const open = await recorder.ask('SELECT id, epoch, owner, parked, control, stuck, losses FROM $s.run WHERE id = $1', [run])
+    const asked = await recorder.ask('SELECT act, address, key, until FROM $s.question WHERE run = $1', [run])
+    const mail = await recorder.ask('SELECT act, key, taken, body FROM $s.inbox WHERE run = $1 ORDER BY position', [run])
     const last = await recorder.ask(
       `SELECT e.act, e.seq, left(e.body, 160) AS body, c.epoch, c.who, c.at FROM $s.entry e JOIN $s.chaos_entry c ON c.act = e.act AND c.seq = e.seq
-       WHERE e.${ofOpen} ORDER BY e.position DESC LIMIT 12`,
+       WHERE e.run = $1 ORDER BY e.position DESC LIMIT 12`,
       [run],
     )
     const lines = [...open, ...asked, ...mail, ...last].map((row) => JSON.stringify(row))
@@ -212,16 +211,17 @@ export class Storm {
 
   #figures(torture: Torture, operator: Operator, audit: Audit, workers: Workers): readonly string[] {
     const { worker, node, freeze, database, cut } = torture.blows
-    const { entries, steps, activations, claims, moved, stalls } = audit.figures
+    const { entries, steps, claims, moved, stalls } = audit.figures
     const { done, refused, frozen } = this.#world
     const repeated = done.length - new Set(done.map(({ key }) => key)).size
     const pids = new Set(done.map(({ pid }) => pid)).size
     const seconds = ((performance.now() - this.#begin) / 1_000).toFixed(0)
     return [
       `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut · ${seconds} s`,
-      `${this.#runs.size} runs, ${activations} activations, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
-      `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} activations moved between processes`,
+      `${this.#runs.size} runs, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
+      `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} runs moved between processes`,
       ...(this.#o.keep ? torture.events : []),
+      ...(stalls.length === 0 ? ['no stall of a second'] : []),
       ...stalls.slice(0, this.#o.keep ? 12 : 1).map((stall) => `longest stall ${stall.seconds.toFixed(1)} s: ${stall.where}`),
     ]
   }
