@@ -330,7 +330,10 @@ describe('places that are not meant', () => {
     await using schema = await freshSchema()
     await plantSchema(schema)
     const inSchema = await thrownBy(createRuntime({ store: schema.address, agents: [] }).then((runtime) => runtime.runs()))
-    expect(inSchema).toMatchObject({ code: 'store.older', hint: expect.stringContaining('reeve migrate') as string })
+    expect(inSchema).toMatchObject({
+      code: 'store.older',
+      hint: expect.stringContaining(`reeve migrate 'postgres://…?schema=${schema.schema}' reeve.db`) as string,
+    })
     const cli = await reeve(dir, 'runs', '--store', file)
     expect([cli.code, cli.err]).toEqual([2, expect.stringContaining(`reeve migrate ${file}`)])
   }, 60_000)

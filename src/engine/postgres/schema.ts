@@ -130,7 +130,7 @@ async function versionIn(client: ClientBase, s: string, where: string): Promise<
   )
   const names = new Set(columns.map(({ name }) => name))
   if (names.size === 0) return undefined
-  if (names.has('program')) throw eventStoreOf(await client.query(`SELECT program FROM ${s}.meta`), where)
+  if (names.has('program')) throw eventStoreOf(await client.query(`SELECT program FROM ${s}.meta`), s, where)
   const meta =
     names.has('key') && names.has('value')
       ? new Map(
@@ -152,5 +152,5 @@ const foreign = (where: string): ReeveError =>
   new ReeveError('store.foreign', `${where} holds tables of another program`, { hint: 'Name another schema. Nothing was changed.' })
 
 /** The tables that the Restate engine of 0.1 keeps its events in. */
-const eventStoreOf = ({ rows }: { rows: readonly { program?: unknown }[] }, where: string): ReeveError =>
-  rows.some(({ program }) => program === 'reeve') ? olderStore(where, "'postgres://…?schema=old'") : foreign(where)
+const eventStoreOf = ({ rows }: { rows: readonly { program?: unknown }[] }, s: string, where: string): ReeveError =>
+  rows.some(({ program }) => program === 'reeve') ? olderStore(where, `'postgres://…?schema=${s.slice(1, -1)}'`) : foreign(where)
