@@ -1,5 +1,6 @@
 /** A runtime whose store is an address: what is checked before anything is opened, what is said when the database cannot be used, and that its password is never repeated. */
 import { inspect } from 'node:util'
+import { Client } from 'pg'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { postgres } from 'reeve/postgres'
 import { agent, createRuntime, ReeveError, type Runtime, type RuntimeOptions } from '../../src/index.ts'
@@ -87,6 +88,42 @@ test('a database that cannot be reached: drive says so, and without it the first
   ]
   for (const call of calls) expect(await refused(() => call(runtime)), String(call)).toMatchObject({ code: 'store.unavailable' })
   await runtime.close()
+})
+
+test('who looks at a database without tables sees an empty store and makes nothing; who may not make it and writes is told what to grant', async () => {
+  const schema = `${place.schema}_empty`
+  const role = `${schema}_role`
+  const admin = new Client({ connectionString: place.server })
+  await admin.connect()
+  const isMade = async (): Promise<boolean> =>
+    (await admin.query('select 1 from pg_namespace where nspname = $1', [schema])).rows.length > 0
+  const address = new URL(place.server)
+  address.username = role
+  await admin.query(`create role ${role} login`)
+  try {
+    for (const server of [place.server, address.href]) {
+      await using looker = await createRuntime({ store: `${server}?schema=${schema}`, agents: [echo], drive: false })
+      expect([await looker.runs(), await looker.questions()]).toEqual([[], []])
+      for (const call of [() => looker.handle('r1').view(), () => looker.handle('r1').outcome(), () => looker.remove('r1')])
+        expect((await refused(call)).code).toBe('run.unknown')
+    }
+    await using plain = await createRuntime({
+      store: `${address.href}?schema=${schema}`,
+      agents: [echo],
+      drive: false,
+      onWarning: () => {},
+    })
+    const { code, retryable, hint } = await refused(() => plain.start(echo, 'x'))
+    expect([code, retryable, hint]).toEqual(['store.unavailable', false, expect.stringContaining('Grant this user CREATE')])
+    expect(await isMade()).toBe(false)
+    await using looker = await createRuntime({ store: `${place.server}?schema=${schema}`, agents: [echo], drive: false })
+    const run = await looker.start(echo, 'x')
+    expect(await isMade()).toBe(true)
+    expect((await looker.runs()).map(({ run: id }) => id)).toEqual([run.id])
+  } finally {
+    await admin.query(`drop schema if exists ${schema} cascade; drop role ${role}`)
+    await admin.end()
+  }
 })
 
 test('a process that has no runs has no thread for its heartbeat; with its first run it has one', async () => {

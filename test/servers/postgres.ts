@@ -33,6 +33,8 @@ export interface StoppablePostgres extends AsyncDisposable {
   readonly stop: (mode?: 'fast' | 'immediate') => Promise<void>
   /** kill -9. */
   readonly kill: () => Promise<void>
+  /** Of a standby: it takes writes from now on. */
+  readonly promote: () => Promise<void>
   /** It takes connections and answers nothing, until `thaw`. */
   readonly freeze: () => void
   readonly thaw: () => void
@@ -78,15 +80,21 @@ async function execute(url: string, sql: string): Promise<void> {
 /** Quick, and small. */
 const forTests = ['fsync=off', 'shared_buffers=16MB', 'max_connections=100']
 
-/** Starts a PostgreSQL on a free port, in a folder of its own. */
-export async function stoppablePostgres(given: readonly string[] = forTests): Promise<StoppablePostgres> {
+/** Starts a PostgreSQL on a free port, in a folder of its own; `of`: as a standby that follows this one. */
+export async function stoppablePostgres(given: readonly string[] = forTests, of?: StoppablePostgres): Promise<StoppablePostgres> {
   const bin = findBinaries()
   const who: { uid?: number; gid?: number } = process.getuid?.() === 0 ? unprivileged() : {}
   const dir = temporaryFolder('postgres')
   if (who.uid !== undefined && who.gid !== undefined) chownSync(dir, who.uid, who.gid)
   const data = join(dir, 'data')
   const init = ['-D', data, '-U', 'reeve', '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
-  execFileSync(join(bin, 'initdb'), init, { cwd: dir, stdio: 'pipe', ...who })
+  if (of === undefined) execFileSync(join(bin, 'initdb'), init, { cwd: dir, stdio: 'pipe', ...who })
+  else
+    execFileSync(join(bin, 'pg_basebackup'), ['-d', of.url, '-D', data, '-R', '-c', 'fast', '--no-sync'], {
+      cwd: dir,
+      stdio: 'pipe',
+      ...who,
+    })
   const port = await freePort()
   const url = `postgres://reeve@127.0.0.1:${port}/postgres`
   let child = await launch()
@@ -144,6 +152,7 @@ export async function stoppablePostgres(given: readonly string[] = forTests): Pr
     },
     stop: (mode = 'fast') => signal(mode === 'fast' ? 'SIGINT' : 'SIGQUIT'),
     kill: () => signal('SIGKILL'),
+    promote: () => execute(url, 'select pg_promote()'),
     freeze: () => all('SIGSTOP'),
     thaw: () => all('SIGCONT'),
     async dispose() {

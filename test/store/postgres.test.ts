@@ -34,7 +34,7 @@ describe('the schema', () => {
     await using world = await World.fresh()
     await world.sql('drop schema $s')
     const stores = Array.from({ length: 6 }, () => world.store())
-    expect(await Promise.all(stores.map(async (store) => store.reader.summaries()))).toEqual(stores.map(() => []))
+    await Promise.all(stores.map(async (store) => store.lease.beat()))
     expect(await world.sql('select value from $s.meta where key = $1', ['version'])).toEqual([{ value: '1' }])
   })
 
@@ -42,7 +42,7 @@ describe('the schema', () => {
     await using world = await World.fresh()
     await world.sql('create table $s.entry(mine text); insert into $s.entry values ($$kept$$)')
     const store = world.store()
-    const error = await errorOf(store, () => store.reader.summaries())
+    const error = await errorOf(store, () => store.lease.beat())
     expect([error.code, error.retryable]).toEqual(['store.foreign', false])
     expect(error.message).toContain(`PostgreSQL at`)
     expect(await world.sql('select * from $s.entry')).toEqual([{ mine: 'kept' }])
@@ -67,10 +67,52 @@ describe('the schema', () => {
 
   test('of a newer version is left as it is', async () => {
     await using world = await World.fresh()
-    await world.store().reader.summaries()
+    await world.store().lease.beat()
     await world.sql(`update $s.meta set value = '99' where key = 'version'`)
     const store = world.store()
     expect((await errorOf(store, () => store.reader.summaries())).code).toBe('store.newer')
+  })
+
+  test('is not made by who only looks: a database without tables is an empty store, until another process makes them', async () => {
+    await using world = await World.fresh()
+    await world.sql('drop schema $s')
+    const looker = world.store()
+    looker.listen(() => {})
+    const { reader } = looker
+    const asked = [
+      await Promise.all([reader.run(one), reader.summary(one), reader.birth(one), reader.end(one), reader.nextDeadline()]),
+      await Promise.all([reader.summaries(), reader.feed(one, 0), reader.questions(), reader.questions({ run: one }), reader.left()]),
+      await Promise.all([reader.withoutCode(), reader.withMail(), reader.endedBefore(9, 9), reader.due(9), reader.below(root(one))]),
+      await Promise.all([reader.log(root(one)), reader.valueKeys('reg_x')]),
+      [
+        await reader.hasNews(one, 0),
+        await reader.value('reg_x', 'k'),
+        await reader.origin(one, 1, () => 's'),
+        await reader.ends(new Set([one])),
+      ],
+      [await looker.changed(), await looker.unread(new Map())],
+    ]
+    expect(asked).toEqual([
+      [undefined, undefined, undefined, undefined, undefined],
+      [[], [], [], [], []],
+      [[], [], [], [], []],
+      [[], []],
+      [true, { version: 0, value: null }, undefined, new Map()],
+      [undefined, { rows: [], others: [] }],
+    ])
+    const nothing = 'select 1 from pg_namespace where nspname = $1'
+    expect(await world.sql(nothing, [world.schema])).toEqual([])
+    const writer = await world.process()
+    await writer.begin(one)
+    expect((await reader.summaries()).map(({ run: id }) => id)).toEqual([one])
+    // it is in the list of processes, so that others tell it what they write
+    await until(async () => (await world.sql('select 1 from $s.process where id = $1', [looker.lease.id])).length === 1)
+    const other = world.store({ schema: `${world.schema}_b` })
+    await other.reader.summaries()
+    await other.stop()
+    await other.release()
+    await other.close()
+    expect(await world.sql(nothing, [`${world.schema}_b`])).toEqual([])
   })
 
   test('a user who may not create anything is enough where the tables are', async () => {
@@ -81,9 +123,10 @@ describe('the schema', () => {
     await world.sql(`create role ${role} login; grant usage on schema $s to ${role}`)
     try {
       const before = world.store({ postgres: address.href })
-      const error = await errorOf(before, () => before.reader.summaries())
+      expect(await before.reader.summaries()).toEqual([])
+      const error = await errorOf(before, () => before.commit(batch(before.lease.id, (draft) => draft.begin(one))))
       expect([error.code, error.retryable, error.hint]).toEqual(['store.unavailable', false, expect.stringContaining('CREATE')])
-      await world.store().reader.summaries()
+      await world.store().lease.beat()
       await world.sql(`grant select, insert, update, delete on all tables in schema $s to ${role}`)
       const a = await world.process({ postgres: address.href })
       await a.commit((draft) => draft.begin(one).message(root(one), 'm').ask(root(one), 'q'))
@@ -114,17 +157,28 @@ describe('a server', () => {
     expect(await world.sql('select 1 from pg_tables where schemaname = $1', [world.schema])).toEqual([])
   })
 
-  test('that is a standby is refused when the store is opened', async () => {
-    await using server = await stoppablePostgres(['fsync=off', 'shared_buffers=16MB', 'hot_standby=on'])
-    const [place] = await onServer<{ data_directory: string }>(server.url, 'show data_directory')
-    await server.stop()
-    writeFileSync(`${place!.data_directory}/standby.signal`, '')
-    await server.start()
-    const store = new PostgresStore({ postgres: server.url })
-    const error = await errorOf(store, () => store.reader.summaries())
+  test('that is a standby is refused when the store is opened, also where the tables are; once it is promoted it is a server like any other', async () => {
+    const settings = ['fsync=off', 'shared_buffers=16MB', 'max_connections=30']
+    await using primary = await stoppablePostgres(settings)
+    const before = new PostgresStore({ postgres: primary.url, onWarning: () => {} })
+    await before.commit(batch(before.lease.id, (draft) => draft.begin(one)))
+    await using standby = await stoppablePostgres(settings, primary)
+    await until(async () => (await onServer(standby.url, 'select 1 from reeve.run')).length === 1)
+    const store = new PostgresStore({ postgres: standby.url, onWarning: () => {} })
+    for (const work of [() => store.reader.summaries(), () => store.lease.beat(), () => store.claim([one], () => true)]) {
+      const error = await errorOf(store, work)
+      expect([error.code, error.retryable, error.message]).toEqual(['store.read-only', false, expect.stringContaining('standby')])
+    }
+    await before.stop()
+    await before.close()
+    await primary.kill()
+    await standby.promote()
+    await store.commit(batch(store.lease.id, (draft) => draft.begin(two)))
+    expect((await store.reader.summaries()).map(({ run: id }) => id).sort()).toEqual([one, two])
+    await store.stop()
+    await store.release()
     await store.close()
-    expect([error.code, error.message]).toEqual(['store.read-only', expect.stringContaining('standby')])
-  })
+  }, 30_000)
 
   test('that is away is store.unavailable and worth another try; when it comes back everything goes on', async () => {
     await using server = await stoppablePostgres()

@@ -63,6 +63,8 @@ export class BatchWriter {
   #floor = 0
   #tail: Promise<unknown> = Promise.resolve()
   #isClosed = false
+  /** There may be a receipt of this process. */
+  #hasBegun = false
 
   constructor(line: Line, options: WriterOptions) {
     this.#line = line
@@ -331,12 +333,13 @@ export class BatchWriter {
   /** Once for each connection: there is a receipt to take the next number of. */
   async begin(client: Client, floor: number): Promise<void> {
     this.#floor = Math.max(this.#floor, floor)
+    this.#hasBegun = true
     await client.query({ name: this.#sql.receipt[0], text: this.#sql.receipt[1], values: [this.#options.process, this.#n] })
   }
 
   /** The receipt is not needed any more. */
   async end(): Promise<void> {
-    await this.#line.ask(this.#sql.forget, [this.#options.process])
+    if (this.#hasBegun) await this.#line.ask(this.#sql.forget, [this.#options.process])
   }
 }
 

@@ -36,7 +36,7 @@ export interface LeaseOptions extends Target {
 
 export class Lease implements StoreLease {
   readonly id: string
-  readonly #line: Line
+  readonly #line: Pick<Line, 'ask'>
   readonly #clock: Clock
   readonly #options: LeaseOptions
   readonly #sql: ReturnType<typeof statements>
@@ -51,7 +51,7 @@ export class Lease implements StoreLease {
   #isThere = false
   #lastStrays = 0
 
-  constructor(line: Line, options: LeaseOptions) {
+  constructor(line: Pick<Line, 'ask'>, options: LeaseOptions) {
     this.id = options.id
     this.#line = line
     this.#clock = options.clock
@@ -147,12 +147,13 @@ export class Lease implements StoreLease {
 
   /** From here on others can know that this process wants to hear from them. */
   async appear(): Promise<void> {
+    if (!this.#ownClock && this.#presence === undefined) {
+      this.#presence = setInterval(() => {
+        if (this.#memory.get('silent') === 0 && this.tired) this.beat().catch(() => undefined)
+      }, this.#options.leaseMs / 3)
+      this.#presence.unref()
+    }
     if (!this.#isThere) await this.beat()
-    if (this.#ownClock || this.#presence !== undefined) return
-    this.#presence = setInterval(() => {
-      if (this.#memory.get('silent') === 0 && this.tired) this.beat().catch(() => undefined)
-    }, this.#options.leaseMs / 3)
-    this.#presence.unref()
   }
 
   async lookAgain(runs: Iterable<[RunId, number]>): Promise<ReadonlySet<RunId>> {

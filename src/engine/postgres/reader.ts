@@ -49,16 +49,18 @@ const many = 1_000
 const ends: ReadonlySet<RunStatus> = new Set(['completed', 'failed', 'cancelled', 'timed-out'])
 
 export class Reader implements StoreReader {
-  readonly #pool: () => Promise<Pool>
+  /** Undefined: there is no store yet, and so no rows. */
+  readonly #pool: () => Promise<Pool | undefined>
   readonly #sql: ReturnType<typeof statements>
 
-  constructor(pool: () => Promise<Pool>, schema: string) {
+  constructor(pool: () => Promise<Pool | undefined>, schema: string) {
     this.#pool = pool
     this.#sql = statements(`"${schema}"`)
   }
 
   async #rows<Row>(statement: Named, params: Params = [], on?: Asking): Promise<Row[]> {
-    return (await (on ?? (await this.#pool())).query(query(statement, params))).rows as Row[]
+    const asked = on ?? (await this.#pool())
+    return asked === undefined ? [] : ((await asked.query(query(statement, params))).rows as Row[])
   }
 
   async #ids(statement: Named, params: Params = []): Promise<RunId[]> {
@@ -122,7 +124,7 @@ export class Reader implements StoreReader {
   }
 
   async hasNews(run: RunId, from: number): Promise<boolean> {
-    return (await this.#rows<{ news: boolean }>(this.#sql.hasNews, [run, from]))[0]!.news
+    return (await this.#rows<{ news: boolean }>(this.#sql.hasNews, [run, from]))[0]?.news ?? true
   }
 
   async questions(filter: { readonly run?: RunId; readonly id?: string } = {}): Promise<readonly Question[]> {
@@ -161,7 +163,9 @@ export class Reader implements StoreReader {
   }
 
   async origin(run: RunId, at: number, stream: (caller: Caller) => string): Promise<StoredOrigin | undefined> {
-    const client = await (await this.#pool()).connect()
+    const pool = await this.#pool()
+    if (pool === undefined) return undefined
+    const client = await pool.connect()
     let broken = true
     try {
       await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -211,7 +215,7 @@ export class Reader implements StoreReader {
   }
 
   async nextDeadline(): Promise<number | undefined> {
-    return (await this.#rows<{ at: number | null }>(this.#sql.nextDeadline))[0]!.at ?? undefined
+    return (await this.#rows<{ at: number | null }>(this.#sql.nextDeadline))[0]?.at ?? undefined
   }
 
   due(now: number): Promise<readonly DueQuestion[]> {

@@ -1,7 +1,7 @@
 /**
  * The tables in a schema of a PostgreSQL database: made by the process that comes first, recognised by all others.
  *
- * Owns: the tables and their version, how they come to be there, and what is said when they are not this store's. Does not own: what is written when (commit.ts).
+ * Owns: the tables and their version, how they come to be there (with the first process that writes), and what is said when they are not this store's. Does not own: what is written when (commit.ts).
  * `entry` is the truth of runs, `value_log` that of streams (K1). Everything else is an index over them or what processes must agree on, kept in the same transactions.
  * The rows of a run are found by `run`. Positions of its feed are its own, without gaps; `floor` (in meta) is above every position of a run that was removed.
  */
@@ -81,8 +81,7 @@ export function checkSchemaName(schema: string): void {
  * waited for is certain to see what the other process has made. A user who may not create anything is enough where they are there.
  */
 export async function prepareSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta> {
-  const where = `the schema "${schema}" of ${name}`
-  const s = `"${schema}"`
+  const { where, s } = placeOf(schema, name)
   if ((await versionIn(client, s, where)) !== schemaVersion) {
     const lock = [lockClass, schema]
     await client.query('SELECT pg_advisory_lock($1, hashtext($2))', lock)
@@ -96,6 +95,17 @@ export async function prepareSchema(client: ClientBase, schema: string, name: st
   const meta = new Map(rows.map(({ key, value }) => [key, value]))
   return { id: meta.get('id') ?? '', floor: Number(meta.get('floor') ?? 0), ownClock: meta.has('own-clock') }
 }
+
+/** The store in this schema; undefined if there is none, and none is made. */
+export async function findSchema(client: ClientBase, schema: string, name: string): Promise<StoreMeta | undefined> {
+  const { where, s } = placeOf(schema, name)
+  return (await versionIn(client, s, where)) === undefined ? undefined : prepareSchema(client, schema, name)
+}
+
+const placeOf = (schema: string, name: string): { readonly where: string; readonly s: string } => ({
+  where: `the schema "${schema}" of ${name}`,
+  s: `"${schema}"`,
+})
 
 async function build(client: ClientBase, schema: string, s: string, where: string): Promise<void> {
   const found = await versionIn(client, s, where)

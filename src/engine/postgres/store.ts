@@ -2,9 +2,9 @@
  * The store in a PostgreSQL database: opens it and puts its parts together.
  *
  * Owns: its connections (one for commits, one for news and heartbeats, some for reading and claiming), and what is done with the store as a whole. Does not own: SQL (commit.ts, claim.ts, reader.ts, lease.ts).
- * It connects when it is first asked for anything, and again whenever a connection was lost.
+ * It connects when it is first asked for anything, and again whenever a connection was lost. What is read creates nothing: a database without tables is an empty store.
  */
-import type { Pool, PoolClient } from 'pg'
+import type { Client, Pool, PoolClient } from 'pg'
 import { newId, redactor, stopwatch, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { openRun } from '../port.ts'
@@ -42,7 +42,7 @@ import { closedStore, isMissing, isRefusal, refusedBy, replaced, storeError } fr
 import { Lease } from './lease.ts'
 import { News } from './news.ts'
 import { Reader } from './reader.ts'
-import { checkSchemaName, prepareSchema, type StoreMeta } from './schema.ts'
+import { checkSchemaName, findSchema, prepareSchema, type StoreMeta } from './schema.ts'
 
 /** How a database is kept. Of what the host is told, it has to know these. */
 export interface PostgresOptions extends Pick<HostOptions, 'clock' | 'lossLimit' | 'onWarning' | 'redact'> {
@@ -79,12 +79,14 @@ export class PostgresStore implements Store {
   readonly #claims: Claims
   readonly #news: News
   #opening: Promise<Pool> | undefined
-  #pool: Pool | undefined
+  #seeking: Promise<void> | undefined
+  /** Undefined: as far as is known there are no tables yet. */
   #meta: StoreMeta | undefined
   #ownClock = false
   #isRedacted = false
   #isClosed = false
   #isStopped = false
+  #listens = false
   #changed: ReeveError | undefined
   #lastLook = 0
   /** Claimed, and not yet among the runs whose mail is asked for: what came in since is not missed. */
@@ -101,12 +103,22 @@ export class PostgresStore implements Store {
     this.#sql = statements(`"${schema}"`)
     const process = newId('prc')
     const pool = (): Promise<Pool> => this.#open()
-    const opened = async (): Promise<Awaited<ReturnType<typeof connect>>> => {
-      await this.#open()
+    const connected = async (open: Promise<Pool>): Promise<Client> => {
+      await open
       return connect(this.#target)
     }
-    this.#commits = new Line(this.name, opened, (client) => this.#writer.begin(client, this.#meta!.floor))
-    this.#side = new Line(this.name, opened, undefined, () => this.#news.lost())
+    this.#commits = new Line(
+      this.name,
+      () => connected(this.#open()),
+      (client) => this.#writer.begin(client, this.#meta!.floor),
+    )
+    // News need no tables.
+    this.#side = new Line(
+      this.name,
+      () => connected(this.#reach()),
+      undefined,
+      () => this.#news.lost(),
+    )
     this.#writer = new BatchWriter(this.#commits, {
       name: this.name,
       schema,
@@ -125,8 +137,14 @@ export class PostgresStore implements Store {
         this.#new.add(run)
       },
     })
-    this.reader = new Reader(pool, schema)
-    this.lease = this.#lease = new Lease(this.#side, {
+    this.reader = new Reader(() => this.#look(), schema)
+    const side: Pick<Line, 'ask'> = {
+      ask: async (statement, params) => {
+        await this.#open()
+        return this.#side.ask(statement, params)
+      },
+    }
+    this.lease = this.#lease = new Lease(side, {
       ...this.#target,
       id: process,
       leaseMs: options.leaseMs ?? 3_000,
@@ -149,8 +167,22 @@ export class PostgresStore implements Store {
 
   // ---- opening ---------------------------------------------------------------------------------------------------------------------
 
-  /** Once; again after it has failed. */
-  #open(): Promise<Pool> {
+  /** For what is written: there are tables. */
+  async #open(): Promise<Pool> {
+    const pool = await this.#reach()
+    while (this.#meta === undefined) await this.#seek(pool, prepareSchema)
+    return pool
+  }
+
+  /** For what is read. Undefined: there are no tables. */
+  async #look(): Promise<Pool | undefined> {
+    const pool = await this.#reach()
+    if (this.#meta === undefined) await this.#seek(pool, findSchema)
+    return this.#meta === undefined ? undefined : pool
+  }
+
+  /** There is a server that fits. Once; again after it has failed. */
+  #reach(): Promise<Pool> {
     if (this.#isClosed) return Promise.reject(closedStore(this.name))
     return (this.#opening ??= this.#begin().catch((thrown: unknown) => {
       this.#opening = undefined
@@ -177,19 +209,37 @@ export class PostgresStore implements Store {
       await pool.end()
       throw thrown
     }
-    return (this.#pool = pool)
+    return pool
   }
 
   async #check(client: PoolClient): Promise<void> {
     await mustKeepSessions(client, () => connect(this.#target), this.name)
     await mustTakeWrites(client, this.name)
-    const meta = await prepareSchema(client, this.#target.schema, this.name)
+    await this.#found(await findSchema(client, this.#target.schema, this.name), client)
+  }
+
+  /** Whoever comes while another one looks, or makes the tables, has what that one has found. */
+  #seek(pool: Pool, find: typeof findSchema): Promise<void> {
+    const seek = async (): Promise<void> => {
+      const client = await pool.connect()
+      try {
+        await this.#found(await find(client, this.#target.schema, this.name), client)
+      } finally {
+        client.release()
+      }
+    }
+    return (this.#seeking ??= seek().finally(() => (this.#seeking = undefined)))
+  }
+
+  async #found(meta: StoreMeta | undefined, client: PoolClient): Promise<void> {
+    if (meta === undefined) return
     if (this.#meta !== undefined && this.#meta.id !== meta.id) throw (this.#changed = replaced(`${this.name} holds another store`))
-    this.#meta = meta
     this.#ownClock = meta.ownClock
     const marks = redactor(this.#options.redact) !== undefined
     if (marks) await client.query(query(this.#sql.mark, [storeMark.stream, storeMark.key]))
     this.#isRedacted = marks || (await client.query(query(this.#sql.isMarked, [storeMark.stream, storeMark.key]))).rows.length > 0
+    this.#meta = meta
+    this.#appear()
   }
 
   async #ask<Row>(statement: Named, params: Parameters<typeof query>[1]): Promise<Row[]> {
@@ -245,7 +295,13 @@ export class PostgresStore implements Store {
 
   listen(heard: () => void): void {
     this.#news.listen(heard)
-    this.#lease.appear().catch(() => undefined)
+    this.#listens = true
+    this.#appear()
+  }
+
+  /** Who listens is in the list of processes, as soon as there is one. */
+  #appear(): void {
+    if (this.#listens && this.#meta !== undefined) this.#lease.appear().catch(() => undefined)
   }
 
   // ---- what goes wrong -------------------------------------------------------------------------------------------------------------
@@ -262,12 +318,12 @@ export class PostgresStore implements Store {
 
   /** Asked ten times a second: looked at once a second. */
   changed(): Now<ReeveError | undefined> {
-    if (this.#changed !== undefined || this.#pool === undefined || stopwatch() - this.#lastLook < lookEveryMs) return this.#changed
+    if (this.#changed !== undefined || this.#meta === undefined || stopwatch() - this.#lastLook < lookEveryMs) return this.#changed
     this.#lastLook = stopwatch()
-    return this.#look()
+    return this.#lookAgain()
   }
 
-  async #look(): Promise<ReeveError | undefined> {
+  async #lookAgain(): Promise<ReeveError | undefined> {
     let row: { id: string | null; clock: boolean; marked: boolean } | undefined
     try {
       ;[row] = await this.#ask<NonNullable<typeof row>>(this.#sql.look, [storeMark.stream, storeMark.key])
@@ -330,7 +386,7 @@ export class PostgresStore implements Store {
   }
 
   async release(): Promise<void> {
-    if (this.#pool === undefined) return
+    if (this.#meta === undefined) return
     await this.#claims.letGo()
     this.#news.offer(await this.#lease.end())
     await this.#writer.end()
