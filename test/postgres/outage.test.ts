@@ -1,9 +1,15 @@
 /** What runs do while their database is away, and where it holds what cannot be read: the same as with a file. */
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { runId } from '../../src/core/index.ts'
+import { digestsOf } from '../../src/engine/embedded/digests.ts'
+import { HostEngine } from '../../src/engine/host/index.ts'
+import { PostgresStore } from '../../src/engine/postgres/index.ts'
 import { agent, createRuntime, tool } from '../../src/index.ts'
 import { freshPostgres, stoppablePostgres } from '../servers/postgres.ts'
 import { calls, scripted, waiting } from '../scenario/team.ts'
+import { registry, step, type Agent } from '../crash/agents.ts'
+import { Wire } from '../store/proxy.ts'
 
 const pay = tool({ name: 'pay', approval: true, execute: () => 'paid' })
 
@@ -26,6 +32,81 @@ test('while the store is away nothing is asked, and whoever calls is told; when 
   expect(await outcome).toMatchObject({ output: 'paid' })
   expect(model.prompts).toHaveLength(2)
 })
+
+test('an outage is said once, and once when it is over, whatever is tried in between; the next one is said again', async () => {
+  await using server = await stoppablePostgres()
+  const heard: [who: string, code: string, message: string][] = []
+  const root = agent({ name: 'root', description: 'Pays.', model: scripted(calls(['pay', { n: 1 }])), tools: [pay] })
+  const opened = (who: string, drive: boolean) =>
+    createRuntime({ store: server.url, agents: [root], drive, onWarning: (code, message) => void heard.push([who, code, message]) })
+  await using worker = await opened('worker', true)
+  await using client = await opened('client', false)
+  const codes = (of: string): string[] => heard.flatMap(([who, code]) => (who === of ? [code] : []))
+  for (const many of [1, 2]) {
+    await waiting(await worker.start(root, 'go', { runId: `r${many}` }))
+    await server.stop('immediate')
+    for (let i = 0; i < 3; i++)
+      await expect(client.start(root, 'go', { runId: 'away' })).rejects.toMatchObject({ code: 'store.unavailable' })
+    for (let i = 0; i < 3; i++)
+      await expect(worker.start(root, 'go', { runId: 'away' })).rejects.toMatchObject({ code: 'store.unavailable' })
+    // the sweep of every second, and what is tried again
+    await new Promise((resolve) => setTimeout(resolve, 2_500))
+    const before = Array.from({ length: many - 1 }, () => ['store.unavailable', 'store.available']).flat()
+    expect([codes('worker'), codes('client')]).toEqual([
+      [...before, 'store.unavailable'],
+      [...before, 'store.unavailable'],
+    ])
+    await server.start()
+    await expect.poll(() => [codes('worker').length, codes('client').length]).toEqual([2 * many, 2 * many])
+  }
+  expect(heard.filter(([, code]) => code === 'store.available').every(([, , message]) => /answers again, after \d/.test(message))).toBe(
+    true,
+  )
+  expect(heard).toHaveLength(8)
+}, 40_000)
+
+test('a process that is closed while nobody can say what became of its commit ends soon, and says which; the next one goes on from what was written', async () => {
+  await using place = await freshPostgres()
+  await using wire = await Wire.to(place.server)
+  const digests = digestsOf(undefined)
+  const heard: string[] = []
+  const ran: string[] = []
+  const walker: Agent = async (ctx) => {
+    for (const name of ['one', 'two']) await step(ctx, name, () => (ran.push(name), name))
+    return 'done'
+  }
+  const { schema } = place
+  const onWarning = (code: string, message: string): void => void heard.push(`${code} ${message}`)
+  const engine = new HostEngine(new PostgresStore({ postgres: wire.url, schema, onWarning }), { onWarning }, digests)
+  await engine.drive(registry({ walker }))
+  // the answer to its first commit is lost
+  wire.mute('reeve_gate')
+  const run = runId('r1')
+  const begun = engine.start({ run, agent: 'walker', version: '1', input: null }).then(
+    () => 'begun',
+    (thrown: unknown) => (thrown as { code: string }).code,
+  )
+  const client = new Client({ connectionString: place.server })
+  await client.connect()
+  await expect.poll(async () => (await client.query(`select 1 from ${schema}.run`)).rows.length).toBe(1)
+  await client.end()
+  wire.isDown = true
+  wire.cut()
+  const since = performance.now()
+  await engine.close()
+  const took = performance.now() - since
+  expect(took).toBeGreaterThan(3_000)
+  expect(took).toBeLessThan(12_000)
+  expect(await begun).toBe('store.unavailable')
+  expect(heard.filter((line) => /whether commit 1 of process \S+ was written is not known.* runs: r1$/.test(line))).toHaveLength(1)
+  expect(ran).toEqual([])
+  const next = new HostEngine(new PostgresStore({ postgres: place.server, schema, onWarning: () => {} }), {}, digests)
+  await next.drive(registry({ walker }))
+  expect((await next.outcome(run)).outcome).toMatchObject({ status: 'completed', output: 'done' })
+  expect(ran).toEqual(['one', 'two'])
+  expect((await next.read(run)).map(({ position }) => position)).toEqual((await next.read(run)).map((_, i) => i + 1))
+  await next.close()
+}, 40_000)
 
 test('a journal that cannot be read is an error that says so; another run goes on', async () => {
   await using place = await freshPostgres()

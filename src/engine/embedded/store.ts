@@ -170,6 +170,9 @@ export class SqliteStore implements Store {
   shrink(): boolean {
     return shrink(this.db)
   }
+  leave(): void {
+    // the answer of a file is never lost
+  }
   async stop(): Promise<void> {
     await this.#writer.close()
     await this.lease.stop()

@@ -85,6 +85,8 @@ export class Driver implements Desk {
   onEnd: (run: RunId, end: RunEnd) => void = () => {}
   onPart: (run: RunId, part: LivePart) => void = () => {}
   onStoreFailure: (error: ReeveError, runs: readonly RunId[]) => void = () => {}
+  /** Called after every commit, before `onChange`. */
+  onWritten: () => void = () => {}
   commits = 0
   /** Ends of runs that are in the batch. */
   readonly ends = new Map<RunId, RunEnd>()
@@ -222,6 +224,7 @@ export class Driver implements Desk {
     }
     this.#failures = 0
     this.commits++
+    this.onWritten()
     for (const { run, key } of recordedSteps) {
       this.effects.forget(key)
       this.residents.moved(run)

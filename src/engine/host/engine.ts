@@ -53,6 +53,7 @@ import type { CrashPoint } from './desk.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
 import { News } from './news.ts'
+import { Outage } from './outage.ts'
 import { Run } from './run.ts'
 import { updateValue } from './values.ts'
 
@@ -94,6 +95,8 @@ function textRedactor(rules: Redaction | undefined): (text: string, shape: Shape
   return redact === undefined ? (text) => text : (text, shape) => JSON.stringify(redact(JSON.parse(text) as Json, shape))
 }
 
+/** How often a store that has failed is asked whether it is back. Milliseconds. */
+const probeEveryMs = 500
 /** How often runs are looked for that are older than the retention, and how many are removed before other work has its turn. */
 const forgetEveryMs = 60_000
 const forgetAtOnce = 100
@@ -108,6 +111,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly #reader: StoreReader
   readonly #lease: StoreLease
   readonly #news: News
+  readonly #outage: Outage
+  #lastProbe = 0
   #watch: ReturnType<typeof setInterval> | undefined
   // When each was last done, in real time: what other processes do has nothing to do with the clock of the runs.
   #lastCare = -Infinity
@@ -152,6 +157,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       },
       store,
     )
+    this.#outage = new Outage(store.name, this.driver.options.warn)
     this.#news = new News(store, {
       redact: redactor(options.redact),
       onWaiting: (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
@@ -159,16 +165,19 @@ export class HostEngine<S extends Store = Store> implements Engine {
       isHeld: (run) => this.driver.runs.has(run) || this.#starting.has(run),
       // A store that was reached once is waited for. One that never was may not be there at all, and the first call says so.
       mayPass: (error) => error.retryable && (this.#isReached || this.driver.commits > 0),
-      warn: ({ code, message }) => this.driver.options.warn(code, message),
+      warn: (error) => this.#outage.failed(error),
     })
     this.driver.onChange = (runs, by) => this.#news.changed(runs, by)
     this.driver.onEnd = (run, end) => this.#news.ended(run, end)
     this.driver.onPart = (run, part) => this.#news.part(run, part)
     this.driver.onStoreFailure = (error, runs) => {
       if (error.code === 'store.replaced') return this.#lose(error)
-      this.driver.options.warn(error.code, error.message)
+      // What a process could not do when it ended is said in any case: which commit nobody knows of.
+      if (this.#closed) this.driver.options.warn(error.code, error.message)
+      else this.#outage.failed(error)
       this.#news.storeFailed(error, runs)
     }
+    this.driver.onWritten = () => this.#outage.answered('written')
     this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
     this.#watch.unref()
   }
@@ -355,6 +364,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#quietly(() => andThen(this.store.changed(), (changed) => (changed === undefined ? undefined : this.#lose(changed))))
     }
     if (this.#lost !== undefined) return
+    if (this.#outage.isOn && stopwatch() - this.#lastProbe >= probeEveryMs) this.#probe()
     this.#quietly(() => this.driver.hear())
     if (this.driver.registry === undefined) return
     if (now - this.#lastCare >= 100) {
@@ -367,11 +377,17 @@ export class HostEngine<S extends Store = Store> implements Engine {
     }
   }
 
+  /** Whether an outage is over: who waits for nothing else would not notice. */
+  #probe(): void {
+    this.#lastProbe = stopwatch()
+    this.#quietly(() => andThen(this.#reader.nextDeadline(), () => this.#outage.answered('read')))
+  }
+
   /** What fails here is done again soon, and said only if that would not help. */
   #quietly(work: () => Now<void>): void {
     detached(work, (thrown) => {
       const error = this.store.errorOf(thrown)
-      if (!error.retryable && !this.#closed) this.driver.options.warn(error.code, error.message)
+      if (!error.retryable && !this.#closed) this.#outage.failed(error)
     })
   }
 
@@ -479,6 +495,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#closed = true
     clearInterval(this.#watch)
     const died = this.driver.dead
+    this.store.leave()
     if (!died) await this.driver.finish()
     const left = died ? [] : [...this.driver.runs.keys()]
     this.driver.seats.close()
@@ -493,8 +510,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       if (!died) await this.store.release()
     } catch (thrown) {
       // Nothing is lost: whoever drives next takes over when the lease is over.
-      const error = this.store.errorOf(thrown)
-      this.driver.options.warn(error.code, error.message)
+      this.#outage.failed(this.store.errorOf(thrown))
     } finally {
       await this.#mover?.close(left)
       await this.store.close()

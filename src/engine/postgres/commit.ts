@@ -8,7 +8,7 @@
  * Rows of an inbox get their numbers while the run is locked, so that of one run they become visible in their order.
  */
 import type { Client } from 'pg'
-import { delay, jitter, runOf, type ReeveError, type RunId } from '../../core/index.ts'
+import { delay, jitter, ReeveError, runOf, stopwatch, type RunId } from '../../core/index.ts'
 import * as payload from '../payload.ts'
 import type { PostResult } from '../port.ts'
 import type { Batch, BatchResult, ValueResult } from '../store.ts'
@@ -24,6 +24,8 @@ const attempts = 12
 /** How long is waited before the server is asked again what became of a commit. Milliseconds. */
 const soonest = 50
 const latest = 2_000
+/** How long a process that is about to end goes on asking. Milliseconds. */
+const leaveMs = 5_000
 
 const none: ReadonlySet<RunId> = new Set()
 const settled = '{"type":"activation.settled"'
@@ -63,6 +65,10 @@ export class BatchWriter {
   #floor = 0
   #tail: Promise<unknown> = Promise.resolve()
   #isClosed = false
+  /** Since when the process is about to end. */
+  #leftAt = Infinity
+  /** A commit was given up of which nobody knows whether it was written: with none after it nothing is written twice. */
+  #gaveUp: ReeveError | undefined
   /** There may be a receipt of this process. */
   #hasBegun = false
 
@@ -81,6 +87,10 @@ export class BatchWriter {
     return this.#positions.has(run)
   }
 
+  leave(): void {
+    this.#leftAt = Math.min(this.#leftAt, stopwatch())
+  }
+
   /** Nothing more is waited for. */
   close(): void {
     this.#isClosed = true
@@ -94,6 +104,7 @@ export class BatchWriter {
   }
 
   async #apply(batch: Batch): Promise<BatchResult> {
+    if (this.#gaveUp !== undefined) throw this.#gaveUp
     const lost = { fenced: new Set<RunId>(), existed: new Set<RunId>() }
     for (let attempt = 1; ; attempt++) {
       const client = await this.#line.client()
@@ -299,10 +310,11 @@ export class BatchWriter {
   }
 
   /**
-   * What became of a commit whose answer was lost: true if it was written. Waits for as long as nobody can say. Locking the receipt waits for the transaction if the server is still at it, and
+   * What became of a commit whose answer was lost: true if it was written. Waits for as long as nobody can say, but where the process is about to end. Locking the receipt waits for the transaction if the server is still at it, and
    * taking its number away (n + 1, which no other question changes) keeps it from being written if the server has yet to begin.
    */
   async #becameOf(batch: Batch, sent: Sent): Promise<boolean> {
+    const begun = stopwatch()
     for (let wait = soonest; ; wait = Math.min(latest, wait * 2)) {
       try {
         const [row] = await this.#line.ask<{ was: number; answers: Kept | null }>(this.#sql.settle, [this.#options.process, sent.n])
@@ -321,9 +333,24 @@ export class BatchWriter {
       } catch (thrown) {
         if (this.#isClosed) throw thrown
         if (isAnswer(thrown) && !isConflict(thrown) && (thrown as { code?: string }).code !== '55P03') throw thrown
+        if (stopwatch() - Math.max(begun, this.#leftAt) >= leaveMs) throw (this.#gaveUp = this.#unknown(batch, sent.n, thrown))
         await delay(wait)
       }
     }
+  }
+
+  #unknown(batch: Batch, n: number, cause: unknown): ReeveError {
+    const runs = [...new Set([...batch.epochs.keys(), ...batch.runs.map(({ id }) => id), ...batch.rows.map(({ act }) => runOf(act))])]
+    const named = runs.slice(0, 5).join(', ') + (runs.length > 5 ? ` and ${runs.length - 5} more` : '')
+    return new ReeveError(
+      'store.unavailable',
+      `${this.#options.name}: whether commit ${n} of process ${this.#options.process} was written is not known: the server has not answered since it was sent; runs: ${named}`,
+      {
+        retryable: true,
+        hint: 'Nothing is lost: the process that opens the store next reads what was written and goes on from there. What was sent from outside may be sent again.',
+        cause,
+      },
+    )
   }
 
   #wentBack(to: number): ReeveError {

@@ -6,7 +6,7 @@
  */
 import type pg from 'pg'
 import type { Client, ClientBase, ClientConfig } from 'pg'
-import { ReeveError } from '../../core/index.ts'
+import { delay, ReeveError } from '../../core/index.ts'
 import { closedStore, isAnswer } from './errors.ts'
 
 export type Driver = Pick<typeof pg, 'Client' | 'Pool' | 'types'>
@@ -146,6 +146,9 @@ export async function mustKeepSessions(
   })
 }
 
+/** How long a connection may take to be closed. Milliseconds. */
+export const farewellMs = 2_000
+
 interface Socket {
   cork(): void
   uncork(): void
@@ -247,7 +250,10 @@ export class Line {
     const client = this.#client
     this.#client = undefined
     await this.#connecting?.catch(() => undefined)
-    await client?.end().catch(() => undefined)
+    if (client === undefined) return
+    // a server that has vanished does not say good-bye
+    await Promise.race([client.end().catch(() => undefined), delay(farewellMs)])
+    socketOf(client).destroy()
   }
 }
 

@@ -5,7 +5,7 @@
  * It connects when it is first asked for anything, and again whenever a connection was lost. What is read creates nothing: a database without tables is an empty store.
  */
 import type { Client, Pool, PoolClient } from 'pg'
-import { newId, redactor, stopwatch, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
+import { delay, newId, redactor, stopwatch, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { openRun } from '../port.ts'
 import { storeIsRedacted, storeMark } from '../redacted.ts'
@@ -29,6 +29,7 @@ import {
   configOf,
   connect,
   driver,
+  farewellMs,
   Line,
   made,
   mustKeepSessions,
@@ -87,6 +88,7 @@ export class PostgresStore implements Store {
   #isClosed = false
   #isStopped = false
   #listens = false
+  #stay: ReturnType<typeof setInterval> | undefined
   #changed: ReeveError | undefined
   #lastLook = 0
   /** Claimed, and not yet among the runs whose mail is asked for: what came in since is not missed. */
@@ -379,6 +381,12 @@ export class PostgresStore implements Store {
 
   // ---- the end ---------------------------------------------------------------------------------------------------------------------
 
+  leave(): void {
+    this.#writer.leave()
+    // Idle connections keep nobody alive, and whoever closes waits for their end.
+    this.#stay ??= setInterval(() => undefined, 60_000)
+  }
+
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#writer.close()
@@ -394,16 +402,15 @@ export class PostgresStore implements Store {
 
   async close(): Promise<void> {
     if (this.#isClosed) return
-    // Idle connections keep nobody alive, and whoever closes waits for their end.
-    const keep = setInterval(() => undefined, 60_000)
+    this.leave()
     try {
       await this.#news.close()
       this.#isClosed = true
       const pool = await this.#opening?.catch(() => undefined)
       await Promise.all([this.#commits.close(), this.#side.close()])
-      await pool?.end()
+      await Promise.race([pool?.end(), delay(farewellMs)])
     } finally {
-      clearInterval(keep)
+      clearInterval(this.#stay)
     }
   }
 }

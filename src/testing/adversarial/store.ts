@@ -370,6 +370,9 @@ export class AdversarialStore implements Store {
   die(): void {
     this.#isDead = true
   }
+  leave(): void {
+    this.below.leave()
+  }
   async stop(): Promise<void> {
     await this.#commits
   }

@@ -1,0 +1,45 @@
+/**
+ * Outages of the store, as they are said: once when one begins, once for each other cause, and once when it is over. What is tried in between is tried in silence.
+ *
+ * Owns: what has been said of an outage. Does not own: what is tried again and when (driver.ts), what callers are told: each of theirs is answered with the error.
+ */
+import { stopwatch, type ReeveError } from '../../core/index.ts'
+
+/** What passes by itself, or by an operator's hand; all else is about one run or one value, and is said each time. */
+const passing: ReadonlySet<string> = new Set(['store.unavailable', 'store.busy', 'store.full', 'store.read-only'])
+
+export class Outage {
+  readonly #name: string
+  readonly #warn: (code: string, message: string) => void
+  readonly #said = new Set<string>()
+  #since = 0
+
+  constructor(name: string, warn: (code: string, message: string) => void) {
+    this.#name = name
+    this.#warn = warn
+  }
+
+  /** Something has failed, and nothing has worked since. */
+  get isOn(): boolean {
+    return this.#said.size > 0
+  }
+
+  failed({ code, retryable, message }: ReeveError): void {
+    if (passing.has(code)) {
+      const cause = `${code} ${retryable}`
+      if (this.#said.has(cause)) return
+      if (!this.isOn) this.#since = stopwatch()
+      this.#said.add(cause)
+    }
+    this.#warn(code, message)
+  }
+
+  /** The store has answered. A store that can be read may still not be written to. */
+  answered(what: 'read' | 'written'): void {
+    if (!this.isOn) return
+    if (what === 'read' && [...this.#said].some((cause) => !cause.startsWith('store.unavailable'))) return
+    this.#said.clear()
+    const seconds = ((stopwatch() - this.#since) / 1_000).toFixed(1)
+    this.#warn('store.available', `${this.#name}: the store answers again, after ${seconds} seconds; runs go on by themselves`)
+  }
+}
