@@ -12,14 +12,15 @@ export default defineConfig({
       'reeve/testing': source('./src/testing/index.ts'),
       'reeve/postgres': source('./src/engine/postgres/postgres.ts'),
       'reeve/restate': source('./src/adapters/restate/index.ts'),
+      'reeve/temporal': source('./src/adapters/temporal/index.ts'),
       'reeve/notify': source('./src/adapters/notify/index.ts'),
       reeve: source('./src/index.ts'),
     },
   },
   test: {
     include: ['test/**/*.test.ts'],
-    // test/restate needs a Restate server and minutes: npm run test:restate
-    exclude: [...configDefaults.exclude, 'test/restate/**', ...onPostgres],
+    // test/restate and test/temporal need servers and minutes: npm run test:restate, npm run test:temporal
+    exclude: [...configDefaults.exclude, 'test/restate/**', 'test/temporal/**', ...onPostgres],
     environment: 'node',
     pool: 'forks',
     // Threads of ours that are written in TypeScript have it stripped by WebAssembly in Node. Where two threads make the same wrapper for it faster at once, V8 13.6 frees what it has

@@ -15,6 +15,7 @@ const doors = {
   'reeve/testing': 'testing/index.d.ts',
   'reeve/postgres': 'engine/postgres/postgres.d.ts',
   'reeve/restate': 'adapters/restate/index.d.ts',
+  'reeve/temporal': 'adapters/temporal/index.d.ts',
   'reeve/notify': 'adapters/notify/index.d.ts',
 }
 

@@ -112,6 +112,10 @@ export const adapters: Readonly<Record<string, Adapter>> = {
     // the server and its operator need no SDK: `reeve restate` works without that package
     doors: ['index.ts', 'server.ts', 'client.ts'],
   },
+  temporal: {
+    imports: ['engine'],
+    packages: ['@temporalio/activity', '@temporalio/client', '@temporalio/worker', '@temporalio/workflow'],
+  },
   mcp: { imports: ['agent'] },
   notify: { imports: ['engine', 'oversight'], packages: ['nodemailer'] },
   otel: { imports: ['journal'] },

@@ -18,6 +18,20 @@ export const openCases: readonly StorePlay[] = [
     },
   },
   {
+    invariant: 'K2',
+    shared: true,
+    name: 'a store has an id, which is the same for everybody who opens it, and later',
+    async play(stage) {
+      const [a, b] = [await stage.open(), await stage.open()]
+      const id = await a.store.id()
+      assert.match(id, /^sto_/)
+      assert.equal(await b.store.id(), id)
+      await stage.close(a)
+      await stage.close(b)
+      assert.equal(await (await stage.open()).store.id(), id)
+    },
+  },
+  {
     invariant: 'K1',
     shared: true,
     name: 'what was written is there when it is opened again',

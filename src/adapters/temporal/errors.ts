@@ -1,0 +1,74 @@
+/**
+ * What goes wrong between this process and a Temporal server, as errors that say what to do.
+ *
+ * Owns: what gRPC's codes mean. Holds: no message has the API key or anything of a certificate: of what a call failed with, the code and the server's own words are repeated.
+ */
+import { messageOf, ReeveError } from '../../core/index.ts'
+import type { Server } from './options.ts'
+import type { Failed } from './wake-ups.ts'
+
+/** Codes of gRPC. */
+const deadlineExceeded = 4
+const notFound = 5
+const permissionDenied = 7
+const resourceExhausted = 8
+const unavailable = 14
+const unauthenticated = 16
+
+interface Refusal {
+  readonly code: number
+  readonly details: string
+}
+
+/** What the server, or the way to it, has said: the SDK wraps it, sometimes twice. */
+function refusalIn(thrown: unknown): Refusal | undefined {
+  for (let each = thrown; each instanceof Error; each = each.cause) {
+    const { code, details } = each as Partial<Refusal> & Error
+    if (typeof code === 'number') return { code, details: typeof details === 'string' ? details : each.message }
+  }
+  return undefined
+}
+
+/** A workflow that is just ending, and a server that has too much to do, are both busy. */
+export function meaningOf(thrown: unknown): Failed {
+  if (ReeveError.is(thrown)) return thrown.retryable ? 'away' : 'refused'
+  const code = refusalIn(thrown)?.code
+  if (code === resourceExhausted) return 'busy'
+  // what the SDK's worker says of the way to the server
+  const isTransport = thrown instanceof Error && thrown.name === 'TransportError'
+  return isTransport || code === unavailable || code === deadlineExceeded ? 'away' : 'refused'
+}
+
+export function serverError(thrown: unknown, { address, namespace }: Server): ReeveError {
+  const { code, details } = refusalIn(thrown) ?? { code: unavailable, details: messageOf(thrown) }
+  if (code === notFound)
+    return new ReeveError('config.invalid', `temporal: there is no namespace "${namespace}" at ${address}`, {
+      hint: `Create it (temporal operator namespace create --namespace ${namespace}), or give another namespace or address.`,
+      cause: thrown,
+    })
+  if (code === permissionDenied || code === unauthenticated)
+    return new ReeveError('engine.not-authorized', `the Temporal server at ${address} refuses this process: ${details}`, {
+      hint: 'Give a valid apiKey, or a client certificate in tls.clientCertPair, for this namespace.',
+      cause: thrown,
+    })
+  return new ReeveError('engine.unreachable', `the Temporal server at ${address} cannot be reached, or cannot serve now: ${details}`, {
+    retryable: true,
+    hint: 'Is it running, and is the address right? Runs that it does not move are taken up by the processes of the store themselves, a few seconds later.',
+    cause: thrown,
+  })
+}
+
+/** Loads one of Temporal's packages. Throws `config.invalid` where it is not installed. */
+export async function sdk<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load()
+  } catch (thrown) {
+    const missing =
+      (thrown as { code?: unknown }).code === 'ERR_MODULE_NOT_FOUND' ? /@temporalio\/[a-z-]+/.exec(messageOf(thrown))?.[0] : undefined
+    if (missing === undefined) throw thrown
+    throw new ReeveError('config.invalid', `the package ${missing} is not installed`, {
+      hint: 'All four of one version; a process that runs no agents needs the client only: npm install @temporalio/client @temporalio/worker @temporalio/workflow @temporalio/activity',
+      cause: thrown,
+    })
+  }
+}

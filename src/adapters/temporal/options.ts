@@ -1,0 +1,168 @@
+/**
+ * Options of the engine on Temporal: what may be given, the defaults, and what is refused.
+ *
+ * Owns: checking what was given. Does not own: what becomes of it (temporal.ts), options of the store and of the host (engine/). Opens nothing.
+ * Holds: no password, no API key and nothing of a certificate in any message.
+ */
+import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import type { HostOptions } from '../../engine/host/index.ts'
+import type { NamedStoreOptions } from '../../engine/named-store.ts'
+
+/** How a Temporal server is reached with TLS beyond what the system trusts. */
+export interface TemporalTls {
+  /** The name that the server's certificate must have. Default: the host of the address. */
+  readonly serverNameOverride?: string
+  /** Who must have signed it, as PEM. Default: whom the system trusts. */
+  readonly serverRootCACertificate?: Uint8Array
+  /** What this process shows of itself (mTLS), as PEM. Default: nothing. */
+  readonly clientCertPair?: { readonly crt: Uint8Array; readonly key: Uint8Array }
+}
+
+/** How the engine on Temporal is set up. Only `store` has no default. */
+export interface TemporalOptions extends NamedStoreOptions, HostOptions {
+  /**
+   * Where runs are kept: the address of a PostgreSQL database (`postgres://user:password@host/database`, with `?schema=name` for another schema than `reeve`), or the path of an SQLite file on one
+   * node. All processes of a task queue name the same store.
+   */
+  readonly store: string
+  /** Host and port of its frontend. Default `127.0.0.1:7233`. */
+  readonly address?: string
+  /** The namespace on the server, which must be there. Default `default`. */
+  readonly namespace?: string
+  /** Where workers find what is to be moved. Each store needs a queue of its own. Default `reeve`. */
+  readonly taskQueue?: string
+  /** Whether the connection is encrypted, and how. Default: true with an `apiKey`, else false. */
+  readonly tls?: boolean | TemporalTls
+  /** Sent as a bearer token, as Temporal Cloud wants it. Default: none. */
+  readonly apiKey?: string
+}
+
+/** The server with everything that was left out. */
+export interface Server {
+  readonly address: string
+  readonly namespace: string
+  readonly taskQueue: string
+  /** As the SDK takes it. */
+  readonly tls:
+    | boolean
+    | {
+        serverNameOverride?: string
+        serverRootCACertificate?: Buffer
+        clientCertPair?: { crt: Buffer; key: Buffer }
+      }
+  readonly apiKey: string | undefined
+}
+
+const names: NamesOf<TemporalOptions> = {
+  store: true,
+  address: true,
+  namespace: true,
+  taskQueue: true,
+  tls: true,
+  apiKey: true,
+  poolSize: true,
+  durability: true,
+  busyMs: true,
+  writer: true,
+  leaseMs: true,
+  lossLimit: true,
+  clock: true,
+  strict: true,
+  parkAfterMs: true,
+  undoWithinMs: true,
+  deadlines: true,
+  pollMs: true,
+  retentionMs: true,
+  redact: true,
+  governor: true,
+  onWarning: true,
+  crash: true,
+}
+const tlsNames: NamesOf<TemporalTls> = { serverNameOverride: true, serverRootCACertificate: true, clientCertPair: true }
+const pairNames: NamesOf<NonNullable<TemporalTls['clientCertPair']>> = { crt: true, key: true }
+
+/** What is said of the server, and what to the store and the host. Throws `config.invalid`. */
+export function setupOf(options: TemporalOptions): {
+  readonly store: string
+  readonly server: Server
+  readonly others: NamedStoreOptions & HostOptions
+} {
+  const problems = problemsWith(options)
+  if (problems.length > 0) throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened.' })
+  const { store, address = '127.0.0.1:7233', namespace = 'default', taskQueue = 'reeve', tls, apiKey, ...others } = options
+  return { store, server: { address, namespace, taskQueue, tls: tlsOf(tls ?? apiKey !== undefined), apiKey }, others }
+}
+
+function problemsWith(options: TemporalOptions): readonly string[] {
+  if (!hasNames(options)) return [`temporal() was given ${described(options)}, expected { store: 'postgres://…' }`]
+  const { address, tls, apiKey } = options
+  return [
+    ...unknownNames(options, names, 'temporal'),
+    ...storeProblems(options.store),
+    ...(address === undefined || (typeof address === 'string' && isAddress(address))
+      ? []
+      : [`temporal: address is ${described(address)}, expected 'host:port'`]),
+    ...nameProblems('namespace', options.namespace),
+    ...nameProblems('taskQueue', options.taskQueue),
+    ...tlsProblems(tls),
+    ...(apiKey === undefined || (typeof apiKey === 'string' && /^[\x21-\x7e]+$/.test(apiKey))
+      ? []
+      : ['temporal: apiKey is no API key, expected printable characters without spaces']),
+    ...(apiKey !== undefined && tls === false ? ['temporal: with tls: false the apiKey would be sent in the clear: leave tls out'] : []),
+    ...redactionProblems(options.redact, 'temporal: redact'),
+    ...atLeastOne('poolSize', options.poolSize),
+    ...atLeastOne('leaseMs', options.leaseMs),
+  ]
+}
+
+/** What is given may hold a password: it is never repeated. */
+function storeProblems(store: unknown): readonly string[] {
+  const forms = "'postgres://user@host/database' or the path of an SQLite file"
+  if (typeof store !== 'string')
+    return [`temporal: store is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
+  return store === ':memory:' || store === '' ? ['temporal: a store in memory is lost with its process; name a file, or postgres://…'] : []
+}
+
+const isAddress = (text: string): boolean => /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/.test(text)
+
+const nameProblems = (option: string, given: unknown): readonly string[] =>
+  given === undefined || (typeof given === 'string' && /^[^\s\0/][^\s\0]{0,199}$/.test(given))
+    ? []
+    : [`temporal: ${option} is ${described(given)}, expected a name of 1 to 200 characters without spaces`]
+
+const atLeastOne = (option: string, given: unknown): readonly string[] =>
+  given === undefined || (Number.isSafeInteger(given) && (given as number) >= 1)
+    ? []
+    : [`temporal: ${option} is ${described(given)}, expected a whole number of at least 1`]
+
+function tlsProblems(tls: unknown): readonly string[] {
+  if (tls === undefined || typeof tls === 'boolean') return []
+  const names = unknownNames(tls, tlsNames, 'temporal: tls')
+  if (names.length > 0) return names
+  const { serverNameOverride, serverRootCACertificate, clientCertPair } = tls as TemporalTls
+  const pem = (name: string, value: unknown): readonly string[] =>
+    value instanceof Uint8Array ? [] : [`temporal: tls.${name} is no certificate or key, expected its PEM text as bytes (readFileSync)`]
+  return [
+    ...(serverNameOverride === undefined || typeof serverNameOverride === 'string'
+      ? []
+      : [`temporal: tls.serverNameOverride is ${described(serverNameOverride)}, expected a name`]),
+    ...(serverRootCACertificate === undefined ? [] : pem('serverRootCACertificate', serverRootCACertificate)),
+    ...(clientCertPair === undefined
+      ? []
+      : [
+          ...unknownNames(clientCertPair, pairNames, 'temporal: tls.clientCertPair'),
+          ...pem('clientCertPair.crt', clientCertPair?.crt),
+          ...pem('clientCertPair.key', clientCertPair?.key),
+        ]),
+  ]
+}
+
+function tlsOf(tls: boolean | TemporalTls): Server['tls'] {
+  if (typeof tls === 'boolean') return tls
+  const { serverNameOverride, serverRootCACertificate: root, clientCertPair: pair } = tls
+  return {
+    ...(serverNameOverride === undefined ? undefined : { serverNameOverride }),
+    ...(root === undefined ? undefined : { serverRootCACertificate: Buffer.from(root) }),
+    ...(pair === undefined ? undefined : { clientCertPair: { crt: Buffer.from(pair.crt), key: Buffer.from(pair.key) } }),
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Wake-ups on their way to the server: each run once at a time, so many at once.
+ *
+ * Owns: what is still to be sent. Does not own: how it is sent (client.ts), what is said of a server that is away (mover.ts).
+ * Holds: `wake` never throws and keeps nothing of what was lost: the host wakes again what nobody has taken up.
+ */
+import { delay, detached, type RunId } from '../../core/index.ts'
+
+/** How many wake-ups are on their way at once. */
+const atOnce = 32
+/** A server that is busy is asked again after so long. Milliseconds. */
+const busyMs = 200
+
+/** What a failure to send means: the server is away, or busy with this run or in general, or it refuses. */
+export type Failed = 'away' | 'busy' | 'refused'
+
+export interface WakeUpsOptions {
+  readonly send: (run: RunId) => Promise<void>
+  readonly meaning: (thrown: unknown) => Failed
+  /** What became of each: undefined, it was taken. Not told while the server is busy. */
+  readonly tell: (thrown: unknown) => void
+}
+
+export class WakeUps {
+  readonly #options: WakeUpsOptions
+  readonly #waiting = new Set<RunId>()
+  #underWay = 0
+  #isClosed = false
+  readonly #idle: (() => void)[] = []
+
+  constructor(options: WakeUpsOptions) {
+    this.#options = options
+  }
+
+  wake(runs: readonly RunId[]): void {
+    if (this.#isClosed) return
+    for (const run of runs) this.#waiting.add(run)
+    this.#go()
+  }
+
+  /** Takes no more; resolves when what it has is sent, or cannot be. */
+  close(): Promise<void> {
+    this.#isClosed = true
+    return this.#underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
+  }
+
+  #go(): void {
+    for (const run of this.#waiting) {
+      if (this.#underWay >= atOnce) return
+      this.#waiting.delete(run)
+      this.#underWay++
+      detached(
+        () => this.#send(run),
+        () => undefined,
+      )
+    }
+  }
+
+  async #send(run: RunId): Promise<void> {
+    const { send } = this.#options
+    try {
+      await send(run)
+      this.#options.tell(undefined)
+    } catch (thrown) {
+      this.#failed(run, thrown)
+    }
+    this.#underWay--
+    this.#go()
+    if (this.#underWay === 0) for (const resolve of this.#idle.splice(0)) resolve()
+  }
+
+  #failed(run: RunId, thrown: unknown): void {
+    const { meaning, tell } = this.#options
+    const failed = meaning(thrown)
+    if (failed === 'busy') return void delay(busyMs).then(() => this.wake([run]))
+    // What is waiting would be lost, too, one after the other.
+    if (failed === 'away') this.#waiting.clear()
+    tell(thrown)
+  }
+}
