@@ -79,11 +79,16 @@ const lastWordsMs = 1_000
 /** Listens. Throws `config.invalid` if it cannot. */
 export async function listen({ host, port }: { readonly host: string; readonly port: number }, what: Served): Promise<Endpoint> {
   let closed = false
+  // Of a connection that breaks every call on it says the same.
+  let said = ''
   const serve: (request: Http2ServerRequest, response: Http2ServerResponse) => void = createEndpointHandler({
     services: [served(what)],
     ...(what.identityKeys.length === 0 ? {} : { identityKeys: [...what.identityKeys] }),
     logger: ({ level }, ...told) => {
-      if (level === 'error' && !closed) what.warn('engine.attempt-failed', told.map(messageOf).join(' '))
+      const text = told.map(messageOf).join(' ')
+      if (level !== 'error' || closed || text === said) return
+      said = text
+      what.warn('engine.attempt-failed', text)
     },
   })
   const server = http2.createServer((request, response) => {

@@ -23,8 +23,8 @@ export interface AuditFigures {
   claims: number
   /** Runs that more than one process has moved. */
   moved: number
-  /** Seconds between two entries of a run, and where: the longest first. */
-  stalls: { seconds: number; where: string }[]
+  /** Between two entries of a run: seconds in which a worker was up, all of them, and where. The longest first. */
+  stalls: { seconds: number; all: number; where: string }[]
 }
 
 interface Written extends Row {
@@ -39,6 +39,8 @@ export interface AuditOptions {
   readonly operator: Operator
   readonly runs: ReadonlyMap<string, Started>
   readonly problems: Problems
+  /** Seconds between two moments in which no worker was up. */
+  readonly downBetween: (from: number, to: number) => number
   /** Whether a process could have missed that it was not the one any more when it made this call. */
   readonly isExcused: (call: Done) => boolean
 }
@@ -47,6 +49,8 @@ export class Audit {
   readonly figures: AuditFigures = { entries: 0, steps: 0, claims: 0, moved: 0, stalls: [] }
   readonly #o: AuditOptions
   readonly #claimants = new Map<string, string>()
+  /** When each run was claimed. */
+  readonly #taken = new Map<string, { readonly epoch: number; readonly at: number }[]>()
   /** Calls by the step's key. */
   readonly #calls = new Map<string, Done[]>()
   /** The recorded ends of steps by key. */
@@ -78,11 +82,12 @@ export class Audit {
   }
 
   async #claims(): Promise<void> {
-    const claims = await this.#o.recorder.ask<{ run: string; epoch: number; who: string }>(
-      'SELECT run, epoch, who FROM $s.chaos_claim ORDER BY at',
+    const claims = await this.#o.recorder.ask<{ run: string; epoch: number; who: string; at: Date }>(
+      'SELECT run, epoch, who, at FROM $s.chaos_claim ORDER BY at',
     )
     const whose = new Map<string, Set<string>>()
-    for (const { run, epoch, who } of claims) {
+    for (const { run, epoch, who, at } of claims) {
+      this.#taken.set(run, [...(this.#taken.get(run) ?? []), { epoch, at: at.getTime() }])
       const held = `${run} ${epoch}`
       if (this.#claimants.has(held))
         this.#o.problems.epoch.push(`${run}: epoch ${epoch} was given to ${this.#claimants.get(held)} and ${who}`)
@@ -108,7 +113,7 @@ export class Audit {
       this.#journal.take(row)
       this.#note(row)
       this.#fenced(run, row, seen)
-      this.#stall(rows[i - 1], row)
+      this.#stall(run, rows[i - 1], row)
     }
     this.figures.entries += rows.length
     const [end] = await recorder.ask<{ ended: string | null; status: string | null }>('SELECT ended, status FROM $s.run WHERE id = $1', [
@@ -142,12 +147,22 @@ export class Audit {
     this.#ends.set(call.key, { epoch, nonce: call.nonce, at: row.at?.getTime() ?? Infinity })
   }
 
-  #stall(before: Written | undefined, after: Written): void {
+  #stall(run: string, before: Written | undefined, after: Written): void {
     if (before?.at === null || before === undefined || after.at === null) return
-    const seconds = (after.at.getTime() - before.at.getTime()) / 1_000
+    const all = (after.at.getTime() - before.at.getTime()) / 1_000
+    const seconds = all - this.#o.downBetween(before.at.getTime(), after.at.getTime())
     const said = ({ id, seq, body, who, epoch }: Written): string =>
       `${(JSON.parse(body) as { type: string }).type} (${id} ${seq}, epoch ${epoch}, ${who})`
-    if (seconds > 1) this.figures.stalls.push({ seconds, where: `${before.at.toISOString()} ${said(before)} … ${said(after)}` })
+    const [from, to] = [before.at.getTime(), after.at.getTime()]
+    const claims = (this.#taken.get(run) ?? [])
+      .flatMap(({ at }) => (at > from && at < to ? [((at - from) / 1_000).toFixed(1)] : []))
+      .join(', ')
+    if (seconds > 1)
+      this.figures.stalls.push({
+        seconds,
+        all,
+        where: `${before.at.toISOString()} ${said(before)} … ${said(after)}${claims === '' ? '' : `, claimed after ${claims} s`}`,
+      })
   }
 
   // ---- effects and decisions ---------------------------------------------------------------------------------------------------------

@@ -90,7 +90,9 @@ export class Storm {
     const options = (node: number, poolSize: number): RestateOptions => {
       const { ingress, admin } = cluster.nodes[node % cluster.nodes.length]!
       const store = `${database.url}?schema=${database.schema}`
-      return { store, poolSize, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, parkAfterMs: 300 }
+      // No run kills its worker here, however often it is lost.
+      const host = { poolSize, parkAfterMs: 300, lossLimit: 1_000 }
+      return { store, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, ...host }
     }
     const engines = cluster.nodes.map((_, node) => restate({ ...options(node, 3), onWarning: () => undefined }))
     // the tables are there from now on
@@ -117,7 +119,15 @@ export class Storm {
     this.#problems.lost.push(...workers.problems, ...torture.problems)
     const isExcused = ({ pid, at }: { pid: number; at: number }): boolean =>
       world.frozen.has(pid) || Math.abs(at - torture.lastNodeKill) < 20_000
-    const audit = new Audit({ recorder, world, operator, runs: this.#runs, problems: this.#problems, isExcused })
+    const audit = new Audit({
+      recorder,
+      world,
+      operator,
+      runs: this.#runs,
+      problems: this.#problems,
+      isExcused,
+      downBetween: (from, to) => workers.downBetween(from, to),
+    })
     await audit.run()
     const lines = Object.entries(this.#problems).map(([key, list]) => [promises[key as keyof Problems], list] as const)
     return { figures: this.#figures(torture, operator, audit, workers), promises: lines }
@@ -221,8 +231,10 @@ export class Storm {
       `${this.#runs.size} runs, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
       `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} runs moved between processes`,
       ...(this.#o.keep ? torture.events : []),
-      ...(stalls.length === 0 ? ['no stall of a second'] : []),
-      ...stalls.slice(0, this.#o.keep ? 12 : 1).map((stall) => `longest stall ${stall.seconds.toFixed(1)} s: ${stall.where}`),
+      ...(stalls.length === 0 ? ['no stall of a second with a worker up'] : []),
+      ...stalls
+        .slice(0, this.#o.keep ? 12 : 1)
+        .map((stall) => `longest stall with a worker up ${stall.seconds.toFixed(1)} s (${stall.all.toFixed(1)} s in all): ${stall.where}`),
     ]
   }
 

@@ -9,6 +9,9 @@ import type { World } from '../../crash/kill/world.ts'
 
 const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
 
+/** How often is looked whether any worker is up. Milliseconds. */
+const lookMs = 50
+
 /** A process that is there. */
 export interface Worker {
   readonly child: ChildProcess
@@ -38,6 +41,9 @@ export class Workers {
   readonly #o: WorkersOptions
   readonly #now: (Worker | undefined)[] = []
   readonly #slots: Promise<void>[]
+  /** When no worker was able to do anything: moments at which that was looked at, in milliseconds since 1970. */
+  readonly #idle: number[] = []
+  readonly #watch: ReturnType<typeof setInterval>
   readonly #leave: () => void
   #restMs = 2_500
   #over = false
@@ -48,12 +54,20 @@ export class Workers {
       for (const worker of this.#now) if (worker?.child.pid === pid) worker.up = true
     }
     this.#leave = options.world.join({ recorded: () => undefined, onUp })
+    this.#watch = setInterval(() => {
+      if (this.able.length === 0) this.#idle.push(Date.now())
+    }, lookMs)
     this.#slots = Array.from({ length: options.count }, (_, slot) => this.#slot(slot))
   }
 
   /** Those that serve and do not stand still. */
   get able(): readonly Worker[] {
     return this.#now.filter((worker) => worker?.up === true && !worker.frozen) as Worker[]
+  }
+
+  /** Seconds between two moments in which no worker was up: all were killed or frozen, or not there again. */
+  downBetween(from: number, to: number): number {
+    return (this.#idle.filter((at) => at >= from && at <= to).length * lookMs) / 1_000
   }
 
   async #slot(slot: number): Promise<void> {
@@ -78,6 +92,7 @@ export class Workers {
 
   async close(): Promise<void> {
     this.#over = true
+    clearInterval(this.#watch)
     for (const worker of this.#now) worker?.child.kill('SIGKILL')
     await Promise.all(this.#slots)
     this.#leave()
