@@ -20,13 +20,20 @@ export class Wire implements AsyncDisposable {
   #mutes = (_: Buffer): boolean => false
   #holds = (_: Buffer): boolean => false
   #closed = false
+  #target: URL
   /** Connections are refused. */
   isDown = false
   readonly url: string
 
-  private constructor(server: Server, url: string) {
+  private constructor(server: Server, url: string, target: URL) {
     this.#server = server
     this.url = url
+    this.#target = target
+  }
+
+  /** From now on new connections are led to where this address is. */
+  lead(address: string): void {
+    this.#target = new URL(address)
   }
 
   /** A wire to where this address is. */
@@ -36,8 +43,8 @@ export class Wire implements AsyncDisposable {
     await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
     const url = new URL(address)
     url.host = `127.0.0.1:${(server.address() as { port: number }).port}`
-    const wire = new Wire(server, url.href)
-    server.on('connection', (client) => wire.#join(client, target))
+    const wire = new Wire(server, url.href, target)
+    server.on('connection', (client) => wire.#join(client, wire.#target))
     return wire
   }
 
