@@ -103,6 +103,7 @@ test('a server that is restarted, and killed, in the middle of 200 runs', async 
   await crowd.drive()
   await through(crowd, async () => {
     await server.stop('fast')
+    await expect.poll(() => crowd.warnings).toContain('store.unavailable')
     await server.start()
     await expect.poll(() => crowd.warnings.filter((code) => code === 'store.available').length).toBeGreaterThan(0)
     await server.stop('immediate')
@@ -126,6 +127,7 @@ test('a standby that takes over in the middle of 200 runs', async () => {
     await primary.kill()
     wire.isDown = true
     wire.cut()
+    await expect.poll(() => crowd.warnings).toContain('store.unavailable')
     await standby.promote()
     wire.lead(standby.url)
     wire.isDown = false
