@@ -27,6 +27,8 @@ export interface Seats {
 export interface Mover {
   /** From now on this process takes runs up. Called once, by a process that drives; rejects with a `ReeveError` where that is not possible. */
   open(seats: Seats): Promise<void>
+  /** True: a wake-up that has been sent is kept until somebody has moved the run, so a second one would only be work. Default: a run that lies there is woken once more. */
+  readonly keepsWakeUps?: boolean
   /** Sees to it that somebody moves these runs soon. Never throws, may be lost; what it cannot do now it leaves to the next look of the host. */
   wake(runs: readonly RunId[]): void
   /** Takes no more runs up, wakes those that this process has just let go of (`left`), and lets go of what it has opened. Never rejects; idempotent. Moves that were under way have been answered. */

@@ -30,6 +30,8 @@ export interface EngineSide {
 }
 
 export class TemporalMover implements Mover {
+  /** The server keeps a signal, however long a worker is awaited; each is an event of the run's history. */
+  readonly keepsWakeUps = true
   readonly #server: Server
   readonly #engine: EngineSide
   readonly #wakeUps: WakeUps

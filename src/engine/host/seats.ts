@@ -97,7 +97,7 @@ export class RunSeats implements Seats {
     }
     left.seen = now
     if (now - left.since >= patienceMs) return true
-    if (now >= left.wakeAt) {
+    if (this.#mover.keepsWakeUps !== true && now >= left.wakeAt) {
       left.wakeAt = now + wakeEveryMs
       this.wake(run)
     }

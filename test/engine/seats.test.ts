@@ -1,0 +1,25 @@
+/** Runs that were left to a mover: which of them are woken again, and when a process takes one up itself. */
+import { expect, test } from 'vitest'
+import { runId, type RunId } from '../../src/core/index.ts'
+import { RunSeats } from '../../src/engine/host/seats.ts'
+import type { Mover } from '../../src/engine/mover.ts'
+
+const lying = runId('lies')
+
+test.each([
+  ['woken again', false],
+  ['left to a mover that keeps wake-ups, and not woken again', true],
+])('K2: a run that nobody takes up is %s; after three seconds it is taken up here', async (_what, keepsWakeUps) => {
+  const woken: RunId[] = []
+  const mover: Mover = {
+    keepsWakeUps,
+    open: () => Promise.resolve(),
+    wake: (runs) => void woken.push(...runs),
+    close: () => Promise.resolve(),
+  }
+  const seats = new RunSeats(mover, () => {})
+  const begun = performance.now()
+  await expect.poll(() => seats.isOurs(lying), { interval: 50 }).toBe(true)
+  expect(performance.now() - begun).toBeGreaterThanOrEqual(2_900)
+  expect(woken.length > 0).toBe(!keepsWakeUps)
+})
