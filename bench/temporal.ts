@@ -13,13 +13,14 @@ import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
 import { stoppablePostgres, type StoppablePostgres } from '../test/servers/postgres.ts'
 import { temporalServer, type TemporalTestServer } from '../test/servers/temporal.ts'
-import { machineSeconds, median } from './measure.ts'
+import { machineSeconds, median, sleep } from './measure.ts'
 import type { Order } from './restate-team.ts'
 import type { Place } from './temporal-worker.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
 const size = <T>(full: T, quick: T): T => (options.quick ? quick : full)
 const turns = size(5, 2)
+const settleMs = 1_000
 
 const names = ['empty', 'temporal', 'postgres'] as const
 type Name = (typeof names)[number]
@@ -111,6 +112,8 @@ async function measure(contestants: readonly Contestant[], plan: Plan, cpu: (one
     for (const contestant of contestants.filter(({ name }) => plan.who.includes(name))) {
       const before = cpu(contestant)
       const [ms] = await contestant.take(plan.order)
+      // workflows are closed after their runs have ended: that is still this one's work
+      await sleep(settleMs)
       if (turn === 0) continue
       seen[contestant.name].push(plan.from(ms!))
       used[contestant.name].push((cpu(contestant) - before) / plan.parts)
