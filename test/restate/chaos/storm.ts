@@ -95,8 +95,8 @@ export class Storm {
       return { store, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, ...host }
     }
     const engines = cluster.nodes.map((_, node) => restate({ ...options(node, 3), onWarning: () => undefined }))
-    // the tables are there from now on
-    await engines[0]!.runs()
+    // whoever writes makes the tables
+    await engines[0]!.stream('mem_chaos').update('begun', () => true)
     const recorder = new Recorder(database.url, database.schema, name)
     this.#ends.push(() => recorder.close())
     await recorder.install()
