@@ -8,7 +8,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freshRestateServer, freePort, type TestServer } from '../test/restate/harness.ts'
 import { stoppablePostgres, type StoppablePostgres } from '../test/servers/postgres.ts'
-import type { TemporalTestServer } from '../test/servers/temporal.ts'
+import { buildTemporal, temporalServer, type TemporalTestServer } from '../test/servers/temporal.ts'
 import type { Order } from './engines-team.ts'
 import type { Answer, Place } from './engines-worker.ts'
 
@@ -104,7 +104,7 @@ export class Servers implements AsyncDisposable {
     const [postgres, restate, temporal] = await Promise.all([
       names.some((name) => name !== 'embedded') ? stoppablePostgres([]) : undefined,
       needs('restate') ? freshRestateServer() : undefined,
-      needs('temporal') ? (await import('../test/servers/temporal.ts')).temporalServer() : undefined,
+      needs('temporal') ? startTemporal() : undefined,
     ])
     return new Servers(folder, postgres, restate, temporal)
   }
@@ -137,7 +137,7 @@ export class Servers implements AsyncDisposable {
         return { engine: name, store }
       case 'restate': {
         const { ingress, admin } = this.#restate!
-        return { engine: name, store, ingress, admin, namespace: schema, port: await freePort() }
+        return { engine: name, store, ingress, admin, namespace: schema, listen: { port: await freePort() } }
       }
       case 'temporal':
         return { engine: name, store, address: this.#temporal!.address, taskQueue: schema }
@@ -156,6 +156,11 @@ export class Servers implements AsyncDisposable {
     await this.#restate?.dispose()
     await this.#postgres?.dispose()
   }
+}
+
+function startTemporal(): Promise<TemporalTestServer> {
+  buildTemporal(console.error)
+  return temporalServer()
 }
 
 /** Linux counts CPU time in hundredths of a second. */

@@ -1,18 +1,12 @@
 /** One engine in a process of its own; takes orders from the process that started it. Argument: `Place` as JSON. */
 import { createRuntime } from '../src/index.ts'
-import type { Engine } from '../src/engine/index.ts'
 import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
 import type { HostEngine } from '../src/engine/host/index.ts'
-import { postgres } from '../src/engine/postgres/postgres.ts'
+import { engineAt, type Place as SharedPlace } from '../test/servers/engines.ts'
 import { carryOut, team, type Order } from './engines-team.ts'
 
 /** Which engine a process has, and whether it takes runs up or only starts them. */
-export type Place = { readonly drive?: boolean } & (
-  | { readonly engine: 'embedded'; readonly store: string }
-  | { readonly engine: 'postgres'; readonly store: string }
-  | { readonly engine: 'restate'; readonly store: string; readonly ingress: string; readonly admin: string; readonly namespace: string; readonly port: number }
-  | { readonly engine: 'temporal'; readonly store: string; readonly address: string; readonly taskQueue: string }
-)
+export type Place = { readonly drive?: boolean } & ({ readonly engine: 'embedded'; readonly store: string } | SharedPlace)
 
 /** What an order led to, and how often the process has committed so far. */
 export interface Answer {
@@ -23,28 +17,9 @@ export interface Answer {
 process.on('disconnect', () => process.exit(0))
 if (process.send !== undefined) await serve(JSON.parse(process.argv[2]!) as Place)
 
-async function engineAt(place: Place): Promise<Engine> {
-  switch (place.engine) {
-    case 'embedded':
-      return createEmbeddedEngine({ file: place.store })
-    case 'postgres':
-      return postgres({ url: place.store })
-    case 'restate': {
-      const { restate } = await import('../src/adapters/restate/index.ts')
-      const { store, ingress, admin, namespace, port } = place
-      return restate({ store, ingress, admin, namespace, listen: { port } })
-    }
-    case 'temporal': {
-      const { temporal } = await import('../src/adapters/temporal/index.ts')
-      const { store, address, taskQueue } = place
-      return temporal({ store, address, taskQueue })
-    }
-  }
-}
-
 async function serve(place: Place): Promise<void> {
-  const engine = await engineAt(place)
-  const { drive = true } = place
+  const { drive = true, ...others } = place
+  const engine = others.engine === 'embedded' ? createEmbeddedEngine({ file: others.store }) : engineAt(others)
   const runtime = await createRuntime({ agents: [...team], engine, drive })
   const answer = (figures: number[]): Answer => ({ figures, commits: (engine as HostEngine).driver.commits })
   process.on('message', (order: Order | 'end' | 'how far') => {

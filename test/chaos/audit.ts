@@ -2,9 +2,9 @@
  * The audit: reads the store with nothing but SQL and JSON, beside what the outside world and the recorder have seen, and says everything that is wrong after
  * all runs have ended. It shares no code with the engine, so that a mistake is not made twice.
  */
-import { Journal, type Row } from '../../crash/kill/journal.ts'
-import { partsOfKey, plain, runOfKey, type Done, type World } from '../../crash/kill/world.ts'
-import type { Reference } from '../../crash/kill/reference.ts'
+import { Journal, type Row } from '../crash/kill/journal.ts'
+import { partsOfKey, plain, runOfKey, type Done, type World } from '../crash/kill/world.ts'
+import type { Reference } from '../crash/kill/reference.ts'
 import type { Operator } from './operator.ts'
 import type { Recorder } from './recorder.ts'
 

@@ -5,21 +5,21 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Json, RunId } from '../../../src/core/index.ts'
-import { RestateClient } from '../../../src/adapters/restate/client.ts'
-import { restate, type RestateOptions } from '../../../src/adapters/restate/index.ts'
-import { Dice } from '../../crash/kill/random.ts'
-import { World } from '../../crash/kill/world.ts'
-import { freePort, freshPostgres, restateCluster, stoppablePostgres, type StoppablePostgres, type TestCluster } from '../harness.ts'
+import type { Json, RunId } from '../../src/core/index.ts'
+import { Dice } from '../crash/kill/random.ts'
+import { World } from '../crash/kill/world.ts'
+import { engineAt, type SharedEngine } from '../servers/engines.ts'
+import { freshPostgres, stoppablePostgres, type StoppablePostgres } from '../servers/postgres.ts'
 import { Audit, type Problems, type Started } from './audit.ts'
+import { groundOf, type Ground } from './ground.ts'
 import { Operator } from './operator.ts'
 import { Recorder } from './recorder.ts'
 import { clerkMs, References } from './references.ts'
-import { Road } from './road.ts'
 import { Torture, type Blow, type Rhythm } from './torture.ts'
 import { Workers } from './workers.ts'
 
 export interface StormOptions {
+  readonly engine: SharedEngine
   readonly seconds: number
   readonly seed: number
   readonly runs: number
@@ -49,12 +49,11 @@ const promises: Readonly<Record<keyof Problems, string>> = {
   once: 'every once effect happened exactly once, in-doubt ones answered truthfully',
   epoch: 'no epoch held by two or written by another, none fell, nothing done again that was recorded',
   operator: 'every accepted decision is the one in the journal',
-  left: 'nothing left: questions, inboxes, runs, calls of Restate',
+  left: 'nothing left: questions, inboxes, runs, calls and workflows of the server that moves',
 }
 
 /** What runs are, by turns. A victim is cancelled at any moment. */
 const kinds = ['leader', 'team', 'chief', 'traveller', 'clerk', 'swarm', 'victim', 'diarist'] as const
-const namespace = 'chaos'
 
 export class Storm {
   readonly #o: StormOptions
@@ -77,26 +76,17 @@ export class Storm {
   }
 
   async run(): Promise<{ readonly figures: readonly string[]; readonly promises: readonly (readonly [string, readonly string[]])[] }> {
-    const { seconds, seed, rhythm, workers: count } = this.#o
+    const { engine, seconds, seed, rhythm, workers: count } = this.#o
     const socket = join(this.#dir, 'world.sock')
     await this.#world.listen(socket)
     this.#ends.push(() => Promise.resolve(this.#world.close()))
-    const [cluster, database] = await Promise.all([this.#cluster(), this.#database()])
-    const [port, roadPort] = [await freePort(), await freePort()]
-    const road = new Road({ host: '127.0.0.1', port })
-    await road.listen(roadPort)
-    this.#ends.push(() => Promise.resolve(road.close()))
+    const [ground, database] = await Promise.all([groundOf[engine](), this.#database()])
+    this.#ends.push(() => ground.close())
     const name = `chaos${process.pid}-`
-    const options = (node: number, poolSize: number): RestateOptions => {
-      const { ingress, admin } = cluster.nodes[node % cluster.nodes.length]!
-      const store = `${database.url}?schema=${database.schema}`
-      // No run kills its worker here, however often it is lost.
-      const host = { poolSize, parkAfterMs: 300, lossLimit: 1_000 }
-      return { store, ingress, admin, namespace, listen: { port }, advertise: `http://127.0.0.1:${roadPort}`, ...host }
-    }
-    const engines = cluster.nodes.map((_, node) => restate({ ...options(node, 3), onWarning: () => undefined }))
-    // whoever writes makes the tables
-    await engines[0]!.stream('mem_chaos').update('begun', () => true)
+    const store = `${database.url}?schema=${database.schema}`
+    const engines = [0, 1, 2].map((node) => engineAt(ground.place(node, store, 3), () => undefined))
+    // Whoever writes first makes the tables.
+    await engines[0]!.stream('reg_chaos').update('begun', () => true)
     const recorder = new Recorder(database.url, database.schema, name)
     this.#ends.push(() => recorder.close())
     await recorder.install()
@@ -104,17 +94,17 @@ export class Storm {
     this.#ends.push(() => operator.close())
     const world = this.#world
     const log = join(this.#dir, 'workers.log')
-    const workerOptions = (slot: number): string => JSON.stringify(options(slot, 6))
+    const workerOptions = (slot: number): string => JSON.stringify(ground.place(slot, store, 6))
     const workers = new Workers({ count, socket, options: workerOptions, name, log, world, dice: new Dice(seed + 200) })
     this.#ends.push(() => workers.close())
     while (workers.able.length < count) await sleep(20)
     const until = Date.now() + seconds * 1_000
-    const victims = { world, workers, cluster, postgres: database.postgres, recorder, road }
+    const victims = { world, workers, ground, postgres: database.postgres, recorder }
     const torture = new Torture(victims, rhythm, seed + 300, until)
     await this.#torment(operator, until)
     await torture.over()
     operator.calm()
-    await this.#untilEnded(operator, recorder, new RestateClient(cluster.nodes[0]!))
+    await this.#untilEnded(operator, recorder, ground)
     await workers.close()
     this.#problems.lost.push(...workers.problems, ...torture.problems)
     const isExcused = ({ pid, at }: { pid: number; at: number }): boolean =>
@@ -131,12 +121,6 @@ export class Storm {
     await audit.run()
     const lines = Object.entries(this.#problems).map(([key, list]) => [promises[key as keyof Problems], list] as const)
     return { figures: this.#figures(torture, operator, audit, workers), promises: lines }
-  }
-
-  async #cluster(): Promise<TestCluster> {
-    const cluster = await restateCluster(3)
-    this.#ends.push(() => cluster.dispose())
-    return cluster
   }
 
   /** One's own, if it is to be killed. */
@@ -184,7 +168,7 @@ export class Storm {
     for (const run of this.#open) if (!ids.has(run)) this.#open.delete(run)
   }
 
-  async #untilEnded(operator: Operator, recorder: Recorder, client: RestateClient): Promise<void> {
+  async #untilEnded(operator: Operator, recorder: Recorder, ground: Ground): Promise<void> {
     const until = Date.now() + this.#o.patience * 1_000
     while (this.#open.size > 0 && Date.now() < until) {
       await operator.look()
@@ -193,14 +177,12 @@ export class Storm {
     }
     await operator.idle()
     for (const run of this.#open) this.#problems.lost.push(await this.#describe(operator, recorder, run as RunId))
-    const sql = `SELECT id, target, status FROM sys_invocation WHERE target_service_name LIKE '${namespace}.%' AND status <> 'completed'`
     for (;;) {
-      const rows = await client.query<{ id: string; target: string; status: string }>(sql).catch(() => undefined)
-      if (rows?.length === 0) return
+      const left = await ground.left()
+      if (left?.length === 0) return
       await sleep(200)
       if (Date.now() < until) continue
-      const some = rows?.slice(0, 12).map(({ target, id, status }) => `${target} ${id} ${status}`)
-      return void this.#problems.left.push(`${rows?.length ?? 'unknown'} calls: ${some?.join(', ') ?? ''}`)
+      return void this.#problems.left.push(`${left?.length ?? 'unknown'}: ${left?.slice(0, 12).join(', ') ?? ''}`)
     }
   }
 

@@ -1,11 +1,18 @@
-/** The road between Restate and the workers: a TCP proxy before their shared port, so that connections can be cut. Owns: connections, never what is said on them. */
+/** The road between workers and the server that moves runs: a TCP proxy before whichever of them is called, so that connections can be cut. Owns: connections, never what is said on them. */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 
 export class Road {
   readonly #server: Server
   readonly #pairs = new Set<readonly [Socket, Socket]>()
 
-  constructor(target: { readonly host: string; readonly port: number }) {
+  /** Open when it resolves. */
+  static async to(target: { readonly host: string; readonly port: number }, port: number): Promise<Road> {
+    const road = new Road(target)
+    await new Promise<void>((resolve) => road.#server.listen(port, '127.0.0.1', resolve))
+    return road
+  }
+
+  private constructor(target: { readonly host: string; readonly port: number }) {
     this.#server = createServer((from) => {
       const to = connect(target)
       const pair = [from, to] as const
@@ -19,10 +26,6 @@ export class Road {
       from.pipe(to)
       to.pipe(from)
     })
-  }
-
-  listen(port: number): Promise<void> {
-    return new Promise((resolve) => this.#server.listen(port, '127.0.0.1', resolve))
   }
 
   /** Cuts one connection; `luck` in [0, 1) says which. False if there is none. */

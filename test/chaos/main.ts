@@ -1,17 +1,19 @@
 /**
- * Cluster torture: three Restate nodes, a PostgreSQL, several worker processes on one port, this process as their operator, and `kill -9`, SIGSTOP and cut
- * connections for all of them at random moments. Everything that was promised holds in the end.
+ * Torture of several worker processes on one PostgreSQL, of the server that tells them what to do (three Restate nodes, Temporal, or none), and of the database: `kill -9`, SIGSTOP and cut
+ * connections for all of them at random moments, with this process as their operator. Everything that was promised holds in the end.
  *
- *   npm run chaos:restate -- [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5] [--keep]
+ *   npm run chaos -- --engine postgres|restate|temporal [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5] [--keep]
  *
  * `--runs`: so many are open at a time. `--kills`: mean seconds between two blows of a kind, 0 for none; with `database=0` the PostgreSQL that runs is used.
  * Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { parseArgs } from 'node:util'
-import { rhythmOf, Storm } from './chaos/storm.ts'
+import { sharedEngines } from '../servers/engines.ts'
+import { rhythmOf, Storm } from './storm.ts'
 
 const { values: args } = parseArgs({
   options: {
+    engine: { type: 'string', default: 'postgres' },
     seconds: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     runs: { type: 'string', default: '24' },
@@ -22,7 +24,10 @@ const { values: args } = parseArgs({
   },
 })
 
+const engine = sharedEngines.find((each) => each === args.engine)
+if (engine === undefined) throw new Error(`--engine is ${sharedEngines.join(', ')}`)
 const storm = new Storm({
+  engine,
   seconds: Number(args.seconds),
   seed: Number(args.seed),
   runs: Number(args.runs),
@@ -31,7 +36,7 @@ const storm = new Storm({
   rhythm: rhythmOf(args.kills),
   keep: args.keep,
 })
-console.log(`seed ${args.seed}`)
+console.log(`${engine}, seed ${args.seed}`)
 const { figures, promises } = await storm.run()
 for (const line of figures) console.log(line)
 let failed = 0

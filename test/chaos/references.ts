@@ -1,6 +1,6 @@
 /** How runs end where nothing goes wrong, by the questions that were answered in time. Worked out once for each. */
-import { completed } from '../../../src/core/index.ts'
-import { referenceOf, type Reference } from '../../crash/kill/reference.ts'
+import { completed } from '../../src/core/index.ts'
+import { referenceOf, type Reference } from '../crash/kill/reference.ts'
 import { chaosRegistry } from './scenario.ts'
 
 /** How long a clerk waits for an answer. */

@@ -3,12 +3,12 @@
  * answers. Starts runs, decides what they ask, pauses, resumes and cancels, and says truthfully whether a `once` in doubt has happened.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { completed, ReeveError, type Json, type RunId } from '../../../src/core/index.ts'
-import type { Engine, Post, PostResult, Question } from '../../../src/engine/index.ts'
-import { createRuntime, type Runtime } from '../../../src/runtime/index.ts'
-import type { Dice } from '../../crash/kill/random.ts'
-import { team } from '../../crash/kill/team.ts'
-import { runOfKey, valueOf, type World } from '../../crash/kill/world.ts'
+import { completed, ReeveError, type Json, type RunId } from '../../src/core/index.ts'
+import type { Engine, Post, PostResult, Question } from '../../src/engine/index.ts'
+import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
+import type { Dice } from '../crash/kill/random.ts'
+import { team } from '../crash/kill/team.ts'
+import { runOfKey, valueOf, type World } from '../crash/kill/world.ts'
 import type { Recorder } from './recorder.ts'
 
 /** What became of a decision: it counts, it came too late, or the answer was lost on its way. */

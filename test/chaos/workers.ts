@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import type { Dice } from '../../crash/kill/random.ts'
-import type { World } from '../../crash/kill/world.ts'
+import type { Dice } from '../crash/kill/random.ts'
+import type { World } from '../crash/kill/world.ts'
 
 const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
 

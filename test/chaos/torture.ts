@@ -4,11 +4,11 @@
  * Owns: when and to whom. At most one node is down at a time, so that a replication of two keeps its quorum.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Dice } from '../../crash/kill/random.ts'
-import type { World } from '../../crash/kill/world.ts'
-import type { StoppablePostgres, TestCluster } from '../harness.ts'
+import { Dice } from '../crash/kill/random.ts'
+import type { World } from '../crash/kill/world.ts'
+import type { StoppablePostgres } from '../servers/postgres.ts'
+import type { Ground } from './ground.ts'
 import type { Recorder } from './recorder.ts'
-import type { Road } from './road.ts'
 import type { Workers } from './workers.ts'
 
 /** Mean seconds between two blows of a kind. 0: none. */
@@ -24,11 +24,10 @@ export type Blow = keyof Rhythm
 export interface Victims {
   readonly world: World
   readonly workers: Workers
-  readonly cluster: TestCluster
+  readonly ground: Ground
   /** Undefined: somebody else's, so it is not killed. */
   readonly postgres: StoppablePostgres | undefined
   readonly recorder: Recorder
-  readonly road: Road
 }
 
 export class Torture {
@@ -80,13 +79,13 @@ export class Torture {
   }
 
   async #killNode(dice: Dice): Promise<boolean> {
-    const { nodes } = this.#v.cluster
-    const node = nodes[dice.between(0, nodes.length - 1)]!
+    const { nodes } = this.#v.ground
+    const node = nodes[dice.between(0, nodes.length - 1)]
+    if (node === undefined) return false
     this.lastNodeKill = Date.now()
-    node.kill()
-    await node.exited
+    await node.kill()
     await sleep(dice.between(300, 4_000))
-    await this.#bringUp(`node ${node.node}`, () => node.start())
+    await this.#bringUp(node.name, () => node.start())
     this.lastNodeKill = Date.now()
     return true
   }
@@ -114,7 +113,7 @@ export class Torture {
   }
 
   #cut(dice: Dice): Promise<boolean> {
-    return dice.next() < 0.5 ? Promise.resolve(this.#v.road.cut(dice.next())) : this.#v.recorder.cut(dice.next())
+    return dice.next() < 0.5 && this.#v.ground.cut(dice.next()) ? Promise.resolve(true) : this.#v.recorder.cut(dice.next())
   }
 
   async #bringUp(what: string, start: () => Promise<void>): Promise<void> {

@@ -2,10 +2,10 @@
  * What cluster torture runs besides the agents of test/crash/kill: trees three deep, a fan-out that answers by mail, questions with deadlines, an agent that
  * goes on in segments with its worker and its mail. Deterministic but for which questions are answered in time, and that is asked for in the audit.
  */
-import type { ActivationId, Json, JsonObject } from '../../../src/core/index.ts'
-import type { Context, Registry } from '../../../src/engine/index.ts'
-import { parallel, step, type Reach, type Rule } from '../../crash/kill/scenario.ts'
-import { everything } from '../../crash/kill/team.ts'
+import type { ActivationId, Json, JsonObject } from '../../src/core/index.ts'
+import type { Context, Registry } from '../../src/engine/index.ts'
+import { parallel, step, type Reach, type Rule } from '../crash/kill/scenario.ts'
+import { everything } from '../crash/kill/team.ts'
 
 const bees = 5
 /** How many questions a clerk asks. */
