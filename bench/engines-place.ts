@@ -4,13 +4,13 @@
  * Owns: starting and ending processes, and what CPU time they have used. Does not own: what they do (engines-team.ts), the figures (engines.ts).
  */
 import { fork, type ChildProcess } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freshRestateServer, freePort, type TestServer } from '../test/restate/harness.ts'
 import { stoppablePostgres, type StoppablePostgres } from '../test/servers/postgres.ts'
 import { buildTemporal, temporalServer, type TemporalTestServer } from '../test/servers/temporal.ts'
 import type { Order } from './engines-team.ts'
 import type { Answer, Place } from './engines-worker.ts'
+import { childrenOf, secondsOf } from './measure.ts'
 
 export const engineNames = ['embedded', 'postgres', 'restate', 'temporal'] as const
 export type Name = (typeof engineNames)[number]
@@ -161,31 +161,4 @@ export class Servers implements AsyncDisposable {
 function startTemporal(): Promise<TemporalTestServer> {
   buildTemporal(console.error)
   return temporalServer()
-}
-
-/** Linux counts CPU time in hundredths of a second. */
-const ticksPerSecond = 100
-
-/** CPU seconds that a process has used, and its children that have ended; 0 for one that is gone. */
-function secondsOf(pid: number): number {
-  const fields = statOf(pid)
-  return [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields?.[at] ?? 0), 0) / ticksPerSecond
-}
-
-function childrenOf(pid: number): number[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((each) => statOf(each)?.[1] === String(pid))
-}
-
-/** What /proc says after the name, which may hold anything: state, parent, … */
-function statOf(pid: number): string[] | undefined {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    return text.slice(text.lastIndexOf(')') + 2).split(' ')
-  } catch {
-    // it has just ended
-    return undefined
-  }
 }

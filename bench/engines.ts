@@ -43,7 +43,7 @@ interface Plan {
   readonly what: string
   /** How many of what is counted one order is, for an engine: a slow one is given less to do, and counted by the piece. */
   readonly order: (name: Name) => { readonly order: Order; readonly count: number }
-  readonly unit: 'each, ms' | string
+  readonly unit: string
 }
 
 /** Temporal's dev server takes 40 CPU-ms for a workflow: a tenth of the runs says as much. */

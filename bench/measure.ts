@@ -3,7 +3,7 @@
  *
  * A figure is worth something only beside another one of the same minute: `side` names and holds that one, and a budget may be on the ratio.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -66,5 +66,33 @@ export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise
     return await work(folder)
   } finally {
     rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Linux counts CPU time in hundredths of a second. */
+const ticksPerSecond = 100
+
+/** CPU seconds that a process has used, and its children that have ended; 0 for one that is gone. */
+export function secondsOf(pid: number): number {
+  const fields = statOf(pid)
+  return [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields?.[at] ?? 0), 0) / ticksPerSecond
+}
+
+/** The processes that a process has started. */
+export function childrenOf(pid: number): number[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((each) => statOf(each)?.[1] === String(pid))
+}
+
+/** What /proc says after the name, which may hold anything: state, parent, … */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    return text.slice(text.lastIndexOf(')') + 2).split(' ')
+  } catch {
+    // it has just ended
+    return undefined
   }
 }

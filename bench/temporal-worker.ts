@@ -4,8 +4,8 @@ import { Client, Connection } from '@temporalio/client'
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker'
 import { temporal, type TemporalOptions } from '../src/adapters/temporal/index.ts'
 import { createRuntime } from '../src/index.ts'
+import { carryOut, team, type Order } from './engines-team.ts'
 import { timed } from './measure.ts'
-import { carryOut, team, type Order } from './restate-team.ts'
 
 /** A store alone, the engine on Temporal, or empty workflows on a server. */
 export type Place = string | TemporalOptions | { readonly empty: string }

@@ -6,15 +6,14 @@
  * process with the servers that it needs. So few runs at once that the server keeps up: of more, the processes of the store would take up some themselves, and it would not be Temporal that is measured.
  */
 import { fork, type ChildProcess } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Client, Connection } from '@temporalio/client'
 import { stoppablePostgres, type StoppablePostgres } from '../test/servers/postgres.ts'
 import { temporalServer, type TemporalTestServer } from '../test/servers/temporal.ts'
-import { machineSeconds, median, sleep } from './measure.ts'
-import type { Order } from './restate-team.ts'
+import { childrenOf, machineSeconds, median, secondsOf, sleep } from './measure.ts'
+import type { Order } from './engines-team.ts'
 import type { Place } from './temporal-worker.ts'
 
 const { values: options } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
@@ -97,7 +96,7 @@ const plans: readonly Plan[] = [
     figure: 'delegations one after the other, each',
     unit: 'ms',
     who: ['temporal', 'postgres'],
-    order: { do: 'delegate', times },
+    order: { do: 'lead', runs: 1, atOnce: 1, times },
     from: (ms) => ms / times,
     parts: times,
   },
@@ -142,34 +141,10 @@ async function histories(address: string): Promise<string> {
 const short = (value: number): string =>
   value >= 1_000 ? Math.round(value).toLocaleString('en-US') : Number(value.toPrecision(3)).toString()
 
-/** Milliseconds of CPU of a process, all its threads, and of the children that it has seen end; a tick is ten of them. */
-function cpuOf(pid: number): number {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks) * 10, 0)
-  } catch {
-    // it has just ended
-    return 0
-  }
-}
-
-const childrenOf = (pid: number): number[] =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name) && parentOf(name) === pid)
-    .map(Number)
-
-function parentOf(pid: string): number {
-  try {
-    return Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1])
-  } catch {
-    return 0
-  }
-}
-
 function cpuWith(server: TemporalTestServer, database: StoppablePostgres): (one: Contestant) => number {
-  const ofDatabase = (): number => [database.pid, ...childrenOf(database.pid)].reduce((sum, pid) => sum + cpuOf(pid), 0)
-  return ({ name, pid }) => cpuOf(pid) + (name === 'postgres' ? 0 : cpuOf(server.pid)) + (name === 'empty' ? 0 : ofDatabase())
+  const ofDatabase = (): number => [database.pid, ...childrenOf(database.pid)].reduce((sum, pid) => sum + secondsOf(pid), 0)
+  return ({ name, pid }) =>
+    1000 * (secondsOf(pid) + (name === 'postgres' ? 0 : secondsOf(server.pid)) + (name === 'empty' ? 0 : ofDatabase()))
 }
 
 await using server = await temporalServer()

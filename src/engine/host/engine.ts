@@ -453,11 +453,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   #remove(run: RunId): Now<void> {
-    return andThen(this.#reader.end(run), (end) =>
-      andThen(this.store.remove(run), () => {
-        // Whoever waits in this process may not have seen yet that it has ended elsewhere.
-        if (end !== undefined) this.#news.ended(run, end)
-      }),
+    // Its end may have been heard before the commit that ended it has answered: until then this process has it in memory, and would take a new run of this id for it.
+    const leaving = this.driver.runs.has(run) ? this.driver.seats.move(run) : undefined
+    return andThen<unknown, void>(leaving, () =>
+      andThen(this.#reader.end(run), (end) =>
+        andThen(this.store.remove(run), () => {
+          // Whoever waits in this process may not have seen yet that it has ended elsewhere.
+          if (end !== undefined) this.#news.ended(run, end)
+        }),
+      ),
     )
   }
 
