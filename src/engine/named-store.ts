@@ -5,15 +5,12 @@
  */
 import { ReeveError } from '../core/index.ts'
 import { digestsOf } from './embedded/digests.ts'
-import { SqliteStore, type SqliteOptions } from './embedded/store.ts'
+import { SqliteStore } from './embedded/store.ts'
 import { HostEngine, type HostOptions } from './host/index.ts'
 import type { Mover } from './mover.ts'
 import { addressOf } from './postgres/address.ts'
-import { PostgresStore, type PostgresOptions } from './postgres/index.ts'
-import { forFiles, placeNamed } from './store-name.ts'
-
-/** What is said of a store besides its name. `poolSize` is for a database, `durability`, `busyMs` and `writer` are for a file. */
-export type NamedStoreOptions = Omit<SqliteOptions, 'file'> & Omit<PostgresOptions, 'postgres' | 'schema'>
+import { PostgresStore } from './postgres/index.ts'
+import { forFiles, placeNamed, type NamedStoreOptions } from './store-name.ts'
 
 /**
  * The host over the store that is named, with this mover. `asker` begins the messages of `config.invalid`, which is thrown for an option that has no effect on this store. A file is opened at

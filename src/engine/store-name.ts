@@ -1,10 +1,13 @@
 /**
- * What a store is called: the path of an SQLite file, or the address of a PostgreSQL database.
+ * What a store is called, and what is said besides by those who put an engine together from a store and a mover: the path of an SQLite file, or the address of a PostgreSQL database.
  *
- * Owns: telling the two apart, and which options mean something for a file alone. Does not own: opening either (named-store.ts); it loads neither.
+ * Owns: telling the two apart, which options mean something for a file alone, and what is wrong with what was given. Does not own: opening either (named-store.ts); it loads neither.
  * Holds: no password in any message.
  */
-import { ReeveError } from '../core/index.ts'
+import { described, hasNames, redactionProblems, ReeveError, type NamesOf } from '../core/index.ts'
+import type { SqliteOptions } from './embedded/store.ts'
+import { hostOptionNames, type HostOptions } from './host/index.ts'
+import type { PostgresOptions } from './postgres/index.ts'
 
 /** What kind of store a name means. What is another address is refused before a file of that name is looked for; it may hold a password, which is not repeated. */
 export function placeNamed(store: unknown, asker = 'createRuntime'): 'file' | 'postgres' {
@@ -18,3 +21,46 @@ export function placeNamed(store: unknown, asker = 'createRuntime'): 'file' | 'p
 
 /** Options for files alone: beside a database they would have no effect. */
 export const forFiles = ['durability', 'busyMs', 'writer'] as const
+
+/** What is said of a store besides its name. `poolSize` is for a database, `durability`, `busyMs` and `writer` are for a file. */
+export type NamedStoreOptions = Omit<SqliteOptions, 'file'> & Omit<PostgresOptions, 'postgres' | 'schema'>
+
+/** The names of all that is said of a store and of moving its runs, besides the store's own. */
+export const storeAndHostNames: NamesOf<NamedStoreOptions & HostOptions> = {
+  ...hostOptionNames,
+  poolSize: true,
+  durability: true,
+  busyMs: true,
+  writer: true,
+  leaseMs: true,
+}
+
+/** What is wrong with it: one line each. `asker` begins them. The name of a store may hold a password, which is not repeated. */
+export const storeAndHostProblems = (
+  asker: string,
+  options: { readonly store?: unknown } & NamedStoreOptions & HostOptions,
+): readonly string[] => [
+  ...storeProblems(asker, options.store),
+  ...redactionProblems(options.redact, `${asker}: redact`),
+  ...atLeastOne(`${asker}: poolSize`, options.poolSize),
+  ...atLeastOne(`${asker}: leaseMs`, options.leaseMs),
+]
+
+function storeProblems(asker: string, store: unknown): readonly string[] {
+  const forms = "'postgres://user@host/database' or the path of an SQLite file"
+  if (typeof store === 'string')
+    return store === ':memory:' || store === ''
+      ? [`${asker}: a store in memory is lost with its process; name a file, or postgres://…`]
+      : []
+  if (hasNames(store) && (Object.hasOwn(store, 'postgres') || Object.hasOwn(store, 'sqlite')))
+    return [
+      `${asker}: store is an object, expected ${forms}: write store: 'postgres://…?schema=name' for { postgres, schema }, and store: 'runs.db' for { sqlite }`,
+    ]
+  return [`${asker}: store is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
+}
+
+/** `what` begins the line. */
+export const atLeastOne = (what: string, given: unknown): readonly string[] =>
+  given === undefined || (Number.isSafeInteger(given) && (given as number) >= 1)
+    ? []
+    : [`${what} is ${described(given)}, expected a whole number of at least 1`]

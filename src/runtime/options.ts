@@ -8,6 +8,7 @@ import { described, redactionProblems, ReeveError, unknownNames, type NamesOf } 
 import { limitProblems, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
+import { hostOptionNames } from '../engine/host/index.ts'
 import { forFiles } from '../engine/store-name.ts'
 import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
 import type { MayDecide } from './decide.ts'
@@ -58,6 +59,7 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
 
 /** The names of all options of a runtime. */
 export const optionNames: NamesOf<RuntimeOptions> = {
+  ...hostOptionNames,
   store: true,
   engine: true,
   agents: true,
@@ -73,22 +75,10 @@ export const optionNames: NamesOf<RuntimeOptions> = {
   trust: true,
   onUnknownVersion: true,
   limits: true,
-  clock: true,
-  strict: true,
   durability: true,
   leaseMs: true,
-  lossLimit: true,
-  parkAfterMs: true,
-  undoWithinMs: true,
-  deadlines: true,
-  pollMs: true,
   busyMs: true,
-  retentionMs: true,
-  redact: true,
   writer: true,
-  onWarning: true,
-  governor: true,
-  crash: true,
 }
 
 /** Throws what is wrong with the options as such. */

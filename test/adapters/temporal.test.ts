@@ -36,7 +36,7 @@ describe('options', () => {
   test.each([
     [undefined, /was given undefined/],
     [{}, /store is missing/],
-    [{ store: { postgres: 'postgres://u:secret@h/d' } }, /store is neither an address nor a path/],
+    [{ store: { postgres: 'postgres://u:secret@h/d' } }, /store is an object, expected 'postgres/],
     [{ store: ':memory:' }, /lost with its process/],
     [{ store, adress: 'x' }, /did you mean "address"/],
     [{ store, address: 'http://temporal:7233' }, /expected 'host:port'/],

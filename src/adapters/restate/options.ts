@@ -5,9 +5,9 @@
  * Holds: no password and no token in any message.
  */
 import { isIP } from 'node:net'
-import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import { described, hasNames, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
 import { warning, type HostOptions } from '../../engine/host/index.ts'
-import type { NamedStoreOptions } from '../../engine/named-store.ts'
+import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from '../../engine/store-name.ts'
 
 /** How the engine on Restate is set up. Only `store` has no default. */
 export interface RestateOptions extends NamedStoreOptions, HostOptions {
@@ -48,6 +48,7 @@ export interface MoverSetup {
 }
 
 const names: NamesOf<RestateOptions> = {
+  ...storeAndHostNames,
   store: true,
   ingress: true,
   admin: true,
@@ -57,23 +58,6 @@ const names: NamesOf<RestateOptions> = {
   advertise: true,
   identityKeys: true,
   register: true,
-  poolSize: true,
-  durability: true,
-  busyMs: true,
-  writer: true,
-  leaseMs: true,
-  lossLimit: true,
-  clock: true,
-  strict: true,
-  parkAfterMs: true,
-  undoWithinMs: true,
-  deadlines: true,
-  pollMs: true,
-  retentionMs: true,
-  redact: true,
-  governor: true,
-  onWarning: true,
-  crash: true,
 }
 
 /** Options that there were once, and what is said instead. */
@@ -114,7 +98,7 @@ function problemsWith(options: RestateOptions): readonly string[] {
   return [
     ...said.map((name) => `restate: ${name} is not an option any more; ${gone[name]}`),
     ...unknownNames(known, names, 'restate'),
-    ...storeProblems(options.store),
+    ...storeAndHostProblems('restate', options),
     ...namespaceProblems(options.namespace),
     ...addressProblems('ingress', options.ingress),
     ...addressProblems('admin', options.admin),
@@ -124,22 +108,7 @@ function problemsWith(options: RestateOptions): readonly string[] {
     ...(options.register === undefined || typeof options.register === 'boolean'
       ? []
       : [`restate: register is ${described(options.register)}, expected true or false`]),
-    ...redactionProblems(options.redact, 'restate: redact'),
-    ...atLeastOne('poolSize', options.poolSize),
-    ...atLeastOne('leaseMs', options.leaseMs),
   ]
-}
-
-/** What is given may hold a password: it is never repeated. */
-function storeProblems(store: unknown): readonly string[] {
-  const forms = "'postgres://user@host/database' or the path of an SQLite file"
-  if (typeof store === 'string')
-    return store === ':memory:' || store === '' ? ['restate: a store in memory is lost with its process; name a file, or postgres://…'] : []
-  if (hasNames(store) && (Object.hasOwn(store, 'postgres') || Object.hasOwn(store, 'sqlite')))
-    return [
-      `restate: store is an object, expected ${forms}: write store: 'postgres://…?schema=name' for { postgres, schema }, and store: 'runs.db' for { sqlite }`,
-    ]
-  return [`restate: store is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
 }
 
 function namespaceProblems(namespace: unknown): readonly string[] {
@@ -203,8 +172,3 @@ function listenProblems(listen: unknown, keys: unknown): readonly string[] {
       problems.push('restate: identityKeys holds what is not a public key, expected publickeyv1_…, as the Restate server prints it')
   return problems
 }
-
-const atLeastOne = (name: string, given: unknown): readonly string[] =>
-  given === undefined || (Number.isSafeInteger(given) && (given as number) >= 1)
-    ? []
-    : [`restate: ${name} is ${described(given)}, expected a whole number of at least 1`]

@@ -4,9 +4,9 @@
  * Owns: checking what was given. Does not own: what becomes of it (temporal.ts), options of the store and of the host (engine/). Opens nothing.
  * Holds: no password, no API key and nothing of a certificate in any message.
  */
-import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import { described, hasNames, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
 import type { HostOptions } from '../../engine/host/index.ts'
-import type { NamedStoreOptions } from '../../engine/named-store.ts'
+import { storeAndHostNames, storeAndHostProblems, type NamedStoreOptions } from '../../engine/store-name.ts'
 
 /** How a Temporal server is reached with TLS beyond what the system trusts. */
 export interface TemporalTls {
@@ -54,29 +54,13 @@ export interface Server {
 }
 
 const names: NamesOf<TemporalOptions> = {
+  ...storeAndHostNames,
   store: true,
   address: true,
   namespace: true,
   taskQueue: true,
   tls: true,
   apiKey: true,
-  poolSize: true,
-  durability: true,
-  busyMs: true,
-  writer: true,
-  leaseMs: true,
-  lossLimit: true,
-  clock: true,
-  strict: true,
-  parkAfterMs: true,
-  undoWithinMs: true,
-  deadlines: true,
-  pollMs: true,
-  retentionMs: true,
-  redact: true,
-  governor: true,
-  onWarning: true,
-  crash: true,
 }
 const tlsNames: NamesOf<TemporalTls> = { serverNameOverride: true, serverRootCACertificate: true, clientCertPair: true }
 const pairNames: NamesOf<NonNullable<TemporalTls['clientCertPair']>> = { crt: true, key: true }
@@ -98,7 +82,7 @@ function problemsWith(options: TemporalOptions): readonly string[] {
   const { address, tls, apiKey } = options
   return [
     ...unknownNames(options, names, 'temporal'),
-    ...storeProblems(options.store),
+    ...storeAndHostProblems('temporal', options),
     ...(address === undefined || (typeof address === 'string' && isAddress(address))
       ? []
       : [`temporal: address is ${described(address)}, expected 'host:port'`]),
@@ -109,18 +93,7 @@ function problemsWith(options: TemporalOptions): readonly string[] {
       ? []
       : ['temporal: apiKey is no API key, expected printable characters without spaces']),
     ...(apiKey !== undefined && tls === false ? ['temporal: with tls: false the apiKey would be sent in the clear: leave tls out'] : []),
-    ...redactionProblems(options.redact, 'temporal: redact'),
-    ...atLeastOne('poolSize', options.poolSize),
-    ...atLeastOne('leaseMs', options.leaseMs),
   ]
-}
-
-/** What is given may hold a password: it is never repeated. */
-function storeProblems(store: unknown): readonly string[] {
-  const forms = "'postgres://user@host/database' or the path of an SQLite file"
-  if (typeof store !== 'string')
-    return [`temporal: store is ${store === undefined ? 'missing' : 'neither an address nor a path'}, expected ${forms}`]
-  return store === ':memory:' || store === '' ? ['temporal: a store in memory is lost with its process; name a file, or postgres://…'] : []
 }
 
 const isAddress = (text: string): boolean => /^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(:[0-9]{1,5})?$/.test(text)
@@ -129,11 +102,6 @@ const nameProblems = (option: string, given: unknown): readonly string[] =>
   given === undefined || (typeof given === 'string' && /^[^\s\0/][^\s\0]{0,199}$/.test(given))
     ? []
     : [`temporal: ${option} is ${described(given)}, expected a name of 1 to 200 characters without spaces`]
-
-const atLeastOne = (option: string, given: unknown): readonly string[] =>
-  given === undefined || (Number.isSafeInteger(given) && (given as number) >= 1)
-    ? []
-    : [`temporal: ${option} is ${described(given)}, expected a whole number of at least 1`]
 
 function tlsProblems(tls: unknown): readonly string[] {
   if (tls === undefined || typeof tls === 'boolean') return []

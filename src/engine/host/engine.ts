@@ -16,6 +16,7 @@ import {
   systemClock,
   type Clock,
   type Json,
+  type NamesOf,
   type Now,
   type Redaction,
   type RunId,
@@ -82,6 +83,22 @@ export interface HostOptions {
   readonly onWarning?: (code: string, message: string) => void
   /** For tests: return true to let the process "die" at this point. */
   readonly crash?: (point: CrashPoint) => boolean
+}
+
+/** Their names, for those who take these options among others. */
+export const hostOptionNames: NamesOf<HostOptions> = {
+  lossLimit: true,
+  clock: true,
+  strict: true,
+  parkAfterMs: true,
+  undoWithinMs: true,
+  deadlines: true,
+  pollMs: true,
+  retentionMs: true,
+  redact: true,
+  governor: true,
+  onWarning: true,
+  crash: true,
 }
 
 /** What is not said. */

@@ -5,7 +5,9 @@
  * Opens nothing: the engine connects before its first answer. Holds: no password in any message.
  */
 import { described, hasNames, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../../core/index.ts'
+import { hostOptionNames } from '../host/index.ts'
 import type { Engine } from '../port.ts'
+import { atLeastOne } from '../store-name.ts'
 import { addressOf } from './address.ts'
 import { createPostgresEngine, type PostgresEngineOptions } from './index.ts'
 
@@ -19,22 +21,11 @@ export interface PostgresSetup extends Omit<PostgresEngineOptions, 'postgres'> {
 }
 
 const names: NamesOf<PostgresSetup> = {
+  ...hostOptionNames,
   url: true,
   schema: true,
   poolSize: true,
   leaseMs: true,
-  lossLimit: true,
-  clock: true,
-  strict: true,
-  parkAfterMs: true,
-  undoWithinMs: true,
-  deadlines: true,
-  pollMs: true,
-  retentionMs: true,
-  redact: true,
-  governor: true,
-  onWarning: true,
-  crash: true,
 }
 
 /**
@@ -61,12 +52,7 @@ function problemsWith(options: PostgresSetup): readonly string[] {
     // An address may hold a password, which is not repeated.
     ...(typeof url === 'string' ? [] : [`postgres: url is ${described(url)}, expected 'postgres://…'`]),
     ...redactionProblems(redact, 'postgres: redact'),
-    ...atLeast('poolSize', options.poolSize, 1),
-    ...atLeast('leaseMs', options.leaseMs, 1),
+    ...atLeastOne('postgres: poolSize', options.poolSize),
+    ...atLeastOne('postgres: leaseMs', options.leaseMs),
   ]
 }
-
-const atLeast = (name: string, given: unknown, least: number): readonly string[] =>
-  given === undefined || (Number.isSafeInteger(given) && (given as number) >= least)
-    ? []
-    : [`postgres: ${name} is ${described(given)}, expected a whole number of at least ${least}`]
