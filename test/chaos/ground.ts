@@ -20,8 +20,8 @@ export interface Node {
 }
 
 export interface Ground {
-  /** How a process is to be set up; each reaches the server by another node. */
-  readonly place: (slot: number, store: string, poolSize: number) => Place
+  /** How a process is to be set up; each reaches the server by another node. `at`: the address under which it sees this machine. */
+  readonly place: (slot: number, store: string, poolSize: number, at: string) => Place
   readonly nodes: readonly Node[]
   /** Cuts a connection between a worker and the server; `luck` in [0, 1) says which. False: there is none. */
   readonly cut: (luck: number) => boolean
@@ -84,12 +84,12 @@ async function temporalServerAlone(): Promise<Ground> {
   const connection = Connection.lazy({ address: server.address })
   const client = new WorkflowClient({ connection })
   return {
-    place: (_, store, poolSize) => ({
+    place: (_, store, poolSize, at) => ({
       engine: 'temporal',
       store,
       poolSize,
       ...host,
-      address: `127.0.0.1:${roadPort}`,
+      address: `${at}:${roadPort}`,
       taskQueue: 'chaos',
     }),
     nodes: [{ name: 'Temporal', kill: () => server.kill(), start: () => server.start() }],

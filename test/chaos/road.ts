@@ -8,7 +8,7 @@ export class Road {
   /** Open when it resolves. */
   static async to(target: { readonly host: string; readonly port: number }, port: number): Promise<Road> {
     const road = new Road(target)
-    await new Promise<void>((resolve) => road.#server.listen(port, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => road.#server.listen(port, resolve))
     return road
   }
 

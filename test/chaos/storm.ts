@@ -9,12 +9,15 @@ import type { Json, RunId } from '../../src/core/index.ts'
 import { Dice } from '../crash/kill/random.ts'
 import { World } from '../crash/kill/world.ts'
 import { engineAt, type SharedEngine } from '../servers/engines.ts'
+import { freePort } from '../servers/place.ts'
 import { freshPostgres, stoppablePostgres, type StoppablePostgres } from '../servers/postgres.ts'
 import { Audit, type Problems, type Started } from './audit.ts'
 import { groundOf, type Ground } from './ground.ts'
+import { Hosts } from './hosts.ts'
 import { Operator } from './operator.ts'
 import { Recorder } from './recorder.ts'
 import { clerkMs, References } from './references.ts'
+import { Road } from './road.ts'
 import { Torture, type Blow, type Rhythm } from './torture.ts'
 import { Workers } from './workers.ts'
 
@@ -27,10 +30,12 @@ export interface StormOptions {
   /** Seconds within which everything has ended after the last blow. */
   readonly patience: number
   readonly rhythm: Rhythm
+  /** Each worker is on a host of its own. */
+  readonly hosts: boolean
   readonly keep: boolean
 }
 
-const usual: Rhythm = { worker: 2, node: 12, freeze: 6, database: 25, cut: 5 }
+const usual: Rhythm = { worker: 2, node: 12, freeze: 6, database: 25, cut: 5, partition: 4 }
 
 /** `worker=2,node=12`: what is not named is as usual. */
 export function rhythmOf(text: string): Rhythm {
@@ -84,7 +89,7 @@ export class Storm {
     this.#ends.push(() => ground.close())
     const name = `chaos${process.pid}-`
     const store = `${database.url}?schema=${database.schema}`
-    const engines = [0, 1, 2].map((node) => engineAt(ground.place(node, store, 3), () => undefined))
+    const engines = [0, 1, 2].map((node) => engineAt(ground.place(node, store, 3, '127.0.0.1'), () => undefined))
     // Whoever writes first makes the tables.
     await engines[0]!.stream('reg_chaos').update('begun', () => true)
     const recorder = new Recorder(database.url, database.schema, name)
@@ -94,12 +99,16 @@ export class Storm {
     this.#ends.push(() => operator.close())
     const world = this.#world
     const log = join(this.#dir, 'workers.log')
-    const workerOptions = (slot: number): string => JSON.stringify(ground.place(slot, store, 6))
-    const workers = new Workers({ count, socket, options: workerOptions, name, log, world, dice: new Dice(seed + 200) })
+    const hosts = this.#o.hosts ? new Hosts(count) : undefined
+    this.#ends.push(() => Promise.resolve(hosts?.close()))
+    const seen = hosts === undefined ? store : await this.#fromHosts(store, hosts.addressOf('store'))
+    const place = (slot: number): string => JSON.stringify(ground.place(slot, seen, 6, hosts?.addressOf('mover') ?? '127.0.0.1'))
+    const on = (slot: number): readonly string[] => hosts?.on(slot) ?? []
+    const workers = new Workers({ count, socket, options: place, on, name, log, world, dice: new Dice(seed + 200) })
     this.#ends.push(() => workers.close())
     while (workers.able.length < count) await sleep(20)
     const until = Date.now() + seconds * 1_000
-    const victims = { world, workers, ground, postgres: database.postgres, recorder }
+    const victims = { world, workers, ground, postgres: database.postgres, recorder, hosts }
     const torture = new Torture(victims, rhythm, seed + 300, until)
     await this.#torment(operator, until)
     await torture.over()
@@ -133,6 +142,16 @@ export class Storm {
     const { server: url, schema, dispose } = await freshPostgres()
     if (!this.#o.keep) this.#ends.push(dispose)
     return { url, schema, postgres: undefined }
+  }
+
+  /** The address of the store as hosts see it: a road leads from there to where it listens. */
+  async #fromHosts(store: string, address: string): Promise<string> {
+    const url = new URL(store)
+    const port = await freePort()
+    const road = await Road.to({ host: url.hostname, port: Number(url.port) }, port)
+    this.#ends.push(() => Promise.resolve(road.close()))
+    url.host = `${address}:${port}`
+    return url.href
   }
 
   // ---- runs ------------------------------------------------------------------------------------------------------------------------
@@ -202,14 +221,14 @@ export class Storm {
   }
 
   #figures(torture: Torture, operator: Operator, audit: Audit, workers: Workers): readonly string[] {
-    const { worker, node, freeze, database, cut } = torture.blows
+    const { worker, node, freeze, database, cut, partition } = torture.blows
     const { entries, steps, claims, moved, stalls } = audit.figures
     const { done, refused, frozen } = this.#world
     const repeated = done.length - new Set(done.map(({ key }) => key)).size
     const pids = new Set(done.map(({ pid }) => pid)).size
     const seconds = ((performance.now() - this.#begin) / 1_000).toFixed(0)
     return [
-      `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut · ${seconds} s`,
+      `kill -9 of ${worker} workers, ${node} nodes, ${database} databases · ${freeze} freezes of ${frozen.size} workers, ${cut} connections cut, ${partition} partitions · ${seconds} s`,
       `${this.#runs.size} runs, ${entries} entries, ${steps} steps · ${operator.words.size} decisions, ${operator.doubts} once in doubt, ${operator.pauses} pauses, ${operator.cancels} cancels`,
       `${done.length} effects, ${repeated} of them repeats of unrecorded ones, ${refused} refused by their epoch · in ${pids} of ${workers.pids.size} processes · ${claims} claims, ${moved} runs moved between processes`,
       ...(this.#o.keep ? torture.events : []),

@@ -8,6 +8,7 @@ import { Dice } from '../crash/kill/random.ts'
 import type { World } from '../crash/kill/world.ts'
 import type { StoppablePostgres } from '../servers/postgres.ts'
 import type { Ground } from './ground.ts'
+import { peers, type Hosts } from './hosts.ts'
 import type { Recorder } from './recorder.ts'
 import type { Workers } from './workers.ts'
 
@@ -18,6 +19,7 @@ export interface Rhythm {
   readonly freeze: number
   readonly database: number
   readonly cut: number
+  readonly partition: number
 }
 export type Blow = keyof Rhythm
 
@@ -28,10 +30,12 @@ export interface Victims {
   /** Undefined: somebody else's, so it is not killed. */
   readonly postgres: StoppablePostgres | undefined
   readonly recorder: Recorder
+  /** Undefined: all workers are on this host. */
+  readonly hosts: Hosts | undefined
 }
 
 export class Torture {
-  readonly blows: Record<Blow, number> = { worker: 0, node: 0, freeze: 0, database: 0, cut: 0 }
+  readonly blows: Record<Blow, number> = { worker: 0, node: 0, freeze: 0, database: 0, cut: 0, partition: 0 }
   /** What was done when, for whoever looks for the cause of a stall. */
   readonly events: string[] = []
   /** What could not be brought up again. */
@@ -40,6 +44,8 @@ export class Torture {
   lastNodeKill = 0
   readonly #v: Victims
   readonly #until: number
+  /** Who is cut off from what. */
+  readonly #cutOff = new Set<string>()
   readonly #loops: readonly Promise<void>[]
 
   constructor(victims: Victims, rhythm: Rhythm, seed: number, untilMs: number) {
@@ -51,6 +57,7 @@ export class Torture {
       freeze: (dice) => this.#freeze(dice),
       database: (dice) => this.#killDatabase(dice),
       cut: (dice) => this.#cut(dice),
+      partition: (dice) => this.#partition(dice),
     }
     const kinds = (Object.keys(blows) as Blow[]).filter((blow) => rhythm[blow] > 0)
     this.#loops = kinds.map((blow, k) => this.#loop(blow, rhythm[blow] * 1_000, new Dice(seed + k), blows[blow]))
@@ -114,6 +121,22 @@ export class Torture {
 
   #cut(dice: Dice): Promise<boolean> {
     return dice.next() < 0.5 && this.#v.ground.cut(dice.next()) ? Promise.resolve(true) : this.#v.recorder.cut(dice.next())
+  }
+
+  /** One host hears nothing of the store, or of the server, for a while. */
+  async #partition(dice: Dice): Promise<boolean> {
+    const { hosts, workers } = this.#v
+    const worker = workers.able[dice.between(0, workers.able.length - 1)]
+    if (hosts === undefined || worker === undefined) return false
+    const peer = peers[this.#v.ground.nodes.length === 0 ? 0 : dice.between(0, 1)]!
+    const place = `${worker.slot} ${peer}`
+    if (this.#cutOff.has(place)) return false
+    this.#cutOff.add(place)
+    hosts.cutOff(worker.slot, peer)
+    await sleep(dice.between(500, 9_000))
+    hosts.join(worker.slot, peer)
+    this.#cutOff.delete(place)
+    return true
   }
 
   async #bringUp(what: string, start: () => Promise<void>): Promise<void> {

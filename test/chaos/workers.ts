@@ -26,6 +26,8 @@ export interface WorkersOptions {
   readonly socket: string
   /** Options of the engine as JSON, for the worker in this slot. */
   readonly options: (slot: number) => string
+  /** What the command of the worker in this slot is begun with. */
+  readonly on: (slot: number) => readonly string[]
   /** How the names of the workers begin. */
   readonly name: string
   /** The file that they all write their warnings to. */
@@ -71,10 +73,10 @@ export class Workers {
   }
 
   async #slot(slot: number): Promise<void> {
-    const { socket, options, name, log, dice } = this.#o
+    const { socket, options, on, name, log, dice } = this.#o
     while (!this.#over) {
-      const args = ['--no-warnings', childFile, socket, options(slot), `${name}${slot}`]
-      const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', openSync(log, 'a')] })
+      const [command, ...args] = [...on(slot), process.execPath, '--no-warnings', childFile, socket, options(slot), `${name}${slot}`]
+      const child = spawn(command, args, { stdio: ['ignore', 'ignore', openSync(log, 'a')] })
       const gone = once(child, 'exit')
       if (child.pid !== undefined) this.pids.add(child.pid)
       this.#now[slot] = { child, slot, up: false, frozen: false }
