@@ -84,7 +84,7 @@ describe('an outcome that is awaited', () => {
     })
     gate.open()
     expect(await waiting).toEqual(done)
-    expect(engine.warnings).toEqual(['store.unavailable'])
+    expect(engine.warnings).toEqual(['store.unavailable', 'store.available'])
   })
 
   test('is asked for again where the store could not tell the ends of runs that other processes move', async () => {
@@ -107,7 +107,7 @@ describe('an outcome that is awaited', () => {
     back()
   })
 
-  test('from when the store is away is heard when it is back, with one warning', async () => {
+  test('from when the store is away is heard when it is back, with one warning, and one word that it is over', async () => {
     const { engine, file } = await at('asker')
     const reader = open(file)
     expect(await reader.summary('r' as RunId)).toMatchObject({ status: 'waiting' })
@@ -121,7 +121,7 @@ describe('an outcome that is awaited', () => {
     back()
     await answer(engine, 'r', 'yes')
     expect((await waiting).status).toBe('completed')
-    expect(reader.warnings).toEqual(['store.unavailable'])
+    expect(reader.warnings).toEqual(['store.unavailable', 'store.available'])
   })
 
   test('on a store that never was there is refused at once', async () => {

@@ -133,8 +133,9 @@ export class HostEngine<S extends Store = Store> implements Engine {
   #watch: ReturnType<typeof setInterval> | undefined
   // When each was last done, in real time: what other processes do has nothing to do with the clock of the runs.
   #lastCare = -Infinity
-  #lastRetention = -Infinity
   #lastSweep = -Infinity
+  /** By the clock of the runs: it says how old they are. */
+  #lastRetention = 0
   #burying = false
   readonly #starting = new Map<RunId, Promise<boolean>>()
   #closed = false
@@ -388,9 +389,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#lastCare = now
       this.#quietly(() => this.#care())
     }
-    if (this.#options.retentionMs !== undefined && now - this.#lastRetention > forgetEveryMs) {
-      this.#lastRetention = now
-      this.#quietly(() => this.#forgetOld(this.#clock.now() - this.#options.retentionMs!))
+    const time = this.#clock.now()
+    if (this.#options.retentionMs !== undefined && time - this.#lastRetention > forgetEveryMs) {
+      this.#lastRetention = time
+      this.#quietly(() => this.#forgetOld(time - this.#options.retentionMs!))
     }
   }
 
