@@ -84,15 +84,14 @@ export class Claims {
   }
 
   async #candidates(client: PoolClient, wanted: Wanted): Promise<readonly CandidateRow[]> {
-    const me = this.#options.process
     const begun = client.query('BEGIN')
     begun.catch(() => undefined)
     if ('length' in wanted) {
-      const { rows } = await client.query<CandidateRow>(query(this.#sql.these, [wanted]))
+      const { rows } = await client.query<CandidateRow>(query(this.#sql.these, [wanted, this.#options.process]))
       const by = new Map(rows.map((row) => [row.id, row]))
       return [...new Set(wanted)].flatMap((id) => {
         const row = by.get(id)
-        return row === undefined || row.ended !== null || (row.owner !== null && row.owner !== me) ? [] : [row]
+        return row === undefined ? [] : [row]
       })
     }
     if (wanted.limit <= 0) return []
@@ -232,7 +231,9 @@ function statements(s: string) {
   return {
     these: named(
       'these',
-      `SELECT ${runColumns('r')}, ${word} FROM ${s}.run r WHERE r.id = ANY($1::text[]) ORDER BY r.id FOR NO KEY UPDATE`,
+      // One that another process holds is not locked: its holder would wait for that with its next commit.
+      `SELECT ${runColumns('r')}, ${word} FROM ${s}.run r WHERE r.id = ANY($1::text[]) AND r.ended IS NULL AND (r.owner IS NULL OR r.owner = $2)
+      ORDER BY r.id FOR NO KEY UPDATE`,
     ),
     // One look at the index for each kind, however many runs there are of it.
     kinds: named(
