@@ -11,7 +11,7 @@ import { freePort, temporaryFolder } from '../servers/place.ts'
 import { temporalServer, whyNoTemporal, type TemporalTestServer } from '../servers/temporal.ts'
 import { crew, deedsIn } from './crew.ts'
 import { Looking } from './hand.ts'
-import { stores, type Kept } from './temporal-bench.ts'
+import { stores, type Kept } from '../contract/moved-bench.ts'
 import type { Told } from './worker-child.ts'
 
 describe.skipIf(whyNoTemporal() !== undefined).each(['sqlite', 'postgres'] as const)('the engine on Temporal over %s', (kind) => {
