@@ -174,3 +174,20 @@ test('without the package pg the first call says what to install', async () => {
     vi.doUnmock('pg')
   }
 })
+
+test('a process without rules writes nothing into a store that another one redacts, not even with its first word (K10)', async () => {
+  await using own = await freshPostgres()
+  const store = `${own.server}?schema=${own.schema}`
+  {
+    await using first = await createRuntime({ store, agents: [echo], redact: { values: ['s3cret'] } })
+    await first.run(echo, 'hello')
+  }
+  const refusal = { code: 'store.redacted' }
+  await expect(createRuntime({ store, agents: [echo] })).rejects.toMatchObject(refusal)
+  await using client = await createRuntime({ store, agents: [echo], drive: false, onWarning: () => {} })
+  await expect(client.start(echo, 's3cret', { runId: 'never' })).rejects.toMatchObject(refusal)
+  const rows = new Client({ connectionString: own.server })
+  await rows.connect()
+  expect((await rows.query(`SELECT body FROM ${own.schema}.entry WHERE body LIKE '%s3cret%'`)).rows).toEqual([])
+  await rows.end()
+})

@@ -21,7 +21,7 @@ export const exceptions: readonly Exception[] = [
 ]
 
 /** What is told again at every change (`REEVE_TEST_SAMPLE`): the stores differ in how things are kept and who waits for whom, not in what agents do. */
-const durable = ['collaboration', 'delegation-approval', 'delegation-durable', 'pausing', 'takeover', 'wires']
+const durable = ['collaboration', 'delegation-approval', 'delegation-durable', 'notices', 'pausing', 'redacted-store', 'takeover', 'wires']
 export const filesOn: readonly string[] =
   process.env['REEVE_TEST_SAMPLE'] === undefined
     ? suiteFiles

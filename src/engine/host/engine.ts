@@ -211,6 +211,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
       ),
     )
     return andThen(begun, (left) => {
+      // A store that connects late knows it only now.
+      this.store.mustHaveRules()
       this.driver.registry = registry
       this.driver.residents.wake(left)
       this.#sweep()

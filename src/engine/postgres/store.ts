@@ -257,6 +257,13 @@ export class PostgresStore implements Store {
 
   commit(batch: Batch): Promise<BatchResult> {
     if (this.#isStopped) return Promise.reject(closedStore(this.name))
+    return this.#meta === undefined ? this.#firstCommit(batch) : this.#writer.commit(batch)
+  }
+
+  /** What others take out of this store is known from here on, and whether this process may write. */
+  async #firstCommit(batch: Batch): Promise<BatchResult> {
+    await this.#open()
+    this.mustHaveRules()
     return this.#writer.commit(batch)
   }
 
