@@ -225,8 +225,12 @@ describe('runs without a team', () => {
     const plain = agent({ name: 'plain', description: 'Plain.', run: (ctx: Context) => interrupt(ctx, 'which?') })
     const { run, runtime } = await begun(plain)
     await waiting(run)
-    for (const call of [run.recruit({ description: 'x' }), run.retire({ member: 'x' }), run.post({ to: '*', content: 1 })])
-      await expect(call).rejects.toMatchObject({ code: 'input.invalid' })
+    for (const call of [
+      () => run.recruit({ description: 'x' }),
+      () => run.retire({ member: 'x' }),
+      () => run.post({ to: '*', content: 1 }),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'input.invalid' })
     await letGo(run, 'which?')
     await run.outcome()
     expect(await run.recruit({ description: 'x' })).toMatchObject({ admitted: false, reason: 'closed' })
