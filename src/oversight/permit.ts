@@ -1,7 +1,7 @@
 /**
  * Permits and humans: a worker that waits for somebody outside holds no permit of its leader (spec team R-16, C85).
  *
- * Owns: how a worker tells whoever gave it a permit. Does not own: giving permits (supervisor/permits.ts), who gave it (the edge says so).
+ * Owns: how a worker tells whoever gave it a permit. Does not own: giving permits (supervisor/worker/slots.ts), who gave it (the edge says so).
  * Holds: K3: the leader hears of it by messages, so permits go round in recorded order.
  */
 import { isObject, type ActivationId, type Json } from '../core/index.ts'

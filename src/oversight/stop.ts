@@ -1,7 +1,7 @@
 /**
  * Stops: an operator ends the work of one delegation, and the run goes on.
  *
- * Owns: the message that asks for it, waiting for a worker in a way that hears it. Does not own: sending it (runtime), who else works for a leader (supervisor/delegation/watch.ts).
+ * Owns: the message that asks for it, waiting for a worker in a way that hears it. Does not own: sending it (runtime), who else works for a leader (supervisor/worker/watch.ts).
  * Holds: K3: the leader hears of it by a message, so on replay it stops the same worker at the same point. Only messages from outside count: an agent stops nobody else's worker.
  */
 import { isObject, type ActivationId, type Json } from '../core/index.ts'

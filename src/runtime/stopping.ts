@@ -1,7 +1,7 @@
 /**
  * Stopping one delegation from outside: the run goes on without it.
  *
- * Owns: finding who leads it, the error for each way in which a stop comes to nothing. Does not own: hearing it (oversight/stop.ts, supervisor/delegation/watch.ts).
+ * Owns: finding who leads it, the error for each way in which a stop comes to nothing. Does not own: hearing it (oversight/stop.ts, supervisor/worker/watch.ts).
  * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order. Whenever an error is thrown here, nothing was changed.
  */
 import { isObject, parentOf, ReeveError, type ActivationId, type RunId } from '../core/index.ts'

@@ -27,5 +27,6 @@ export type {
 export type { Memory, MemoryExchange, MemoryQuery, ThreadMemory, WorkerMemory } from './delegation/memory.ts'
 export type { References } from './delegation/references.ts'
 export type { BackgroundPlan, DelegationRetry, Disposition, Hedge } from './delegation/dispatch.ts'
-export { Watch, type WatchOptions, type WorkerEnd } from './delegation/watch.ts'
-export { delegateToSeveral, type Keep, type SeveralEnd, type SeveralOptions, type SeveralResult } from './delegation/several.ts'
+export { Watch, type WatchOptions, type WorkerEnd } from './worker/watch.ts'
+export type { Keep } from './worker/race.ts'
+export { delegateToSeveral, type SeveralEnd, type SeveralOptions, type SeveralResult } from './delegation/several.ts'

@@ -1,7 +1,7 @@
 /**
  * Leading by code: a supervisor whose brain is a function. It has its team in its hand as an object, where a model has verbs.
  *
- * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts): hooks, filters and permits are the same for both, nor how code runs as
+ * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts): hooks, filters and slots are the same for both, nor how code runs as
  * an agent (../agent).
  * Holds: K3: the order of the calls in the code is the order of the delegations, so replay gives them the same names.
  */
@@ -67,7 +67,7 @@ export interface OwnTeam<Worker extends Agent = Agent> {
   /** Who is on the team, in the order in which they joined. */
   readonly names: readonly NameOf<Worker>[]
   /**
-   * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, permits. Several at once are fine. A worker that fails, or is refused, is an
+   * Gives a worker a brief and waits for its end, under everything that `delegation` says: hooks, filters, slots. Several at once are fine. A worker that fails, or is refused, is an
    * outcome; only `Cancelled` rejects. Await it: one that is still at work when the code ends is stopped, has ended `cancelled` before the leader has, `onComplete` hears of it, and the journal
    * names it (`fact.noted`, `delegations.left`). When `onComplete` bails it resolves as ever, nothing is delegated any more, and the supervisor ends `bailed`, whatever the code returns.
    */

@@ -14,7 +14,7 @@ import { Delegations, type Asked, type LeaderDesk, type Place, type Shared, type
 import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
 import { ReadBinding } from './delegation/references.ts'
 import { describe, type Roster } from './roster.ts'
-import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './giving.ts'
+import { DelegateBinding, SeveralBinding, TypedDelegateBinding } from './delegate-tools.ts'
 import { ForwardBinding, RecruitBinding, StopBinding, type Team } from './verbs.ts'
 
 /** What a supervisor's definition says about its team. */

@@ -1,7 +1,7 @@
 /**
  * Verbs of a supervisor's model that begin no delegation: forward_message, stop_delegation, recruit; and the team, as all its verbs see it.
  *
- * Owns: their schemas (what models see), what is checked, what they answer. Does not own: the verbs that give work (giving.ts).
+ * Owns: their schemas (what models see), what is checked, what they answer. Does not own: the verbs that give work (delegate-tools.ts).
  * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
  */
 import { asText, completed, failure, isObject, type Failure, type Json, type JsonObject } from '../core/index.ts'

@@ -1,18 +1,13 @@
 /**
- * Attempts: the work of one delegation, from its permit to an end that counts: started, watched, tried again.
+ * Attempts: the work of one delegation, from its slot to an end that counts.
  *
- * Owns: permits, deadlines and retries of delegations; stopping them. Does not own: what the leader's hooks say of an end (delegations.ts), the wait itself (watch.ts),
- * delegations that go on while their leader does something else (background.ts).
- * Holds: K3: pauses between attempts are durable timers, drawn from the context; K8: a stop reaches a delegation wherever it stands: before its permit, at work, between two attempts.
- * K11: every attempt is an activation of its own, so what it used is accounted for.
+ * Owns: the slots of a leader, the order of the attempts, stopping a delegation. Does not own: one attempt, its time limit and the retry rule (../worker/worker-task.ts), what the leader's hooks
+ * say of an end (delegations.ts), delegations that go on while their leader does something else (agent/background.ts).
+ * Holds: K8: a stop reaches a delegation wherever it stands: before its slot, at work, between two attempts.
  */
 import {
   failure,
   messageOf,
-  present,
-  timedOut,
-  trailOf,
-  withoutTrail,
   type ActivationId,
   type Failure,
   type FailureClass,
@@ -21,17 +16,18 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import { startWorker, type CallResult, type Desk, type Heard, type Reply } from '../../agent/index.ts'
+import type { CallResult, Desk, Heard, Reply } from '../../agent/index.ts'
 import type { Brief, PermitGrant, Receiver, Schema } from '../../edge/index.ts'
-import { backoff, type Context } from '../../engine/index.ts'
+import type { Context } from '../../engine/index.ts'
 import { streakOf } from '../../oversight/index.ts'
 import type { ToolCall } from '../../model/index.ts'
+import { Slots, takeAll, type Queued } from '../worker/slots.ts'
+import { Watch } from '../worker/watch.ts'
+import { pauseBeforeRetry, retryDelay, startTask } from '../worker/worker-task.ts'
 import type { WorkerDelegation } from './options.ts'
 import type { DelegationRetry } from './dispatch.ts'
 import { remembered, Threads } from './memory.ts'
-import { Permits, type Queued } from './permits.ts'
 import { mayAsk } from './question.ts'
-import { Watch } from './watch.ts'
 
 /** One delegation of a run. */
 export interface Delegated extends Queued {
@@ -47,7 +43,7 @@ export interface Delegated extends Queued {
   output: Json | undefined
   /** What later work of its thread is shown of it, as its hook lets it. */
   remembered: string | undefined
-  /** `pending`: it has no permit yet, or waits for its next attempt. `waiting`: for a human. */
+  /** `pending`: it has no slot yet, or waits for its next attempt. `waiting`: for a human. */
   state: 'pending' | 'running' | 'waiting' | 'ended'
   /** Why it is to end. */
   stopped: string | undefined
@@ -86,7 +82,7 @@ export interface Job {
   readonly deferred: boolean
   brief: Brief
   /** Hears that it begins (true) or ceases to wait for a human. */
-  readonly waits: ((waiting: boolean) => void) | undefined
+  readonly onWait: ((waiting: boolean) => void) | undefined
   /** After whom the next attempt comes. */
   after: ActivationId | undefined
   readonly grant: { -readonly [K in keyof PermitGrant]: PermitGrant[K] }
@@ -122,16 +118,16 @@ export interface Concurrency {
 export class Attempts {
   /** Why nothing is delegated any more. */
   bailed: string | undefined
-  readonly #permits: Permits
-  readonly #background: Permits
+  readonly #slots: Slots
+  readonly #background: Slots
   readonly #threads = new Threads()
   readonly #watch: Watch
   readonly #hearing: Hearing
   readonly #open = new Map<Delegated, Context>()
 
   constructor({ all, background }: Concurrency, hearing: Hearing) {
-    this.#permits = new Permits(all)
-    this.#background = new Permits(background)
+    this.#slots = new Slots(all)
+    this.#background = new Slots(background)
     this.#hearing = hearing
     this.#watch = new Watch((name) => {
       const found = this.find(name)
@@ -198,14 +194,16 @@ export class Attempts {
   async work(job: Job): Promise<CallResult | Failure> {
     let told: CallResult | undefined
     for (let attempt = 1; ; attempt++) {
-      const permits = await this.#permitted(job)
+      job.entry.state = 'pending'
+      const slots = (await takeAll(job.deferred ? [this.#background, this.#slots] : [this.#slots], job.entry)) ?? []
+      let delayMs: number | undefined
       try {
         const refused = this.refusal(job.entry)
         if (refused !== undefined) return told ?? refused
         const ended = await remembered(
           job,
           this.#threads,
-          async () => this.refusal(job.entry) ?? this.#attempt(job, permits ?? [], attempt),
+          async () => this.refusal(job.entry) ?? this.#attempt(job, slots, attempt),
           async (end) => {
             told = await this.#hearing.completed(job, end)
             return job.entry.remembered
@@ -213,12 +211,13 @@ export class Attempts {
         )
         if (!('id' in ended)) return told ?? ended
         if (told === undefined) throw new Error('unreachable')
-        if (told.finish !== undefined || !this.#again(job, ended)) return this.#settled(job, ended, told)
+        delayMs = told.finish === undefined ? this.#retryDelay(job, ended) : undefined
+        if (delayMs === undefined) return this.#settled(job, ended, told)
         job.after = ended.id
       } finally {
-        for (const each of permits ?? []) each.give()
+        for (const each of slots) each.give()
       }
-      if (!(await this.#pause(job, attempt))) return told
+      if (!(await this.#pause(job, delayMs))) return told
     }
   }
 
@@ -228,21 +227,6 @@ export class Attempts {
     return told
   }
 
-  /** The permits that it has to have, once it has them; undefined if it was stopped meanwhile. */
-  async #permitted({ entry, deferred }: Job): Promise<readonly Permits[] | undefined> {
-    entry.state = 'pending'
-    const taken: Permits[] = []
-    for (const permits of deferred ? [this.#background, this.#permits] : [this.#permits]) {
-      const waiting = permits.take(entry)
-      if (waiting !== undefined && !(await waiting)) {
-        for (const each of taken) each.give()
-        return undefined
-      }
-      taken.push(permits)
-    }
-    return taken
-  }
-
   /** Why it may not begin, or not again. */
   refusal({ stopped }: Delegated): Failure | undefined {
     if (this.bailed !== undefined) return failure('delegation.refused', this.bailed, 'policy')
@@ -250,47 +234,37 @@ export class Attempts {
   }
 
   /** One worker, from its start to its end. */
-  async #attempt(job: Job, permits: readonly Permits[], attempt: number): Promise<Ended | Failure> {
-    const { ctx, desk, worker, entry, call, deferred, waits, after } = job
-    const { timeoutMs } = job.policy
-    const tells = deferred || timeoutMs !== undefined || waits !== undefined || permits.some(({ limited }) => limited)
-    const asks = mayAsk(job.policy)
-    const me = ctx.place.activation
+  async #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<Ended | Failure> {
+    const { ctx, desk, worker, brief, grant, entry, call, deferred, onWait, after } = job
     const begunAt = ctx.now().getTime()
-    const id = startWorker(
+    const started = startTask({
       ctx,
-      desk.edge,
+      watch: this.#watch,
+      edge: desk.edge,
       worker,
-      job.brief,
-      { ...job.grant, ...(tells ? { permit: me } : undefined), ...(asks ? { asks: { leader: me } } : undefined), ...present({ after }) },
-      call.id,
-    )
-    if (typeof id !== 'string') return id
+      brief,
+      grant,
+      callId: call.id,
+      after,
+      timeoutMs: job.policy.timeoutMs,
+      slots: slots.filter(({ limited }) => limited),
+      reportsWaits: deferred || onWait !== undefined,
+      onWait: (waiting) => {
+        entry.state = waiting ? 'waiting' : 'running'
+        onWait?.(waiting)
+      },
+      answer: mayAsk(job.policy) ? (question) => this.#hearing.asked(job, question) : undefined,
+      wasStopped: () => entry.stopped !== undefined,
+    })
+    if (!('ended' in started)) return started
+    const { id } = started
     entry.id = id
     entry.outcome = entry.remembered = undefined
     entry.state = 'running'
     this.#tellIfAbandoned(job, id, begunAt, attempt)
-    let late = false
-    const { outcome, usage } = await this.#watch.end(ctx, id, {
-      ...(timeoutMs === undefined ? undefined : { timeoutMs, late: () => (late = entry.stopped === undefined) }),
-      ...(asks ? { answer: (question: Heard) => this.#hearing.asked(job, question) } : undefined),
-      asks: (waiting) => {
-        entry.state = waiting ? 'waiting' : 'running'
-        waits?.(waiting)
-        for (const each of permits)
-          if (waiting) each.give()
-          else each.takeBack()
-      },
-    })
-    entry.outcome = late && outcome.status === 'cancelled' ? timedOut(timeoutMs!) : withoutTrail(outcome)
-    return {
-      id,
-      outcome: entry.outcome,
-      said: trailOf(outcome).said,
-      usage,
-      durationMs: ctx.now().getTime() - begunAt,
-      attempt,
-    }
+    const { outcome, said, usage } = await started.ended()
+    entry.outcome = outcome
+    return { id, outcome, said, usage, durationMs: ctx.now().getTime() - begunAt, attempt }
   }
 
   /** A leader that is cancelled hears of no end any more; its hook does. */
@@ -308,40 +282,39 @@ export class Attempts {
     )
   }
 
-  #again({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Ended): boolean {
-    if (retry === undefined || attempt >= (retry.attempts ?? defaultAttempts)) return false
-    if (entry.stopped !== undefined || this.bailed !== undefined) return false
-    if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return false
-    try {
-      return (retry.when ?? mayPass)(outcome)
-    } catch (thrown) {
-      const what = failure('hook.failed', `retry.when failed: ${messageOf(thrown)}`, 'internal')
-      ctx.emit({ type: 'hook.failed', hook: 'retry.when', worker: entry.worker, callId: call.id, delegation: entry.label, failure: what })
-      return false
+  /** Milliseconds until another attempt; undefined: there is none. */
+  #retryDelay({ policy: { retry }, ctx, entry, call }: Job, { outcome, attempt }: Ended): number | undefined {
+    if (retry === undefined || entry.stopped !== undefined || this.bailed !== undefined) return undefined
+    if (outcome.status !== 'failed' && outcome.status !== 'timed-out') return undefined
+    const isWorthIt = (): boolean => {
+      try {
+        return (retry.when ?? mayPass)(outcome)
+      } catch (thrown) {
+        const what = failure('hook.failed', `retry.when failed: ${messageOf(thrown)}`, 'internal')
+        ctx.emit({ type: 'hook.failed', hook: 'retry.when', worker: entry.worker, callId: call.id, delegation: entry.label, failure: what })
+        return false
+      }
     }
+    const retryAfterMs = outcome.status === 'failed' ? outcome.failure.retryAfterMs : undefined
+    return retryDelay(ctx, retry, { attempt, retryAfterMs, isWorthIt })
   }
 
   /** The time before the next attempt. False if it was stopped meanwhile. */
-  #pause({ ctx, entry, policy }: Job, attempt: number): Promise<boolean> {
-    const after = entry.outcome?.status === 'failed' ? entry.outcome.failure.retryAfterMs : undefined
-    const ms = backoff(policy.retry ?? {}, attempt, after, () => ctx.random())
+  #pause({ ctx, entry }: Job, delayMs: number): Promise<boolean> {
     entry.state = 'pending'
     return new Promise((resolve, reject) => {
-      const over = (goesOn: boolean): void => {
+      const end = (goesOn: boolean): void => {
         entry.leave = undefined
         resolve(goesOn)
       }
-      const callOff = this.#watch.alarm(ctx, 'retry', ms, { ring: () => over(true), reject })
+      const callOff = pauseBeforeRetry(ctx, this.#watch, delayMs, { over: () => end(true), reject })
       entry.leave = () => {
         callOff()
-        over(false)
+        end(false)
       }
     })
   }
 }
-
-/** As many as of a step. */
-const defaultAttempts = 3
 
 const final: ReadonlySet<FailureClass> = new Set(['validation', 'policy', 'budget', 'rejected'])
 /** Whether another attempt may end better. */

@@ -39,14 +39,14 @@ import {
   type DelegationMoment,
   type DelegationStartWord,
 } from './hooks.ts'
+import { DelegationRace, type Asked, type Given, type Shared } from './delegation-race.ts'
 import { planOf } from './dispatch.ts'
 import { Answers } from './question.ts'
 import { expanded, shownCharacters } from './references.ts'
-import { Rivals, type Asked, type Given, type Shared } from './rivals.ts'
-import { endTold, handedOn, rememberedOf, resultTold } from './telling.ts'
+import { endTold, handedOn, rememberedOf, resultTold } from './result-text.ts'
 
 export type { Delegated, LeaderDesk, Worker } from './attempts.ts'
-export type { Asked, Shared } from './rivals.ts'
+export type { Asked, Shared } from './delegation-race.ts'
 
 /** Where a call to delegate stands among the others. Empty until it has become a delegation. */
 export interface Place {
@@ -54,8 +54,8 @@ export interface Place {
   /** `d1` for the first call, `d2` for the second, … */
   readonly label: string
   entry: Delegated | undefined
-  /** Everybody who was given the same brief by this call. */
-  rivals?: readonly Delegated[]
+  /** All that were given the same brief by this call. */
+  race?: readonly Delegated[]
 }
 
 /** All delegations of one activation of a leader. */
@@ -65,7 +65,7 @@ export class Delegations {
   readonly #leader: string
   readonly #policy: Delegation
   readonly #attempts: Attempts
-  readonly #rivals: Rivals
+  readonly #race: DelegationRace
   readonly #verbs: VerbNames
   readonly #places: Place[] = []
 
@@ -87,14 +87,14 @@ export class Delegations {
         asked: (job, question) => answers.answer(job, question, this.#moment(job)),
       },
     )
-    this.#rivals = new Rivals(this.#attempts, (given) => this.#given(given, true))
+    this.#race = new DelegationRace(this.#attempts, (given) => this.#given(given, true))
     this.background = new BackgroundWork(planOf(policy))
     this.#verbs = verbs
   }
 
   /** In the order of the calls. */
   get list(): readonly Delegated[] {
-    return this.#places.flatMap(({ entry, rivals }) => rivals ?? (entry === undefined ? [] : [entry]))
+    return this.#places.flatMap(({ entry, race }) => race ?? (entry === undefined ? [] : [entry]))
   }
 
   /** Taken as soon as a call is known, so that the order of the calls counts, not that of approvals or ends. */
@@ -118,13 +118,13 @@ export class Delegations {
     const given: Given = { ctx, call, desk, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
     if (hedge === undefined) return this.#given(given)
-    return this.#dispatched(given, () => this.#rivals.hedged(given, hedge.afterMs, beside ?? worker))
+    return this.#dispatched(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker))
   }
 
   /** One brief for several workers; what is kept counts as the result of the call. */
   async several(shared: Shared, place: Place): Promise<CallResult> {
-    place.rivals = this.#rivals.entries(shared, place.label)
-    const { counts, ...told } = await this.#rivals.several(shared, place.rivals)
+    place.race = this.#race.entries(shared, place.label)
+    const { counts, ...told } = await this.#race.several(shared, place.race)
     place.entry = counts
     return told
   }
@@ -155,7 +155,7 @@ export class Delegations {
 
   /** One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits, whatever its leader does. */
   async #given(given: Given, inside = false): Promise<CallResult> {
-    const { ctx, call, desk, worker, asked, entry, beside } = given
+    const { ctx, call, desk, worker, asked, entry, hedge } = given
     const { label } = entry
     const policy = policyFor(this.#policy, worker.name)
     const deferred = asked.deferred === true
@@ -173,8 +173,8 @@ export class Delegations {
       deferred,
       brief,
       grant,
-      waits: beside?.waits,
-      after: beside?.after,
+      onWait: hedge?.onWait,
+      after: hedge?.after,
     }
     this.#attempts.open(entry, ctx)
     const stopped = (failed: Failure | undefined): Failure | undefined => refusal() ?? failed

@@ -6,7 +6,7 @@
  * Without this option the memory of a delegation is its activation: exactly its brief and its answer, and nobody else is shown it.
  * K4: `$memory.<thread>`, the scope `thread` (before: `memory`) and the names of the steps are persistent format. K3, K10: what a memory elsewhere answers is a recorded step.
  *
- * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a permit before it waits for one, so no permit is waited for under a lock.
+ * M1: nobody reads what another user's work has left. M2: one delegation at a time has a thread; it has a slot before it waits for one, so no slot is waited for under a lock.
  * M3: nobody waits for what cannot come: below a delegation that has a thread, nobody gets that thread, and nobody closes a circle of waits. M4: a memory that fails stops no work.
  * M5: what is recorded grows with the delegations, not with their square: each thread has a line of its own; of those of one activation one stands in it and the others wait behind it in memory
  * (they would hold what it holds, so every circle shows all the same), and what that activation has read of a thread it does not read again. What does grow with the square is how many
@@ -47,7 +47,7 @@ import { briefText, type Brief, type Edge, type EdgeMessage } from '../../edge/i
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { askHook } from './hooks.ts'
-import { Permits, type Queued } from './permits.ts'
+import { Slots, type Queued } from '../worker/slots.ts'
 import { earlierLine, lineOfThread } from './thread-lock.ts'
 
 /** What a memory is asked by. */
@@ -135,12 +135,12 @@ export interface Remembering {
 
 /** What one activation of a leader knows of its threads. In memory only: replay makes it again from the same reads. */
 export class Threads {
-  readonly #turns = new Map<string, Permits>()
+  readonly #turns = new Map<string, Slots>()
   readonly #known = new Map<string, KnownExchanges>()
 
   /** Whose turn it is to stand in the line of this thread. */
-  turn(key: string): Permits {
-    const turn = this.#turns.get(key) ?? new Permits(1)
+  turn(key: string): Slots {
+    const turn = this.#turns.get(key) ?? new Slots(1)
     this.#turns.set(key, turn)
     return turn
   }

@@ -265,7 +265,7 @@ export class Work {
     const { entry, ctx, activation } = at
     const end = await this.watch.end(ctx, activation, {
       ...(timeoutMs === 0 ? undefined : { timeoutMs, late: () => (late = true) }),
-      asks: (waits) => {
+      onWait: (waits) => {
         at.waitsForHuman = waits
         if (!hasEnded(entry)) entry.status = 'running'
         this.#overseeing.asks(entry, waits)

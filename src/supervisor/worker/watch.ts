@@ -1,7 +1,7 @@
 /**
  * Watch: the one wait of a leader for all of its workers. What comes in for them is heard here: ends, deadlines, who waits for a human, who is to be stopped.
  *
- * Owns: telling whom an arrival is for, when a worker waits for a human. Does not own: what follows from it (attempts.ts, several.ts), permits (permits.ts), counting working time (work-clock.ts).
+ * Owns: telling whom an arrival is for, when a worker waits for a human. Does not own: what follows from it (worker-task.ts), slots (slots.ts), counting working time (work-clock.ts).
  * Holds: K3: one arrival resumes one branch, in recorded order, however many workers there are; K8: a cancel of the leader ends every wait here.
  * While nobody works, nothing is waited for.
  */
@@ -20,7 +20,7 @@ export interface WatchOptions {
   readonly timeoutMs?: number
   readonly late?: () => void
   /** Hears that it, or somebody below it, begins (true) or ceases (false) to wait for a human. */
-  readonly asks?: (waiting: boolean) => void
+  readonly onWait?: (waiting: boolean) => void
   /** Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is heard. */
   readonly answer?: (question: Heard) => Promise<Reply>
 }
@@ -154,7 +154,7 @@ export class Watch {
     if (watched === undefined) return
     this.#workers.delete(end.id)
     watched.clock?.end()
-    if (watched.waiting > 0) watched.options.asks?.(false)
+    if (watched.waiting > 0) watched.options.onWait?.(false)
     for (; watched.waiting > 0; watched.waiting--) passOnWaiting(watched.ctx, false)
     watched.resolve(end)
   }
@@ -187,9 +187,9 @@ export class Watch {
     watched.waiting += waits ? 1 : -1
     if (waits && watched.waiting === 1) {
       watched.clock?.stand()
-      watched.options.asks?.(true)
+      watched.options.onWait?.(true)
     } else if (watched.waiting === 0) {
-      watched.options.asks?.(false)
+      watched.options.onWait?.(false)
       watched.clock?.run()
     }
   }

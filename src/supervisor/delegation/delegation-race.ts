@@ -1,7 +1,7 @@
 /**
- * Rivals: several workers of one leader on the same brief, by its model's choice or as a hedge. Each is a delegation of its own, with every hook.
+ * Delegation race: several workers of one leader on the same brief, by its model's choice or as a hedge. Each is a delegation of its own, with every hook.
  *
- * Owns: their labels, what the leader's model is told of a decision. Does not own: how it is decided (several.ts), one delegation (delegations.ts).
+ * Owns: their labels, what the leader's model is told of a decision. Does not own: how it is decided (../worker/race.ts), one delegation (delegations.ts).
  */
 import type { Json } from '../../core/index.ts'
 import type { CallResult } from '../../agent/index.ts'
@@ -10,7 +10,7 @@ import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
 import { delegated, type Attempts, type Delegated, type LeaderDesk, type Worker } from './attempts.ts'
 import type { Reference } from './references.ts'
-import { contest, isAnswer, voteOf, type Beside, type Contest, type Decision, type Keep } from './several.ts'
+import { isAnswer, race, voteOf, type Decision, type HedgeStart, type Keep, type RaceRule } from '../worker/race.ts'
 
 /** What a call asks for. */
 export interface Asked {
@@ -32,8 +32,8 @@ export interface Given {
   readonly worker: Worker
   readonly asked: Asked
   readonly entry: Delegated
-  /** Of one of several. */
-  readonly beside?: Beside
+  /** Of a worker in a race. */
+  readonly hedge?: HedgeStart
 }
 
 /** A call to several workers. */
@@ -43,13 +43,13 @@ export interface Shared extends Omit<Given, 'worker' | 'asked' | 'entry'> {
   readonly keep: Keep
 }
 
-/** One of them, and what its leader's model is told of its end. */
-interface Rival {
+/** One delegation in a race, and what its leader's model is told of its end. */
+interface RaceResult {
   readonly entry: Delegated
   readonly result: CallResult
 }
 
-export class Rivals {
+export class DelegationRace {
   readonly #attempts: Attempts
   readonly #give: (given: Given) => Promise<CallResult>
 
@@ -70,7 +70,7 @@ export class Rivals {
     entries: readonly Delegated[],
   ): Promise<CallResult & { readonly counts: Delegated | undefined }> {
     const given = workers.map((worker, i): Given => ({ ...shared, worker, asked: { worker: worker.name, brief }, entry: entries[i]! }))
-    const { decided, kept, all } = await this.#contest(given, { keep, callId: shared.call.id })
+    const { decided, kept, all } = await this.#race(given, { keep, callId: shared.call.id })
     const others = all
       .filter((each) => !kept.includes(each))
       .map(({ entry }) => ({ ...rowOf(entry), ended: entry.outcome?.status ?? 'never begun' }))
@@ -89,28 +89,31 @@ export class Rivals {
       keep: 'first',
       hedgeAfterMs: afterMs,
       callId: call.id,
-      isFinal: ({ result }: Rival) => result.refused !== undefined,
+      isFinal: ({ result }: RaceResult) => result.refused !== undefined,
     } as const
-    const { kept, all } = await this.#contest(both, rule)
+    const { kept, all } = await this.#race(both, rule)
     const counts = kept[0] ?? all[0]!
     if (counts.entry === second) Object.assign(entry, { id: second.id, outcome: second.outcome, output: second.output })
     return { ...counts.result, ...finishOf(all) }
   }
 
-  #contest(given: readonly Given[], rule: Pick<Contest<Rival>, 'keep' | 'hedgeAfterMs' | 'callId' | 'isFinal'>): Promise<Decision<Rival>> {
+  #race(
+    given: readonly Given[],
+    rule: Pick<RaceRule<RaceResult>, 'keep' | 'hedgeAfterMs' | 'callId' | 'isFinal'>,
+  ): Promise<Decision<RaceResult>> {
     const [{ ctx, entry: first }] = given as readonly [Given]
-    const contenders = given.map((each) => ({
+    const racers = given.map((each) => ({
       get activation() {
         return each.entry.id
       },
-      begin: async (scope: Context, beside: Beside): Promise<Rival> => {
-        // whoever stops a delegation wants nobody beside it either
+      begin: async (scope: Context, hedge: HedgeStart): Promise<RaceResult> => {
+        // to stop a delegation is to stop its hedge, too
         if (rule.hedgeAfterMs !== undefined) each.entry.stopped ??= first.stopped
-        return { entry: each.entry, result: await this.#give({ ...each, ctx: scope, beside }) }
+        return { entry: each.entry, result: await this.#give({ ...each, ctx: scope, hedge }) }
       },
       stop: (reason: string) => this.#attempts.stop(each.entry, reason),
     }))
-    return contest(ctx, this.#attempts.watch, contenders, {
+    return race(ctx, this.#attempts.watch, racers, {
       ...rule,
       good: ({ entry }) => isAnswer(entry.outcome),
       vote: ({ entry }) => (entry.outcome?.status === 'completed' ? voteOf(entry.outcome.output) : ''),
@@ -120,10 +123,10 @@ export class Rivals {
 }
 
 const rowOf = ({ worker, label }: Delegated): { readonly worker: string; readonly delegation: string } => ({ worker, delegation: label })
-const rowsOf = (list: readonly Rival[]): Json => list.map(({ entry, result }) => ({ ...rowOf(entry), result: result.content }))
+const rowsOf = (list: readonly RaceResult[]): Json => list.map(({ entry, result }) => ({ ...rowOf(entry), result: result.content }))
 
 /** A hook of any of them may have ended the leader's work. */
-function finishOf(all: readonly Rival[]): Pick<CallResult, 'finish'> {
+function finishOf(all: readonly RaceResult[]): Pick<CallResult, 'finish'> {
   const finish = all.find(({ result }) => result.finish !== undefined)?.result.finish
   return finish === undefined ? {} : { finish }
 }

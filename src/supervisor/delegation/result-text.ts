@@ -1,5 +1,5 @@
 /**
- * Telling: what a leader's model is told of the end of a delegation, and what of it is handed on to others.
+ * Result text: what a leader's model is told of the end of a delegation, and what of it is handed on to others.
  *
  * Owns: the result of the call, the part of it that a hook may replace, the tool results that go with it. Does not own: when hooks are asked (delegations.ts), how an outcome
  * is put into words (../edge), references (references.ts).
@@ -12,8 +12,8 @@ import type { Results } from './options.ts'
 import type { DelegationEndWord } from './hooks.ts'
 import { isReferable, shownResult, withReference } from './references.ts'
 
-/** An end that is to be told. */
-export interface Telling {
+/** An end that a leader's model is told of. */
+export interface ToldEnd {
   readonly worker: string
   readonly label: string
   readonly outcome: Outcome
@@ -24,7 +24,7 @@ export interface Telling {
 }
 
 /** How an end is told before its hook has a say. Never empty. */
-export const endTold = ({ worker, outcome }: Pick<Telling, 'worker' | 'outcome'>): string => asText(workerTold(worker, outcome).content)
+export const endTold = ({ worker, outcome }: Pick<ToldEnd, 'worker' | 'outcome'>): string => asText(workerTold(worker, outcome).content)
 
 /** What is handed on of an end: to those who forward it, refer to it, or are shown the conversation. Undefined: nothing. */
 export function handedOn(outcome: Outcome, word: DelegationEndWord | undefined): Json | undefined {
@@ -41,7 +41,7 @@ export function rememberedOf(outcome: Outcome, word: DelegationEndWord | undefin
 }
 
 /** The result of the call. What a hook says is told exactly as it says it. */
-export function resultTold(telling: Telling, word: DelegationEndWord | undefined): CallResult {
+export function resultTold(telling: ToldEnd, word: DelegationEndWord | undefined): CallResult {
   const { worker, label, outcome, results, references } = telling
   const told = workerTold(worker, outcome)
   const output = handedOn(outcome, word)

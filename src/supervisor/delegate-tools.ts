@@ -13,7 +13,7 @@ import { refuseDelegation, type Asked, type LeaderDesk, type Place } from './del
 import type { Disposition } from './delegation/dispatch.ts'
 import { typedVerb } from './delegation/options.ts'
 import { referencesIn, refsParameter, type Reference } from './delegation/references.ts'
-import { keepProblem, type Keep } from './delegation/several.ts'
+import { keepProblem, type Keep } from './worker/race.ts'
 import { describe } from './roster.ts'
 import { object, text, type Team } from './verbs.ts'
 

@@ -1,7 +1,7 @@
 /**
  * The working time of somebody: rings once they have worked for so long. The clock stands while they wait for a human, and what of it the run has stood still is no work.
  *
- * Owns: counting, the timer and the recorded look at pauses. Does not own: who says when they wait (watch.ts, several.ts), what follows when it rings.
+ * Owns: counting, the timer and the recorded look at pauses. Does not own: who says when they wait (watch.ts, race.ts), what follows when it rings.
  * Holds: K3: a durable timer and a recorded read; the time is the recorded one.
  */
 import { stoodBetween, type Context, type Pause } from '../../engine/index.ts'

@@ -1,0 +1,232 @@
+/**
+ * Race: several workers on one brief, of whose answers the first good ones are kept, or those that a quorum gives; the others are stopped. A hedge is a race in which the second one begins later.
+ *
+ * Owns: the rule by which it is decided, when each worker begins. Does not own: one worker (worker-task.ts; a delegation: ../delegation/attempts.ts), the wait (watch.ts).
+ * Holds: K3: ends count in recorded order, so replay decides alike; K7: every end is awaited, also of workers that were stopped; K11: what they used counts.
+ * It never hangs: as soon as it cannot be decided any more, it is undecided.
+ */
+import { canonical, isObject, type ActivationId, type Json, type Outcome } from '../../core/index.ts'
+import { isEmpty } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { Watch } from './watch.ts'
+import { WorkClock } from './work-clock.ts'
+
+/**
+ * How many answers are wanted. `first`: one good answer; a number: so many good ones; `majority`: one that more than half of all workers give; `quorum`: one that so many give.
+ * With a majority and a quorum, answers count as votes.
+ */
+export type Keep = 'first' | number | 'majority' | { readonly quorum: number }
+
+/** A worker in a race. */
+export interface Racer<E> {
+  /** Works, in a scope of its own, to the end. Rejects only with `Cancelled`. */
+  begin(ctx: Context, hedge: HedgeStart): Promise<E>
+  stop(reason: string): void
+  /** Where it works, or has worked; undefined: it has not begun. */
+  readonly activation: ActivationId | undefined
+}
+
+/** What a worker in a hedge has to do with the others. Empty in any other race. */
+export interface HedgeStart {
+  /** The slower worker after which it begins. */
+  readonly after?: ActivationId
+  /** Hears that it begins (true) or ceases to wait for a human. No other worker begins meanwhile. */
+  readonly onWait?: (waiting: boolean) => void
+}
+
+/** What decides a race. */
+export interface RaceRule<E> {
+  readonly keep: Keep
+  readonly good: (end: E) => boolean
+  /** What the vote of a good answer is for. */
+  readonly vote: (end: E) => string
+  /** The id of the activation, for the journal. */
+  readonly idOf: (end: E) => ActivationId | undefined
+  /** The next one begins only when the one before has worked for so many milliseconds, or at once when one has ended badly. Default: all begin at once. */
+  readonly hedgeAfterMs?: number
+  readonly callId?: string
+  /** Whether no other worker begins after such an end. Default: the others do. */
+  readonly isFinal?: (end: E) => boolean
+}
+
+/** How it was decided. */
+export interface Decision<E> {
+  readonly decided: boolean
+  /** In the order of the workers. Empty if it was not decided. */
+  readonly kept: readonly E[]
+  /** All that began, in the order of the workers. */
+  readonly all: readonly E[]
+}
+
+/** Lets the workers begin, keeps what the rule says, stops the others, and waits until all have ended. */
+export async function race<E>(ctx: Context, watch: Watch, racers: readonly Racer<E>[], rule: RaceRule<E>): Promise<Decision<E>> {
+  const run = new Race(ctx, watch, racers, rule)
+  const kept = await run.decided()
+  const stopped = run.stopOthers(kept === undefined ? 'it cannot be decided any more' : 'enough answers are kept')
+  const all = await run.ended()
+  const known = (list: readonly E[]): ActivationId[] => list.flatMap((end) => rule.idOf(end) ?? [])
+  const inOrder = all.filter((end) => kept?.includes(end) === true)
+  if (all.length > 1) {
+    const { callId } = rule
+    ctx.emit({
+      type: 'delegation.decided',
+      ...(callId === undefined ? undefined : { callId }),
+      rule: ruleText(rule.keep, rule.hedgeAfterMs),
+      kept: known(inOrder),
+      stopped: known(stopped()),
+    })
+  }
+  return { decided: kept !== undefined, kept: inOrder, all }
+}
+
+const ruleText = (keep: Keep, hedgeAfterMs: number | undefined): string =>
+  `${typeof keep === 'object' ? `quorum of ${keep.quorum}` : keep}${hedgeAfterMs === undefined ? '' : `, one every ${hedgeAfterMs} ms`}`
+
+/** A race under way. */
+class Race<E> {
+  readonly #ctx: Context
+  readonly #watch: Watch
+  #racers: readonly Racer<E>[]
+  readonly #rule: RaceRule<E>
+  /** By the place of the worker. */
+  readonly #ends = new Map<number, E>()
+  readonly #good: E[] = []
+  #begun = 0
+  #clock: WorkClock | undefined
+  /** How many of them wait for a human. */
+  #waiting = 0
+  #over = false
+  #thrown: { readonly why: unknown } | undefined
+  #news: (() => void) | undefined
+
+  constructor(ctx: Context, watch: Watch, racers: readonly Racer<E>[], rule: RaceRule<E>) {
+    this.#ctx = ctx
+    this.#watch = watch
+    this.#racers = racers
+    this.#rule = rule
+  }
+
+  /** Resolves to what is kept, or to undefined once nothing can be decided any more. */
+  async decided(): Promise<readonly E[] | undefined> {
+    this.#beginNext()
+    if (this.#rule.hedgeAfterMs === undefined) while (this.#begun < this.#racers.length) this.#beginNext()
+    for (;;) {
+      const kept = this.#kept()
+      if (kept !== undefined || !this.#isOpen()) return this.#close(kept)
+      await this.#wait()
+    }
+  }
+
+  /** Stops those at work. What returns says later who they were. */
+  stopOthers(reason: string): () => readonly E[] {
+    const open = [...this.#racers.keys()].filter((i) => i < this.#begun && !this.#ends.has(i))
+    for (const i of open) this.#racers[i]!.stop(reason)
+    return () => open.flatMap((i) => this.#ends.get(i) ?? [])
+  }
+
+  /** All that began, once they have ended. */
+  async ended(): Promise<readonly E[]> {
+    while (this.#ends.size < this.#begun) await this.#wait()
+    return [...this.#racers.keys()].flatMap((i) => (this.#ends.has(i) ? [this.#ends.get(i)!] : []))
+  }
+
+  #close(kept: readonly E[] | undefined): readonly E[] | undefined {
+    this.#over = true
+    this.#clock?.end()
+    return kept
+  }
+
+  #beginNext(): void {
+    const i = this.#begun
+    const racer = this.#racers[i]
+    if (this.#over || racer === undefined) return
+    this.#clock?.end()
+    this.#begun++
+    const { hedgeAfterMs } = this.#rule
+    const after = this.#racers[i - 1]?.activation
+    const onWait = (waiting: boolean): void => {
+      this.#waiting += waiting ? 1 : -1
+      if (this.#waiting > 0) this.#clock?.stand()
+      else this.#clock?.run()
+    }
+    const hedge = hedgeAfterMs === undefined ? {} : { onWait, ...(after === undefined ? {} : { after }) }
+    racer.begin(this.#ctx.scope('one'), hedge).then(
+      (end) => this.#hear(i, end),
+      (thrown: unknown) => this.#leave(thrown),
+    )
+    if (hedgeAfterMs === undefined || this.#begun >= this.#racers.length) return
+    const hearing = { ring: () => this.#beginNext(), reject: (thrown: unknown) => this.#leave(thrown) }
+    this.#clock = new WorkClock(this.#ctx, this.#watch.alarm.bind(this.#watch), { name: 'hedge', ms: hedgeAfterMs }, hearing)
+    if (this.#waiting === 0) this.#clock.run()
+  }
+
+  #hear(i: number, end: E): void {
+    this.#ends.set(i, end)
+    try {
+      if (!this.#over && this.#rule.good(end)) this.#good.push(end)
+      else if (!this.#over && this.#rule.isFinal?.(end) === true) this.#endWith(this.#begun)
+      else if (!this.#over && this.#rule.hedgeAfterMs !== undefined) this.#beginNext()
+    } catch (thrown) {
+      return this.#leave(thrown)
+    }
+    this.#news?.()
+  }
+
+  /** A worker that has not begun never does. */
+  #endWith(begun: number): void {
+    this.#clock?.end()
+    this.#racers = this.#racers.slice(0, begun)
+  }
+
+  #leave(thrown: unknown): void {
+    this.#thrown ??= { why: thrown }
+    this.#news?.()
+  }
+
+  async #wait(): Promise<void> {
+    if (this.#thrown === undefined) await new Promise<void>((resolve) => (this.#news = resolve))
+    this.#news = undefined
+    if (this.#thrown !== undefined) throw this.#thrown.why
+  }
+
+  #kept(): readonly E[] | undefined {
+    const { keep } = this.#rule
+    const wanted = this.#wanted()
+    if (keep === 'first' || typeof keep === 'number') return this.#good.length < wanted ? undefined : this.#good.slice(0, wanted)
+    return [...this.#votes().values()].find((same) => same.length >= wanted)
+  }
+
+  /** Whether the workers that have not ended may still decide it. */
+  #isOpen(): boolean {
+    const { keep } = this.#rule
+    const votes =
+      keep === 'first' || typeof keep === 'number' ? [this.#good.length] : [...this.#votes().values()].map(({ length }) => length)
+    return Math.max(0, ...votes) + this.#racers.length - this.#ends.size >= this.#wanted()
+  }
+
+  #votes(): ReadonlyMap<string, readonly E[]> {
+    return Map.groupBy(this.#good, (end) => this.#rule.vote(end))
+  }
+
+  #wanted(): number {
+    const { keep } = this.#rule
+    if (keep === 'first') return 1
+    return typeof keep === 'number' ? keep : keep === 'majority' ? Math.floor(this.#racers.length / 2) + 1 : keep.quorum
+  }
+}
+
+/** Whether an end is an answer: completed, and not empty. */
+export const isAnswer = (outcome: Outcome | undefined): outcome is Extract<Outcome, { readonly status: 'completed' }> =>
+  outcome?.status === 'completed' && !isEmpty(outcome.output)
+
+/** The vote of an answer: its text without white space around it, or its JSON with sorted names. */
+export const voteOf = (output: Json): string => (typeof output === 'string' ? output.trim() : canonical(output))
+
+/** What is wrong with how many answers are wanted of so many workers; undefined if nothing. */
+export function keepProblem(keep: unknown, workers: number): string | undefined {
+  if (keep === 'first' || keep === 'majority') return undefined
+  const wanted = isObject(keep) ? (keep['quorum'] as unknown) : keep
+  if (typeof wanted !== 'number' || !Number.isInteger(wanted) || wanted < 1)
+    return 'keep must be "first", a whole number of at least 1, "majority" or { quorum: number }'
+  return wanted > workers ? `keep wants ${wanted} answers, and there are ${workers} workers` : undefined
+}
