@@ -85,7 +85,9 @@ export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from
 export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './mind.ts'
 export { renamable, rename } from './rename.ts'
 export { fitting, outputOf } from './output.ts'
-export { workOf } from './output-key.ts'
+export { answerLayer } from './answer.ts'
+export { outputKeyLayer } from './output-key.ts'
+export { reviewLayer } from './overseen.ts'
 export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './talk.ts'
 export {
   askHuman,

@@ -7,7 +7,6 @@
  */
 import {
   failed,
-  hasTrail,
   parentOf,
   present,
   trailOf,
@@ -21,7 +20,7 @@ import {
   type Outcome,
   type Trail,
 } from '../core/index.ts'
-import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge } from '../edge/index.ts'
+import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge, type Layer, type Work } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { evaluateEscalation, notApprovedAs, review, reviewToBegin, type Subject, type Verdict } from '../oversight/index.ts'
 import type { Assess, Assessment } from './assessment.ts'
@@ -35,17 +34,13 @@ import { assessed, unknownToolIn } from './reporting.ts'
 const defaultRounds = 3
 
 /** The work of an agent, looked at as its edge says. */
-export function overseen(agent: Agent, ctx: Context, edge: Edge): Promise<Outcome> {
-  return edge.oversight === undefined && agent.assess === undefined ? work(agent, ctx, edge) : lookedAfter(agent, ctx, edge)
-}
+export const reviewLayer =
+  (agent: Agent): Layer =>
+  (next) =>
+  (ctx, edge) =>
+    edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : lookedAfter(agent, ctx, edge, next)
 
-/** The work itself. An agent that says nothing of its own about how it got there leaves its answer to those who come after it. */
-async function work(agent: Agent, ctx: Context, edge: Edge): Promise<Outcome> {
-  const outcome = await agent.orchestrate(ctx, edge)
-  return leavesTrail(edge) && !hasTrail(outcome) ? withAnswer(agent.name, outcome) : outcome
-}
-
-async function lookedAfter(agent: Agent, given: Context, recorded: Edge): Promise<Outcome> {
+async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: Work): Promise<Outcome> {
   const begun = await admitted(agent, given, { ...recorded })
   if ('status' in begun) return begun
   const looks = looksAtResult(agent, begun)
@@ -56,7 +51,7 @@ async function lookedAfter(agent: Agent, given: Context, recorded: Edge): Promis
   for (let round = 0; ; round++) {
     const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent)
     const begunAt = given.now().getTime()
-    const outcome = await work(agent, ctx, edge)
+    const outcome = await work(ctx, edge)
     if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer') return left(given, begun, outcome, before)
     const tookMs = given.now().getTime() - begunAt
     const verdict = await lookedAt(

@@ -39,6 +39,7 @@ export {
   type RiskLevel,
 } from './oversight.ts'
 export { denies, narrow, needsApproval, permissionProblems, permits, type Permissions } from './permissions.ts'
+export { layered, type Layer, type Work } from './layer.ts'
 export { revisionProblems, type Revision, type Revisions } from './revision.ts'
 export { failureTold, thrownTold, isEmpty, labelled, toolTold, workerTold, type Told } from './result.ts'
 export {

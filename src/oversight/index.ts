@@ -77,10 +77,9 @@ export { sensitiveWord, sensitiveWords } from './sensitive.ts'
 export { afterFailures, Streak, streakOf } from './streak.ts'
 export {
   currentMode,
-  namesTrust,
   readableTrust,
   successOf,
-  trustedWork,
+  trustLayer,
   trustKey,
   trustNames,
   trustStream,

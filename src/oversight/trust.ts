@@ -1,13 +1,23 @@
 /**
  * Trust at work: the mode that holds now, and what a run adds to the records that its oversight names (spec team R-18).
  *
- * Owns: where records are kept, reading them at the beginning of work and at every gate, counting a run when it has ended. Does not own: the rules (trust-record.ts), changes by people
+ * Owns: the trust layer, where records are kept, reading them at the beginning of work and at every gate, counting a run when it has ended. Does not own: the rules (trust-record.ts), changes by people
  * (runtime/trust.ts), which oversight holds where (the edge).
  * A record stands on the stream `trust_<name>` and outlives runs. What work begins with is put into its edge, so that nothing gets looser while it goes on; every gate reads again, so that an incident
  * counts from the next gate on. K1, K4: `record`, `names` and the steps `trust` are persistent format. K10: every read is recorded.
  */
 import { isObject, ReeveError, type ErrorCode, type Json, type Outcome } from '../core/index.ts'
-import { defaultMode, oversightModes, stricterMode, trustsOf, type Edge, type Oversight, type OversightMode } from '../edge/index.ts'
+import {
+  defaultMode,
+  oversightModes,
+  stricterMode,
+  trustsOf,
+  type Edge,
+  type Layer,
+  type Oversight,
+  type OversightMode,
+  type Work,
+} from '../edge/index.ts'
 import { Cancelled, type Context } from '../engine/index.ts'
 import { modeOfLevel, readTrust, recordRun, trustLevels, type TrustLevel, type TrustPreset, type TrustRecord } from './trust-record.ts'
 
@@ -63,25 +73,27 @@ const strictestOf = (mode: OversightMode, all: readonly Standing[]): OversightMo
   all.reduce((strict, each) => stricterMode(strict, modeOfStanding(each)), mode)
 
 /** Whether the work behind an edge is trusted under any name. Pure. */
-export const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight).length > 0
+const namesTrust = ({ oversight }: Edge): boolean => oversight !== undefined && trustsOf(oversight).length > 0
+
+/** Work whose edge names trust begins under what trust says now. `presetsOf`: undefined for a worker; a run counts when it has ended. */
+export const trustLayer =
+  (presetsOf: (ctx: Context) => TrustPresets | undefined): Layer =>
+  (next) =>
+  (ctx, edge) =>
+    namesTrust(edge) ? trustedWork(ctx, edge, next, presetsOf(ctx)) : next(ctx, edge)
 
 /**
  * Does work whose edge names trust. It begins with a mode that is at least what trust says now, whatever becomes of trust later. With `presets` it is a run, and counts when it has ended, under each
  * name: not if it was cancelled or a human has rejected it, nor if it is a fork, whose beginning counts for the run that did it; what threw has failed.
  */
-export async function trustedWork(
-  ctx: Context,
-  edge: Edge,
-  work: (edge: Edge) => Promise<Outcome>,
-  presets: TrustPresets | undefined,
-): Promise<Outcome> {
+async function trustedWork(ctx: Context, edge: Edge, work: Work, presets: TrustPresets | undefined): Promise<Outcome> {
   const { oversight = {} } = edge
   const names = trustsOf(oversight)
   const begun = { ...edge, oversight: { ...oversight, mode: await modeAtBeginning(ctx, oversight, presets !== undefined) } }
-  if (presets === undefined) return work(begun)
+  if (presets === undefined) return work(ctx, begun)
   let outcome: Outcome
   try {
-    outcome = await work(begun)
+    outcome = await work(ctx, begun)
   } catch (thrown) {
     if (!(thrown instanceof Cancelled)) await count(ctx, names, presets, false)
     throw thrown

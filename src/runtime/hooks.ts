@@ -1,13 +1,13 @@
 /**
  * Hooks: the functions of a runtime that a start may name, so that a run has them in every process that drives it.
  *
- * Owns: what may be registered, what is wrong with the names that a start gives, how the code of a run finds them. Does not own: what is recorded of them (../edge/hooks.ts), when they are asked.
+ * Owns: what may be registered, what is wrong with the names that a start gives, the layer by which the code of a run finds them. Does not own: what is recorded of them (../edge/hooks.ts), when they are asked.
  */
 import { completionProblems, isName, type Agent, type Hooked } from '../agent/index.ts'
 import { described, hasNames, meantInstead, own, unknownNames, type NamesOf } from '../core/index.ts'
-import type { StartDelegation, StartHooks } from '../edge/index.ts'
+import type { Layer, StartDelegation, StartHooks } from '../edge/index.ts'
 import { ContextView, type Context } from '../engine/index.ts'
-import type { RootContext } from './session.ts'
+import type { RootContext, RootEdge } from './session.ts'
 
 /**
  * Functions by name, for starts that name them: of the forms of `onStart`, `filterMessages` and `onComplete` (`DelegationHooks`), `onIterationComplete` (`OnIterationComplete`), scorers
@@ -112,8 +112,13 @@ export const findHook =
   (name) =>
     own(hooks, name) ?? find(name)
 
-/** The same context, with hooks by name. */
-export const withHooks = (ctx: Context, find: FindHook): Context => new HookedContext(ctx, find)
+/** The work finds the hooks that its edge names. */
+export const hooksLayer =
+  (find: FindHook | undefined): Layer<RootEdge> =>
+  (next) =>
+    find === undefined
+      ? next
+      : (ctx, edge) => next(edge.hooks === undefined && edge.root?.context === undefined ? ctx : new HookedContext(ctx, find), edge)
 
 class HookedContext extends ContextView {
   readonly #find: FindHook

@@ -4,23 +4,12 @@
  * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/check.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
-import { checkAgents, isAgent, reachable, workOf, type Agent } from '../agent/index.ts'
-import { described, nearest, ReeveError, runOf, rootActivation, type Json, type Outcome } from '../core/index.ts'
-import { readEdge, trustsOf, type Edge, type Oversight } from '../edge/index.ts'
+import { checkAgents, isAgent, reachable, type Agent } from '../agent/index.ts'
+import { described, nearest, ReeveError } from '../core/index.ts'
+import { readEdge, trustsOf, type Oversight } from '../edge/index.ts'
 import type { Orchestration, Registry } from '../engine/index.ts'
-import {
-  channelOf,
-  channelWork,
-  missingChannel,
-  namesTrust,
-  trustedWork,
-  unregistered,
-  waitingWord,
-  type Channel,
-} from '../oversight/index.ts'
-import { withMetadata } from './caller.ts'
-import { withHooks } from './hooks.ts'
-import { orchestrateRoot, type RootExtras, type SessionParts } from './session.ts'
+import { channelOf, channelWork, missingChannel, unregistered, waitingWord, type Channel } from '../oversight/index.ts'
+import { workOf, type LayerParts } from './layers.ts'
 
 /** The agents of a runtime. */
 export interface Agents extends Registry {
@@ -38,13 +27,13 @@ export interface Agents extends Registry {
 
 /**
  * Registers the agents and everything they can reach; `earlier` are former versions for runs that began with them. Throws (`team.invalid` and its like) with every problem of every agent
- * in one message. `sessions`: how a run that waits for its session learns that whoever has it is gone, and what it is shown. `channels`: absent where nothing is run.
+ * in one message. `parts`: what the layers around every agent are given. `channels`: absent where nothing is run.
  */
 export function registerAgents(
   given: readonly Agent[],
   earlier: readonly Agent[],
   onMissingVersion: 'move' | 'park',
-  sessions: SessionParts = { hasEnded: () => Promise.resolve(false) },
+  parts: LayerParts = { hasEnded: () => Promise.resolve(false) },
   channels?: readonly Channel[],
 ): Agents {
   const byName = new Map<string, Map<string, Agent>>()
@@ -89,7 +78,7 @@ export function registerAgents(
       if (channel !== undefined) return telling.get(channel) ?? missingChannel(channel)
       const agent = lookUp(name, version)
       if (agent === undefined) return undefined
-      const known = made.get(agent) ?? orchestrationOf(agent, sessions)
+      const known = made.get(agent) ?? orchestrationOf(agent, parts)
       made.set(agent, known)
       return known
     },
@@ -143,20 +132,7 @@ function notRegisteredHere(name: string, registered: readonly string[]): ReeveEr
   return new ReeveError('agent.not-registered', `the agent "${name}" is not registered with this runtime${slip}`, { hint })
 }
 
-function orchestrationOf(agent: Agent, sessions: SessionParts): Orchestration {
-  return {
-    name: agent.name,
-    version: agent.version,
-    waiting: waitingWord,
-    run: (given, input: Json) => {
-      const edge: Edge & { readonly root?: RootExtras } = readEdge(input)
-      const named = edge.hooks !== undefined || edge.root?.context !== undefined
-      const hooked = named && sessions.find !== undefined ? withHooks(given, sessions.find) : given
-      const ctx = edge.metadata === undefined ? hooked : withMetadata(hooked, edge.metadata)
-      const isRoot = ctx.place.activation === rootActivation(runOf(ctx.place.activation))
-      const work = (begun: typeof edge): Promise<Outcome> => workOf(agent, ctx, begun)
-      const begin = (begun: typeof edge): Promise<Outcome> => (isRoot ? orchestrateRoot(ctx, begun, work, sessions) : work(begun))
-      return namesTrust(edge) ? trustedWork(ctx, edge, begin, isRoot ? (sessions.trust ?? {}) : undefined) : begin(edge)
-    },
-  }
+function orchestrationOf(agent: Agent, parts: LayerParts): Orchestration {
+  const work = workOf(agent, parts)
+  return { name: agent.name, version: agent.version, waiting: waitingWord, run: (ctx, input) => work(ctx, readEdge(input)) }
 }

@@ -1,9 +1,9 @@
 /**
  * Sessions: a conversation that several runs continue, one run at a time.
  *
- * Owns: the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: how a line works (agent/line.ts), where values are kept
+ * Owns: the layer of a root, the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: how a line works (agent/line.ts), where values are kept
  * (the engine: on the session's stream), what agents do with the history.
- * It is orchestration over the verbs, wrapped around a root agent: a crash of the run that holds the session loses nothing, since it resumes and
+ * It is orchestration over the verbs, a layer around a root agent: a crash of the run that holds the session loses nothing, since it resumes and
  * still holds it. K1: deleting a run changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent format.
  *
  * S3: a run leaves the line in every ending of its code. S4: a head whose run has ended all the same (its code was gone, the store failed it) is taken out by whoever waits: they look
@@ -41,10 +41,9 @@ import {
   type Outcome,
   type RunId,
 } from '../core/index.ts'
-import { briefText, type Edge, type EdgeMessage, type Limits } from '../edge/index.ts'
+import { briefText, type Edge, type EdgeMessage, type Layer, type Limits, type Work } from '../edge/index.ts'
 import type { Context, StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
-import type { TrustPresets } from '../oversight/index.ts'
 import type { Chosen, UnknownVersion } from './versions.ts'
 
 /** What a second run on a busy session does: wait its turn, or end at once with `session.busy`. */
@@ -62,7 +61,7 @@ export interface SessionShown extends SessionQuery {
 /** Says what a run is shown of its session. A step: asked once. If it fails, nothing is shown, and the journal has `hook.failed`. */
 export type ContextHook = (shown: SessionShown, io: StepIO) => Recalled | Promise<Recalled>
 
-/** What the runtime records with a root's edge for this wrapper. */
+/** What the runtime records with a root's edge for its layers. */
 export interface RootExtras {
   readonly values?: { readonly [key: string]: Json }
   readonly busySession?: BusySession
@@ -110,24 +109,25 @@ export interface SessionMemory {
 export interface SessionParts {
   readonly hasEnded: HasEnded
   readonly memory?: SessionMemory | undefined
-  /** What a start may have named: a hook, or an agent that measures. */
-  readonly find?: (name: string) => unknown
-  /** By which rules trust rises. */
-  readonly trust?: TrustPresets | undefined
 }
 
+/** An edge as it is recorded: that of a root has what its start said besides. */
+export type RootEdge = Edge & { readonly root?: RootExtras }
+
+/** A root has its values and its session around it; a worker neither. */
+export const sessionLayer =
+  (parts: SessionParts, isRoot: (ctx: Context) => boolean): Layer<RootEdge> =>
+  (next) =>
+  (ctx, edge) =>
+    isRoot(ctx) ? orchestrateRoot(ctx, edge, next, parts) : next(ctx, edge)
+
 /** Runs a root agent: sets the values it begins with, and if it belongs to a session waits for its turn, shows it the history, passes the turn on. */
-export async function orchestrateRoot(
-  ctx: Context,
-  recorded: Edge & { readonly root?: RootExtras },
-  work: (edge: Edge) => Promise<Outcome>,
-  { hasEnded, memory }: SessionParts,
-): Promise<Outcome> {
+async function orchestrateRoot(ctx: Context, recorded: RootEdge, work: Work, { hasEnded, memory }: SessionParts): Promise<Outcome> {
   const { root: extras = {}, ...edge } = recorded
   warn(ctx, extras)
   if (ctx.place.caller.session === undefined) {
     await setValues(ctx.scope('start'), extras)
-    return work(edge)
+    return work(ctx, edge)
   }
   const inSession = ctx.scope('session')
   const { run } = ctx.place
@@ -145,7 +145,7 @@ export async function orchestrateRoot(
       ? exchangeMessages(await newestExchanges(values, shelf, count, mostExchanges))
       : await recalled(inSession, memory, query)
   const turns = await shown(inSession, extras.context, { ...query, messages: all })
-  const outcome = await settled(() => work(turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }))
+  const outcome = await settled(() => work(ctx, turns.length === 0 ? edge : { ...edge, history: [...(edge.history ?? []), ...turns] }))
   const turn = 'thrown' in outcome ? undefined : turnOf(ctx, edge, outcome)
   if (turn !== undefined) {
     await addExchange(values, shelf, count, turn)
