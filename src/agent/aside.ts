@@ -8,7 +8,8 @@ import type { HistoryEntry, Outcome } from '../core/index.ts'
 import { toolEdge, type Edge, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { fixedToolbox } from './binding.ts'
-import { outputRepairs, think, type Mind } from './loop.ts'
+import { think } from './activation.ts'
+import { outputRepairs, type Mind } from './loop.ts'
 import { mindOf } from './mind.ts'
 
 /** Who is asked: as whom the words of the conversation are its own, and what it thinks with. */

@@ -1,7 +1,7 @@
 /**
  * Background: work that goes on while the mind that asked for it does something else, and how its model hears of the ends: delegations, and calls of tools.
  *
- * Owns: what stands in the place of a result that is not there yet, putting the result there, when a mind that has nothing else to do is asked again.
+ * Owns: the extension of the turn loop, what stands in the place of a result that is not there yet, putting the result there, when a mind that has nothing else to do is asked again.
  * Does not own: the work (gate.ts, ../supervisor/delegation), who may work in the background (the tool, ../supervisor/delegation/dispatch.ts), the loop that asks (loop.ts).
  * Holds: K3: an end that comes in only sets state; it is told before a turn, at a point that replay comes by again. K7: nobody is left behind: a mind that ends stops them.
  * The result of a call is told once, where the call stands: a prompt never shows a placeholder of what has ended, and never ends with an assistant's message.
@@ -12,6 +12,8 @@ import type { ToolCall } from '../model/index.ts'
 import type { Background } from './binding.ts'
 import type { CallResult, Deferrable } from './called.ts'
 import type { Desk } from './desk.ts'
+import type { Extension } from './extension.ts'
+import type { TurnBudget } from './turn-budget.ts'
 
 /** When a mind that has nothing else to do is asked again, and what becomes of what is still at work when it has its answer. */
 export interface BackgroundRules {
@@ -157,6 +159,20 @@ export class BackgroundWork implements Background {
   lines(): readonly string[] {
     return [...this.#untold].map(({ what, result }) => `${what.label} "${what.who}": ${result === undefined ? what.state() : 'ended'}`)
   }
+}
+
+/** What goes on in the background, at the moments of the turn loop. */
+export const backgroundTurns = (background: Background, desk: Desk, turns: TurnBudget): Extension => ({
+  beforeTurn: () => background.deliver(desk),
+  beforeModel: () => (turns.isLast(desk.asked) ? restBeforeLast(background, desk) : undefined),
+  beforeAnswer: () => background.more(),
+  atEnd: (outcome) => background.end(outcome, desk),
+})
+
+/** Nothing can be told after the last turn. */
+async function restBeforeLast(background: Background, desk: Desk): Promise<void> {
+  await background.rest()
+  background.deliver(desk)
 }
 
 type Ended = Deferred & { readonly result: CallResult }

@@ -1,9 +1,9 @@
 /**
  * Output: from a model's last text to the output that the definition promises.
  *
- * Owns: reading a text as what is promised, checking it, the words of a correction. Does not own: how often it is corrected (loop.ts).
+ * Owns: reading a text as what is promised, checking it, the words of a correction and of the failure. Does not own: how often it is corrected (loop.ts).
  */
-import { jsonIn, jsonProblem, type Json } from '../core/index.ts'
+import { failure, jsonIn, jsonProblem, type Failure, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'
 
 /** The output that a text stands for; without a schema the text itself. Pure. */
@@ -30,3 +30,7 @@ export function fitting(value: Json, schema: Schema | undefined): Checked<Json> 
 /** What the model is told about an answer that does not fit. */
 export const correction = (problem: string): string =>
   `Your answer does not have the required form: ${problem}. Answer again, with only the JSON value.`
+
+/** The failure of an agent whose answer does not have the promised form. */
+export const unfit = (agent: string, why: string): Failure =>
+  failure('output.invalid', `the answer of "${agent}" does not have the required form, ${why}`, 'validation')

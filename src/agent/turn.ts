@@ -6,7 +6,7 @@
  * A call for which there is room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others hold ends by itself: nobody waits for ever.
  * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
  */
-import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome, type Sha256 } from '../core/index.ts'
+import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { denies, permits } from '../edge/index.ts'
 import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../engine/index.ts'
 import { answerShape, type Charge } from '../journal/index.ts'
@@ -14,7 +14,6 @@ import {
   costOf,
   estimateTokens,
   modelCallContent,
-  type Message,
   type Model,
   type ModelAnswer,
   type ModelPart,
@@ -26,6 +25,7 @@ import { approvalQuestion, lapsedSince } from '../oversight/index.ts'
 import { noSuchTool } from './assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
 import type { Desk } from './desk.ts'
+import type { Prompt } from './extension.ts'
 import { askedBefore, notApproved, passGate } from './gate.ts'
 import { approvalReason } from './looking.ts'
 
@@ -38,16 +38,6 @@ export interface Asking {
   readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
   /** What for, if not for a turn. Nobody sees such an answer in the making. */
   readonly purpose?: 'summary' | 'choice'
-}
-
-/** What it is shown: the conversation as it stands, or what was made of it. */
-export interface Prompt {
-  readonly messages: readonly Message[]
-  content(sha256: Sha256): string
-  /** Estimated; counted only if a limit needs it. */
-  readonly tokens: number
-  /** In place of those of the definition. */
-  readonly settings?: ModelSettings
 }
 
 /** How the call counts. `last`: it may take the turn that is kept for the last answer. */

@@ -28,6 +28,7 @@ import { workerEnd } from '../../oversight/index.ts'
 import type { Background } from '../binding.ts'
 import { isAgent, isBlank, type Agent } from '../definition.ts'
 import type { Desk } from '../desk.ts'
+import type { Extension, Turn } from '../extension.ts'
 import { askModel, type Asking } from '../turn.ts'
 import { startWorker } from '../verbs.ts'
 import { computation, hookFailed, spoken } from './word.ts'
@@ -110,10 +111,11 @@ export const summaryMark =
 export const underWayMark = '[Still under way:]'
 
 /** The compacting of one activation. */
-export class Compacting {
+export class Compacting implements Extension {
   readonly #options: Compaction
   readonly #asking: Asking
   readonly #desk: Desk
+  readonly #maxTurns: number
   readonly #background: Background | undefined
   /** The size from which on the next summary is due. */
   #from: number
@@ -122,8 +124,9 @@ export class Compacting {
   #lines = ''
   #replaced = 0
 
-  constructor(options: Compaction, asking: Asking, desk: Desk, background: Background | undefined) {
+  constructor(options: Compaction, asking: Asking, desk: Desk, maxTurns: number, background: Background | undefined) {
     this.#options = options
+    this.#maxTurns = maxTurns
     this.#desk = desk
     this.#background = background
     this.#from = options.above
@@ -137,18 +140,24 @@ export class Compacting {
     }
   }
 
-  /** Whether the conversation is too long, and there is a call of the model `left` besides that of the turn. */
-  due(left: boolean): boolean {
-    return this.#desk.tokens > this.#from && (left || this.#options.summarize !== undefined)
+  beforeModel({ ctx }: Turn): Promise<void> | undefined {
+    this.#refresh()
+    return this.#isDue() ? this.#compact(ctx) : undefined
+  }
+
+  /** Whether the conversation is too long, and, where the agent's own model summarizes, a call of it is left besides that of the turn. */
+  #isDue(): boolean {
+    const { tokens, asked } = this.#desk
+    return tokens > this.#from && (asked < this.#maxTurns || this.#options.summarize !== undefined)
   }
 
   /** Says anew what is under way, where that has changed since the summary: a prompt never says of something that it goes on which has ended. */
-  refresh(): void {
+  #refresh(): void {
     if (this.#summary !== undefined && this.#linesNow() !== this.#lines) this.#desk.restate(this.#notes(this.#summary))
   }
 
   /** Makes a summary, and puts it in the place of what was said before the last messages. If it fails, the conversation stays as it is. */
-  async compact(turn: Context): Promise<void> {
+  async #compact(turn: Context): Promise<void> {
     const { above, keep = defaultKeep } = this.#options
     const desk = this.#desk
     const cut = desk.cut(keep)

@@ -24,7 +24,8 @@ import {
 } from '../../core/index.ts'
 import { Cancelled, type Context } from '../../engine/index.ts'
 import type { Changeable } from '../../journal/index.ts'
-import { estimateTokens, MessagesContent, type Message, type ModelAnswer, type ModelSettings, type ToolCall } from '../../model/index.ts'
+import { estimateTokens, MessagesContent, type Message, type ModelSettings, type ToolCall } from '../../model/index.ts'
+import type { Extension, Prompt, Turn } from '../extension.ts'
 import { agentContext } from '../verbs.ts'
 import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
 
@@ -39,20 +40,6 @@ interface Activation {
   readonly action: Action | undefined
   readonly tokens: number
   content(sha256: Sha256): string
-}
-
-/** A prompt that is not the conversation as it stands. */
-export interface Shown {
-  readonly messages: readonly Message[]
-  content(sha256: Sha256): string
-  readonly tokens: number
-  readonly settings: ModelSettings
-}
-
-/** An answer as it holds from now on; with `again` the model is to answer once more. */
-export interface Heard {
-  readonly answer: ModelAnswer
-  readonly again?: string
 }
 
 /** A hook has thrown: the agent fails with this. */
@@ -72,23 +59,31 @@ export function failureOf(thrown: unknown): Failure {
   throw thrown
 }
 
-export class Hooks {
+export class Hooks implements Extension {
   /** Whether calls of tools go through somebody. */
   readonly wrapsTools: boolean
   /** What may come out otherwise than it is recorded. */
   readonly changeable: readonly Changeable[]
+  /** Absent where no middleware has such a hook. */
+  readonly beforeModel?: (turn: Turn) => Promise<void>
+  readonly afterModel?: (turn: Turn) => Promise<void>
   readonly #list: readonly MiddlewareHooks[]
   readonly #activation: Activation
   readonly #brief: Json
   readonly #values = new OwnValues()
 
-  constructor(list: readonly MiddlewareHooks[], activation: Activation, brief: Json) {
+  constructor(list: readonly MiddlewareHooks[], activation: Activation, brief: Json, settings?: ModelSettings) {
     this.#list = list
     this.#activation = activation
     this.#brief = brief
     this.wrapsTools = list.some((each) => each.wrapTool !== undefined)
     const ways = { answer: 'afterModel', results: 'wrapTool', end: 'after' } as const satisfies Record<Changeable, Hook>
     this.changeable = (Object.keys(ways) as Changeable[]).filter((what) => list.some((each) => each[ways[what]] !== undefined))
+    if (list.some((each) => each.beforeModel !== undefined))
+      this.beforeModel = async (turn) => {
+        turn.prompt = await this.shown(turn.ctx, settings)
+      }
+    if (list.some((each) => each.afterModel !== undefined)) this.afterModel = (turn) => this.#heard(turn)
   }
 
   /** What the activation begins with. Tools can only be taken away. */
@@ -111,7 +106,7 @@ export class Hooks {
   }
 
   /** What the model is shown this time; undefined if that is the conversation as it stands. */
-  async shown(turn: Context, settings: ModelSettings = {}): Promise<Shown | undefined> {
+  async shown(turn: Context, settings: ModelSettings = {}): Promise<Prompt | undefined> {
     const { messages, tokens } = this.#activation
     let asks: Asked = { messages, settings }
     for (const middleware of this.#list) {
@@ -126,28 +121,27 @@ export class Hooks {
     return { ...asks, content: (sha256) => new MessagesContent().of(asks.messages, sha256), tokens: estimateTokens(asks.messages) }
   }
 
-  /** The model's answer as it holds. */
-  async heard(turn: Context, given: ModelAnswer): Promise<Heard> {
-    let answer = given
+  /** Leaves the model's answer as it holds, or why it is to answer once more. */
+  async #heard(turn: Turn): Promise<void> {
     for (const middleware of this.#list.toReversed()) {
       if (middleware.afterModel === undefined) continue
-      const at = this.#at('afterModel', middleware, turn)
-      const before = answer
+      const at = this.#at('afterModel', middleware, turn.ctx)
+      const before = turn.answer
       const word = await asked('afterModel', middleware, () => middleware.afterModel!(before, at))
       if (word === undefined) continue
       const words = 'again' in word ? word.again : word.text
       if (typeof words !== 'string') throw broken('afterModel', middleware, 'it returned neither a text nor why to ask again')
       if ('again' in word) {
         note(at, 'afterModel', middleware, { again: words })
-        return { answer, again: words }
+        turn.again = words
+        return
       }
-      if (words === answer.text) continue
+      if (words === before.text) continue
       note(at, 'afterModel', middleware, { text: words })
       // thoughts point into the text that they were had for
-      const { reasoning: _reasoning, ...rest } = answer
-      answer = { ...rest, text: words }
+      const { reasoning: _reasoning, ...rest } = before
+      turn.answer = { ...rest, text: words }
     }
-    return { answer }
   }
 
   /** A call through everybody. `run` does it; the result is that object, or what somebody put in its place. */

@@ -7,10 +7,13 @@
 import { asText, type Json, type NamesOf, type Outcome, type RunId } from '../../core/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
-import type { Message, ModelAnswer } from '../../model/index.ts'
+import type { Message } from '../../model/index.ts'
 import type { Scored } from './completion.ts'
 import type { Desk } from '../desk.ts'
+import type { Extension, IterationWord, Turn } from '../extension.ts'
 import { askWord, wordProblem, type Word } from './word.ts'
+
+export type { IterationWord } from '../extension.ts'
 
 /** A turn that is over, as `onIterationComplete` is told of it. */
 export interface Iteration {
@@ -38,28 +41,13 @@ export interface Iteration {
   readonly messages: readonly Message[]
 }
 
-/** What `onIterationComplete` may answer. Nothing: go on as it is. */
-export interface IterationWord {
-  /** Whether the model is asked again. */
-  readonly continue?: boolean
-  /** Told to the model, as a user's note, before it is asked again. */
-  readonly feedback?: string
-}
-
 /** The hook after each turn. It has a deadline (`deadlines.functionMs`); `io.signal` says when its answer is not waited for any more. */
 export type OnIterationComplete = (iteration: Iteration, io: StepIO) => Word<IterationWord>
 
 const names: NamesOf<IterationWord> = { continue: true, feedback: true }
 
 /** How a turn has gone. */
-export interface Turned {
-  readonly answer: ModelAnswer
-  /** How the work ends, if nobody says otherwise; undefined if there is another turn. */
-  readonly end: Outcome | undefined
-  /** The model has answered, by words or by a call that answers; whether it is the end or not. */
-  readonly isAnswer: boolean
-  readonly scored: Scored | undefined
-}
+export type Turned = Pick<Turn, 'answer' | 'end' | 'isAnswer' | 'scored'>
 
 /** What follows from a turn. */
 export interface Follows {
@@ -76,19 +64,15 @@ export const goOn = 'Your work is not done yet. Go on.'
 
 const natural = ({ end }: Turned): Follows => (end === undefined ? {} : { end })
 
-/** Asks the hook what it has to say to a turn; undefined: nothing, or nothing that can be taken. */
-export async function askIteration(
-  hook: OnIterationComplete,
-  desk: Desk,
-  ctx: Context,
-  turned: Turned,
-  maxTurns: number,
-  name = 'onIterationComplete',
-): Promise<IterationWord | undefined> {
-  const { turn } = desk
-  const { word } = await askWord<IterationWord>(ctx, name, (io) => hook(iterationOf(desk, ctx, turned, turn, maxTurns), io), problemOf)
-  return word
-}
+/** A hook that is asked after each turn. What it says is added to what another one has said before it. `name`: what its question is called in the journal. */
+export const iteration = (hook: OnIterationComplete, desk: Desk, maxTurns: number, name = 'onIterationComplete'): Extension => ({
+  async afterTurn(turn) {
+    const nth = desk.turn
+    const ask = (io: StepIO): unknown => hook(iterationOf(desk, turn.ctx, turn, nth, maxTurns), io)
+    const { word } = await askWord<IterationWord>(turn.ctx, name, ask, problemOf)
+    turn.word = bothSaid(turn.word, word)
+  },
+})
 
 /**
  * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be another turn. Pure.
@@ -114,6 +98,14 @@ function bailed(desk: Desk, { answer: { calls }, scored }: Turned): Outcome {
   const why = scored === undefined || scored.passed ? '' : `; isComplete was not satisfied: ${scored.reason}`
   const text = [desk.text, results.join('\n')].find((each) => each.trim() !== '') ?? '[no text]'
   return { status: 'bailed', message: `onIterationComplete ended the work after turn ${desk.turn}${why}`, text }
+}
+
+/** What two hooks have said after one turn: of the second, what it says goes before; feedback of both is told. Pure. */
+function bothSaid(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
+  if (first === undefined || second === undefined) return first ?? second
+  const goes = second.continue ?? first.continue
+  const feedback = [first.feedback, second.feedback].filter((text) => typeof text === 'string' && text.trim() !== '').join('\n\n')
+  return { ...(typeof goes === 'boolean' ? { continue: goes } : undefined), ...(feedback === '' ? undefined : { feedback }) }
 }
 
 const given = (feedback: string | undefined): string | undefined =>

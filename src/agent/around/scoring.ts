@@ -20,42 +20,15 @@ import {
   type ScorerResult,
 } from './completion.ts'
 import type { Desk } from '../desk.ts'
+import type { Extension, Refusal, Turn } from '../extension.ts'
 import { startWorker } from '../verbs.ts'
 import { askWord, computation, spoken } from './word.ts'
 
 /** Their deadline is that of all of them. */
 const scorer = { ...computation, timeoutMs: Infinity }
 
-/** Whoever measures answers. */
-export type Measuring = Pick<Scoring, 'unmet' | 'measure'>
-
-/** Several that measure one after the other: what does not pass with one is not measured by the next. Undefined: nobody does. */
-export function allOf(measuring: readonly (Measuring | undefined)[]): Measuring | undefined {
-  const all = measuring.filter((each) => each !== undefined)
-  if (all.length < 2) return all[0]
-  return {
-    get unmet() {
-      return all.map(({ unmet }) => unmet).find((each) => each !== '') ?? ''
-    },
-    async measure(turn, text, output) {
-      const passed: Scored[] = []
-      for (const each of all) {
-        const scored = await each.measure(turn, text, output)
-        if (!scored.passed) return scored
-        passed.push(scored)
-      }
-      return {
-        passed: true,
-        results: passed.flatMap(({ results }) => results),
-        timedOut: passed.some(({ timedOut }) => timedOut),
-        reason: passed.map(({ reason }) => reason).join('; '),
-      }
-    },
-  }
-}
-
 /** The scorers of one activation at work. */
-export class Scoring {
+export class Scoring implements Extension {
   readonly #completion: Completion
   readonly #measures: readonly Measure[]
   readonly #desk: Desk
@@ -73,12 +46,18 @@ export class Scoring {
   }
 
   /** What a limit says besides, if an answer was there and did not pass. */
-  get unmet(): string {
+  unmet(): string {
     return this.#unmet === undefined ? '' : `; isComplete was never satisfied: ${this.#unmet}`
   }
 
+  async onAnswer(turn: Turn, text: string, output: Json): Promise<Refusal | undefined> {
+    const scored = await this.#measure(turn.ctx, text, output)
+    turn.scored = turn.scored === undefined || !scored.passed ? scored : bothPassed(turn.scored, scored)
+    return scored.passed ? undefined : { told: refusedText(scored), toWorkers: refusedAnswerText(scored) }
+  }
+
   /** Measures an answer and records what came of it. */
-  async measure(turn: Context, text: string, output: Json): Promise<Scored> {
+  async #measure(turn: Context, text: string, output: Json): Promise<Scored> {
     const { strategy = 'all', onScored } = this.#completion
     const ctx = turn.scope(this.#scope)
     const begunAt = ctx.now().getTime()
@@ -182,6 +161,14 @@ export class Scoring {
   }
 }
 
+/** What two have said whom an answer has passed. */
+const bothPassed = (first: Scored, second: Scored): Scored => ({
+  passed: true,
+  results: [...first.results, ...second.results],
+  timedOut: first.timedOut || second.timedOut,
+  reason: `${first.reason}; ${second.reason}`,
+})
+
 const errored = (scorer: string, error: string): ScorerResult => ({ scorer, score: 0, passed: false, error })
 
 function resultOf({ name }: Measure, outcome: Outcome): ScorerResult {
@@ -200,8 +187,8 @@ const lineOf = ({ scorer, score, passed, reason, error }: ScorerResult): string 
 const linesOf = ({ results }: Scored): string => results.map((result) => `- ${lineOf(result)}`).join('\n')
 
 /** What the model is told whose answer did not pass. */
-export const refusedText = (scored: Scored): string =>
+const refusedText = (scored: Scored): string =>
   `Your answer is not accepted yet.\n${linesOf(scored)}\nGo on with your work, and answer again when it is done.`
 
 /** What workers are shown of that who are asked again. */
-export const refusedAnswerText = (scored: Scored): string => `The answer so far was not accepted.\n${linesOf(scored)}`
+const refusedAnswerText = (scored: Scored): string => `The answer so far was not accepted.\n${linesOf(scored)}`

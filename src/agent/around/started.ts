@@ -1,7 +1,7 @@
 /**
  * Started: what the hooks of a start become in the activation that asks them.
  *
- * Owns: finding the functions by their names, how two words after a turn are one. Does not own: the names (../../edge/hooks.ts), the functions (../../runtime), those around delegations (../../supervisor).
+ * Owns: finding the functions by their names. Does not own: the names (../../edge/hooks.ts), the functions (../../runtime), those around delegations (../../supervisor).
  * Holds: a name that this process does not know is a hook that fails, so that nothing that one might forbid goes on unlooked at.
  */
 import { ReeveError } from '../../core/index.ts'
@@ -9,7 +9,7 @@ import type { Edge } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { isAgent } from '../definition.ts'
 import type { Completion, Scorer, ScorerFunction } from './completion.ts'
-import type { IterationWord, OnIterationComplete } from './iteration.ts'
+import type { OnIterationComplete } from './iteration.ts'
 
 /** The function that was registered under this name; in its place one that throws. Undefined for no name. */
 export function hookNamed<F>(ctx: Context, name: string | undefined): F | undefined {
@@ -38,12 +38,4 @@ export function startedCompletion(ctx: Context, { hooks }: Edge): Completion | u
     return isAgent(found) ? found : { name, score: hookNamed<ScorerFunction>(ctx, name)! }
   }
   return { ...rest, scorers: scorers.map(named), ...(heard === undefined ? undefined : { onScored: heard }) }
-}
-
-/** What two hooks have said after one turn: of the second, what it says goes before; feedback of both is told. Pure. */
-export function bothSaid(first: IterationWord | undefined, second: IterationWord | undefined): IterationWord | undefined {
-  if (first === undefined || second === undefined) return first ?? second
-  const goes = second.continue ?? first.continue
-  const feedback = [first.feedback, second.feedback].filter((text) => typeof text === 'string' && text.trim() !== '').join('\n\n')
-  return { ...(typeof goes === 'boolean' ? { continue: goes } : undefined), ...(feedback === '' ? undefined : { feedback }) }
 }

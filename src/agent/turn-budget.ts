@@ -1,0 +1,23 @@
+/**
+ * Turn budget: how many turns one activation may take, and which one is the last.
+ *
+ * Owns: the number, and whether the turns of the whole tree are used up. Does not own: counting calls of the model (desk.ts), the account of the tree (the engine).
+ */
+
+export class TurnBudget {
+  readonly max: number
+  readonly #keepsLast: boolean
+  /** The turns of the tree are used up, but for the one that is kept for the last answer. */
+  treeIsUsedUp = false
+
+  /** `keepsLast`: the last turn is for an answer only. */
+  constructor(max: number, keepsLast: boolean) {
+    this.max = max
+    this.#keepsLast = keepsLast
+  }
+
+  /** Whether the call of the model under way, the `asked`th, is the one that is kept for the last answer. */
+  isLast(asked: number): boolean {
+    return this.#keepsLast && (this.treeIsUsedUp || asked === this.max)
+  }
+}
