@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Runtime } from '../runtime/index.ts'
 import { whereOf, type CommandContext } from './context.ts'
-import { isDemoAgent } from './demo/team.ts'
+import { isDemoAgent } from '../demo/index.ts'
 import { configName, type Place } from './store.ts'
 
 /** What there is to drive. */

@@ -1,7 +1,7 @@
 /**
  * The program: every command with its arguments, options, help and examples.
  *
- * Owns: parsing (commander) and how a command's end becomes an exit code. Does not own: what commands do (command/, demo/).
+ * Owns: parsing (commander) and how a command's end becomes an exit code. Does not own: what commands do (command/).
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { messageOf, ReeveError } from '../core/index.ts'
@@ -10,6 +10,7 @@ import { answer } from './command/answer.ts'
 import { backup, compact } from './command/backup.ts'
 import { approve, edit, reject, retry, type DecidingOptions } from './command/decide.ts'
 import { cancel, pause, stop } from './command/control.ts'
+import { demo } from './command/demo.ts'
 import { diff } from './command/diff.ts'
 import { events } from './command/events.ts'
 import { fork } from './command/fork.ts'
@@ -22,7 +23,6 @@ import { retire } from './command/retire.ts'
 import { runs } from './command/runs.ts'
 import { show } from './command/show.ts'
 import { work } from './command/work.ts'
-import { demo } from './demo/demo.ts'
 import type { CommandContext } from './context.ts'
 import { addOverseeing } from './overseeing.ts'
 import { exitOfError, exits, type Exit } from './exit.ts'

@@ -9,11 +9,32 @@ import { cycles, type Module, readModule, readSource } from './source.ts'
 import { pageNowAndDue } from './table.ts'
 
 const source = readSource()
+const manifest = JSON.parse(readFileSync(posix.join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+}
 
 describe('the house', () => {
   test('every file lives in a room', () => expectNone(offenders((module) => (roomOf(module.path) ? [] : ['is in no room']))))
   test('rooms import only what they may', () => expectNone(offenders(strayImports)))
   test('another room is entered through its door', () => expectNone(offenders(backDoors)))
+  test('the demo imports what the package exports', () => {
+    const exported = new Set(
+      Object.values(manifest.exports).flatMap((entry) =>
+        typeof entry === 'string' ? [] : [entry.default.replace('./dist/', 'src/').replace(/\.js$/, '.ts')],
+      ),
+    )
+    expectNone(
+      offenders((module) =>
+        roomOf(module.path) === 'demo' ? foreign(module).flatMap((file) => (exported.has(file) ? [] : [`imports ${file}`])) : [],
+      ),
+    )
+  })
+  test('the demo is imported by the commands that run it', () => {
+    const importers = [...source.values()].filter(
+      (module) => roomOf(module.path) !== 'demo' && module.imports.some(({ file }) => file !== undefined && roomOf(file) === 'demo'),
+    )
+    expect(importers.map(({ path }) => path)).toEqual(['src/cli/command/demo.ts', 'src/cli/command/resume.ts', 'src/cli/going-on.ts'])
+  })
   test('packages and node: modules are imported only where they may be', () => expectNone(offenders(strayPackages)))
   test('an import names an existing file, with its extension', () => expectNone(offenders(deadImports)))
   test('no file imports itself back', () => expect(cycles(source)).toEqual([]))

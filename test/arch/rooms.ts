@@ -74,11 +74,17 @@ export const rooms: Readonly<Record<string, Room>> = {
     doors: ['index.ts', 'wire.ts'],
   },
   cli: {
-    owns: 'one file per command; the demo team is written as a user would write it, through the front door',
-    imports: ['core', 'runtime', 'server', 'adapters', 'front door'],
+    owns: 'one file per command: parsing, what is shown, exit codes',
+    imports: ['core', 'runtime', 'server', 'adapters', 'demo', 'front door'],
     packages: ['commander'],
     node: ['.'],
     clock: ['.'],
+  },
+  demo: {
+    owns: 'the application behind `reeve demo`, as a user would write it: it imports what the package exports, and nothing behind that',
+    imports: ['front door'],
+    node: ['.'],
+    clock: ['survey'],
   },
   adapters: { owns: 'one folder, one port; what each may import besides is in the table below', imports: ['core'], node: ['.'], doors: [] },
   testing: {

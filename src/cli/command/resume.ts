@@ -6,9 +6,8 @@
  */
 import { realpathSync } from 'node:fs'
 import { ReeveError, visible } from '../../core/index.ts'
+import { demoAgents, isDemoAgent, settingsOf } from '../../demo/index.ts'
 import { quoted, whereOf, type CommandContext } from '../context.ts'
-import { demoAgents, isDemoAgent } from '../demo/team.ts'
-import { settingsOf } from '../demo/settings.ts'
 import { usage, type Exit } from '../exit.ts'
 import { configName, findPlace, loadConfig, openRuntime, orConfigHere, storeBelow, type ConfigOptions, type Place } from '../store.ts'
 import { watchRun } from '../watch.ts'

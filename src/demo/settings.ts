@@ -5,9 +5,7 @@
  */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { isObject, type Json } from '../../core/index.ts'
-import type { RunView } from '../../runtime/index.ts'
-import { usage } from '../exit.ts'
+import { ReeveError, type Json, type RunView } from '../index.ts'
 
 /** The input of a demo run. */
 export interface DemoSettings {
@@ -43,21 +41,27 @@ export function isSettings(given: unknown): given is DemoSettings & Json {
   )
 }
 
-/** The folder that is meant, checked: it can be surveyed and a report can be written to it. Creates nothing. */
+/** A JSON object, as opposed to a list, a text or nothing. */
+export const isObject = (value: unknown): value is Readonly<Record<string, Json>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The absolute path of the folder to survey. Creates nothing. Throws `input.invalid` where it cannot be read, or no report can be written to it. */
 export function demoFolder(given: string, cwd: string): string {
   const folder = resolve(cwd, given)
-  if (!existsSync(folder)) throw usage(`there is no folder ${folder}`)
-  if (!statSync(folder).isDirectory()) throw usage(`${folder} is a file, not a folder`, 'Give the folder it is in.')
-  if (!may(folder, constants.R_OK | constants.X_OK)) throw usage(`the folder ${folder} cannot be read`, 'Check its permissions.')
+  if (!existsSync(folder)) throw refused(`there is no folder ${folder}`, 'Check the path.')
+  if (!statSync(folder).isDirectory()) throw refused(`${folder} is a file, not a folder`, 'Name the folder that holds it.')
+  if (!may(folder, constants.R_OK | constants.X_OK)) throw refused(`the folder ${folder} cannot be read`, 'Check its permissions.')
   if (!may(folder, constants.W_OK))
-    throw usage(
+    throw refused(
       `the folder ${folder} cannot be written to`,
       'The demo keeps its store in .reeve/ there and writes REPORT.md after your approval.',
     )
-  if (existsSync(reportPath(folder)) && !statSync(reportPath(folder)).isFile())
-    throw usage(`${reportPath(folder)} is in the way: it is not a file`)
+  if (statSync(reportPath(folder), { throwIfNoEntry: false })?.isFile() === false)
+    throw refused(`${reportPath(folder)} is not a file`, 'Move it: the demo writes its report there.')
   return folder
 }
+
+const refused = (message: string, hint: string): ReeveError => new ReeveError('input.invalid', message, { hint })
 
 function may(path: string, mode: number): boolean {
   try {

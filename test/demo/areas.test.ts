@@ -9,7 +9,7 @@ import {
   surveyMigrations,
   surveyMonorepo,
   surveySecrets,
-} from '../../src/cli/survey/index.ts'
+} from '../../src/demo/survey/index.ts'
 import { plainFolder, raw, type Files, type KnownFolder } from './folder.ts'
 
 const made: KnownFolder[] = []

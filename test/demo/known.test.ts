@@ -9,7 +9,7 @@ import {
   surveyMonorepo,
   surveySecrets,
   surveyTodos,
-} from '../../src/cli/survey/index.ts'
+} from '../../src/demo/survey/index.ts'
 import { knownFolder, raw, type KnownFolder } from './folder.ts'
 
 let shop: KnownFolder

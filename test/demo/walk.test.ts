@@ -2,7 +2,7 @@ import { chmod, mkdir, rm, symlink } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openFolder, surveyInventory, surveySecrets, surveyTodos } from '../../src/cli/survey/index.ts'
+import { openFolder, surveyInventory, surveySecrets, surveyTodos } from '../../src/demo/survey/index.ts'
 import { commit, git, plainFolder, raw, write, type Files, type KnownFolder } from './folder.ts'
 
 const made: KnownFolder[] = []

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { commentsOf } from '../../src/cli/survey/comments.ts'
-import { licenceClass, statedLicence } from '../../src/cli/survey/licences.ts'
-import { lockedFor, readLock } from '../../src/cli/survey/locks.ts'
-import { readManifest } from '../../src/cli/survey/manifests.ts'
-import { readMarkdown, slugOf } from '../../src/cli/survey/markdown.ts'
-import { isSecretName, mask, secretsIn, withoutSecrets } from '../../src/cli/survey/secret-rules.ts'
+import { commentsOf } from '../../src/demo/survey/comments.ts'
+import { licenceClass, statedLicence } from '../../src/demo/survey/licences.ts'
+import { lockedFor, readLock } from '../../src/demo/survey/locks.ts'
+import { readManifest } from '../../src/demo/survey/manifests.ts'
+import { readMarkdown, slugOf } from '../../src/demo/survey/markdown.ts'
+import { isSecretName, mask, secretsIn, withoutSecrets } from '../../src/demo/survey/secret-rules.ts'
 import { raw } from './folder.ts'
 
 const targets = (text: string): string[] => readMarkdown(text).links.map(({ target }) => target)

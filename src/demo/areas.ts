@@ -3,7 +3,7 @@
  *
  * Owns: the workers' names, descriptions and tools. Does not own: how a survey looks (survey/), who sends whom (rules.ts, team.ts).
  */
-import { areaTitles, type SurveyArea } from '../survey/index.ts'
+import { areaTitles, type SurveyArea } from './survey/index.ts'
 
 /** Who works from the beginning, and who is only recruited when the inventory calls for them. */
 export const firstTeam = ['inventory', 'dependencies', 'links', 'todos', 'secrets', 'checks'] as const satisfies readonly SurveyArea[]

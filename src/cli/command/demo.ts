@@ -7,13 +7,12 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { newId, ReeveError, runId } from '../../core/index.ts'
+import { demoAgents, demoFolder, leaderName, reportPath, settingsInput, settingsOf, type DemoSettings } from '../../demo/index.ts'
 import { createRuntime, type Run, type Runtime } from '../../runtime/index.ts'
 import { quoted, shownStore, type CommandContext } from '../context.ts'
 import { usage, type Exit } from '../exit.ts'
 import { isDatabase, mustBeOwn, storeAt, storeBelow } from '../store.ts'
 import { watchRun } from '../watch.ts'
-import { demoFolder, reportPath, settingsInput, settingsOf, type DemoSettings } from './settings.ts'
-import { demoAgents, leaderName } from './team.ts'
 
 /** The options of `reeve demo`. */
 export interface DemoOptions {

@@ -4,8 +4,8 @@ import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openFolder, surveyDependencies, surveyIsolated, surveyLinks, surveyTodos } from '../../src/cli/survey/index.ts'
-import { surveys } from '../../src/cli/survey/surveys.ts'
+import { openFolder, surveyDependencies, surveyIsolated, surveyLinks, surveyTodos } from '../../src/demo/survey/index.ts'
+import { surveys } from '../../src/demo/survey/surveys.ts'
 import { commit, git, plainFolder, write, type Files, type KnownFolder } from './folder.ts'
 
 const made: KnownFolder[] = []

@@ -4,11 +4,10 @@
  * Owns: who is on the team, their tools, the one sensitive action. Does not own: what rules decide (rules.ts), what surveys find (survey/).
  * Every survey is one recorded `read` step. Writing the same report to the same place twice is the same as once, so a kill during the write is safe.
  */
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { agent, supervisor, tool, type Agent, type ModelRef } from '../../index.ts'
-import { isolatedSurveys, type SurveyArea, type Surveys } from '../survey/index.ts'
-import { mustBeOwn, storeBelow } from '../store.ts'
+import { lstat, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { agent, supervisor, tool, type Agent, type ModelRef } from '../index.ts'
+import { isolatedSurveys, type SurveyArea, type Surveys } from './survey/index.ts'
 import { descriptions, firstTeam, specialists, toolName } from './areas.ts'
 import { leaderRule, workerRule } from './rules.ts'
 import { reportPath, type DemoSettings } from './settings.ts'
@@ -93,9 +92,10 @@ function writeReport(folder: string) {
     approval: { reason: `writes ${path}`, risk: 'medium', timeoutMs: week },
     execute: async (input, { key }) => {
       const { report } = input as { readonly report: string }
-      const draft = join(dirname(storeBelow(folder)), `REPORT.${key.replaceAll(/[^\w-]/g, '_').slice(-60)}.md`)
-      mustBeOwn(storeBelow(folder))
-      await mkdir(dirname(draft), { recursive: true })
+      const drafts = join(folder, '.reeve')
+      await mkdir(drafts, { recursive: true })
+      if ((await lstat(drafts)).isSymbolicLink()) throw new Error(`${drafts} is a link: the draft would be written to where it leads`)
+      const draft = join(drafts, `REPORT.${key.replaceAll(/[^\w-]/g, '_').slice(-60)}.md`)
       await rm(draft, { force: true })
       await writeFile(draft, report, { flag: 'wx', flush: true })
       await rename(draft, path)

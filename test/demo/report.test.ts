@@ -15,9 +15,9 @@ import {
   type AreaReport,
   type ReportInput,
   type SurveyFindings,
-} from '../../src/cli/survey/index.ts'
-import { code, grouped, sized, words } from '../../src/cli/survey/markup.ts'
-import { readMarkdown } from '../../src/cli/survey/markdown.ts'
+} from '../../src/demo/survey/index.ts'
+import { code, grouped, sized, words } from '../../src/demo/survey/markup.ts'
+import { readMarkdown } from '../../src/demo/survey/markdown.ts'
 import { knownFolder, raw, type KnownFolder } from './folder.ts'
 
 let shop: KnownFolder

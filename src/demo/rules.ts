@@ -5,8 +5,7 @@
  * Pure: the same messages give the same answer, so that a run that is gone on with decides as it did before.
  */
 import { basename } from 'node:path'
-import { isObject, type Json } from '../../core/index.ts'
-import { failure, FailureError, type Message, type ModelAnswerInput, type ModelRequest } from '../../index.ts'
+import { failure, FailureError, type Json, type Message, type ModelAnswerInput, type ModelRequest } from '../index.ts'
 import {
   recruitsFor,
   renderReport,
@@ -15,9 +14,9 @@ import {
   type Recruit,
   type SurveyArea,
   type SurveyFindings,
-} from '../survey/index.ts'
+} from './survey/index.ts'
 import { briefFor, firstTeam, toolName } from './areas.ts'
-import { isSettings, type DemoSettings } from './settings.ts'
+import { isObject, isSettings, type DemoSettings } from './settings.ts'
 
 /** One call the conversation holds, with its result once there is one. */
 interface Called {
