@@ -62,6 +62,15 @@ export class Process {
     })
   }
 
+  /** Nothing of it moves any more, until it is let go on. */
+  freeze(): void {
+    this.#child!.kill('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#child!.kill('SIGCONT')
+  }
+
   /** In order, or as a crash does. */
   async end(how: 'close' | 'kill'): Promise<void> {
     const child = this.#child
@@ -78,6 +87,8 @@ export interface Contestant {
   readonly name: Name
   readonly client: Process
   readonly workers: readonly Process[]
+  /** One more client, whose wake-ups are all lost. The caller ends it. */
+  readonly unheard: () => Promise<Process>
   /** CPU seconds of its processes and of the servers that it uses, so far. */
   readonly seconds: () => number
   readonly end: () => Promise<void>
@@ -122,6 +133,11 @@ export class Servers implements AsyncDisposable {
       name,
       client,
       workers: drive ? [client] : own,
+      async unheard() {
+        const mute = new Process({ ...place, drive: false, unheard: true })
+        await mute.start()
+        return mute
+      },
       seconds: () => [...all.map(({ pid }) => pid), ...this.#serversOf(name)].reduce((sum, pid) => sum + secondsOf(pid), 0),
       async end() {
         for (const each of all) await each.end('close')

@@ -14,6 +14,12 @@ export type Order =
   | { readonly do: 'park'; readonly runs: number; readonly name: string }
   /** Decides so many of them, one after the other; how long each took from the decision to the end. */
   | { readonly do: 'decide'; readonly runs: number; readonly of: number; readonly name: string }
+  /** Begins so many runs of one step, many at a time, and waits for none. */
+  | { readonly do: 'begin'; readonly from: number; readonly runs: number; readonly name: string }
+  /** Decides `runs` of those that wait, the first of which is `from`, many at a time, and waits for none. */
+  | { readonly do: 'decide all'; readonly from: number; readonly runs: number; readonly name: string }
+  /** Waits for the end of as many. */
+  | { readonly do: 'await all'; readonly from: number; readonly runs: number; readonly name: string }
 
 const gate = { tool: 'publish', toolVersion: '1', input: 'a book', reason: 'it is for the public', timeoutMs: 7 * 24 * 3_600_000 }
 /** How long a step of a run that is watched takes. */
@@ -61,13 +67,23 @@ async function often(times: number, atOnce: number, work: (nth: number) => Promi
 }
 
 async function decided(runtime: Runtime, id: string): Promise<number> {
+  const decide = await decision(runtime, id)
+  return timed(async () => {
+    await decide()
+    await ended(runtime, id)
+  })
+}
+
+/** Decides when it is called: what is asked has been looked up before. */
+async function decision(runtime: Runtime, id: string): Promise<() => Promise<unknown>> {
   const run = runtime.handle(id)
   const [approval] = await runtime.approvals({ run: run.id })
-  return timed(async () => {
-    await run.decide({ approvalId: approval!.id, decision: 'approve' })
-    const outcome = await run.outcome()
-    if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
-  })
+  return () => run.decide({ approvalId: approval!.id, decision: 'approve' })
+}
+
+async function ended(runtime: Runtime, id: string): Promise<void> {
+  const outcome = await runtime.handle(id).outcome()
+  if (outcome.status !== 'completed') throw new Error(JSON.stringify(outcome))
 }
 
 /** Milliseconds: of all of it, or of each one. */
@@ -85,16 +101,33 @@ export async function carryOut(runtime: Runtime, order: Order): Promise<number[]
       return each
     }
     case 'park': {
-      const begin = async (nth: number): Promise<void> => {
-        const run = await runtime.start(pilgrim, 'go', { runId: `${order.name}-${nth}` })
-        await run.until('waiting')
-      }
-      return [await timed(() => often(order.runs, 1_000, begin))]
+      const id = (nth: number): string => `${order.name}-${nth}`
+      const begin = async (nth: number): Promise<void> => void (await runtime.start(pilgrim, 'go', { runId: id(nth) }))
+      // Whoever waits for a run reads it with each of its news: of a thousand that begin, this process would see little else.
+      const waiting = async (nth: number): Promise<void> => void (await runtime.handle(id(nth)).until('waiting'))
+      return [await timed(() => often(order.runs, 1_000, begin).then(() => often(order.runs, 20, waiting)))]
     }
     case 'decide': {
       const each: number[] = []
       for (let nth = 0; nth < order.runs; nth++) each.push(await decided(runtime, `${order.name}-${(nth * 7_919) % order.of}`))
       return each
     }
+    case 'begin': {
+      const begin = async (nth: number): Promise<void> =>
+        void (await runtime.start(walker, '1', { runId: `${order.name}-${order.from + nth}` }))
+      return [await timed(() => often(order.runs, 200, begin))]
+    }
+    case 'decide all': {
+      const decide = async (nth: number): Promise<void> => {
+        await (
+          await decision(runtime, `${order.name}-${order.from + nth}`)
+        )()
+      }
+      return [await timed(() => often(order.runs, 200, decide))]
+    }
+    case 'await all':
+      return [
+        await timed(() => Promise.all(Array.from({ length: order.runs }, (_, nth) => ended(runtime, `${order.name}-${order.from + nth}`)))),
+      ]
   }
 }

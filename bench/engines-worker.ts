@@ -2,11 +2,16 @@
 import { createRuntime } from '../src/index.ts'
 import { createEmbeddedEngine } from '../src/engine/embedded/index.ts'
 import type { HostEngine } from '../src/engine/host/index.ts'
+import type { Engine } from '../src/engine/index.ts'
+import type { Mover } from '../src/engine/mover.ts'
+import { engineOn } from '../src/engine/named-store.ts'
 import { engineAt, type Place as SharedPlace } from '../test/servers/engines.ts'
 import { carryOut, team, type Order } from './engines-team.ts'
 
-/** Which engine a process has, and whether it takes runs up or only starts them. */
-export type Place = { readonly drive?: boolean } & ({ readonly engine: 'embedded'; readonly store: string } | SharedPlace)
+/** Which engine a process has, and whether it takes runs up or only starts them. `unheard`: every wake-up that it sends is lost. */
+export type Place = { readonly drive?: boolean; readonly unheard?: boolean } & (
+  { readonly engine: 'embedded'; readonly store: string } | SharedPlace
+)
 
 /** What an order led to, and how often the process has committed so far. */
 export interface Answer {
@@ -17,9 +22,21 @@ export interface Answer {
 process.on('disconnect', () => process.exit(0))
 if (process.send !== undefined) await serve(JSON.parse(process.argv[2]!) as Place)
 
+function engineOf(place: { readonly engine: 'embedded'; readonly store: string } | SharedPlace): Engine {
+  return place.engine === 'embedded' ? createEmbeddedEngine({ file: place.store }) : engineAt(place)
+}
+
+/** Its mover tells nobody, and its store believes that nobody else is there to be told. */
+function unheardEngine(store: string): Engine {
+  const mover: Mover = { open: () => Promise.resolve(), wake: () => {}, close: () => Promise.resolve() }
+  const engine = engineOn(store, 'bench', {}, () => mover)
+  Object.defineProperty(engine.store.lease, 'hasOthers', { value: false })
+  return engine
+}
+
 async function serve(place: Place): Promise<void> {
-  const { drive = true, ...others } = place
-  const engine = others.engine === 'embedded' ? createEmbeddedEngine({ file: others.store }) : engineAt(others)
+  const { drive = true, unheard = false, ...others } = place
+  const engine = unheard ? unheardEngine(others.store) : engineOf(others)
   const runtime = await createRuntime({ agents: [...team], engine, drive })
   const answer = (figures: number[]): Answer => ({ figures, commits: (engine as HostEngine).driver.commits })
   process.on('message', (order: Order | 'end' | 'how far') => {

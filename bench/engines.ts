@@ -21,6 +21,7 @@ const { values: options } = parseArgs({
 const names = engineNames.filter((name) => options.engines.split(',').includes(name))
 const turns = options.quick ? 1 : 3
 const size = (full: number, quick: number): number => (options.quick ? quick : full)
+const count = (n: number): string => n.toLocaleString('en-US')
 const wanted = (figure: string): boolean => figure.includes(options.only)
 
 /** One figure of every engine that has it. `more`: more of it is better. */
@@ -145,7 +146,7 @@ async function crowds(servers: Servers): Promise<void> {
       rate.set(name, (runs * 1000) / ms!)
       await contestant.end()
     }
-    note({ figure: `runs of one step, ${atOnce.toLocaleString('en-US')} in flight`, unit: 'runs/s', more: true, of: rate })
+    note({ figure: `runs of one step, ${count(atOnce)} in flight`, unit: 'runs/s', more: true, of: rate })
   }
 }
 
@@ -173,23 +174,42 @@ async function stalls(servers: Servers): Promise<void> {
   }
 }
 
-const parkedRuns = 100_000
+const parkedRuns = size(100_000, 12_000)
+const lostWakeUps = 10_000
 
 /** Runs that wait, and four workers that hold none of them. */
 async function parked(servers: Servers): Promise<void> {
   const made = new Map<Name, number>()
   const slow = new Map<Name, number>()
+  const undecided = new Map<Name, number>()
+  const unbegun = new Map<Name, number>()
   for (const name of names) {
     if (name === 'embedded' || name === 'temporal') continue
     const contestant = await servers.contestant(name, 4)
     const [ms] = await contestant.client.take({ do: 'park', runs: parkedRuns, name: 'parked' })
     made.set(name, (parkedRuns * 1000) / ms!)
-    const each = await contestant.client.take({ do: 'decide', runs: 300, of: parkedRuns, name: 'parked' })
+    const each = await contestant.client.take({ do: 'decide', runs: 300, of: parkedRuns - lostWakeUps, name: 'parked' })
     slow.set(name, quantile(each, 0.99))
+    const lost = { from: parkedRuns - lostWakeUps, runs: lostWakeUps }
+    undecided.set(name, await madeUpFor(contestant, { do: 'decide all', name: 'parked', ...lost }))
+    unbegun.set(name, await madeUpFor(contestant, { do: 'begin', name: 'begun', ...lost }))
     await contestant.end()
   }
-  note({ figure: `${parkedRuns.toLocaleString('en-US')} runs that wait, four workers: made`, unit: 'runs/s', more: true, of: made })
+  note({ figure: `${count(parkedRuns)} runs that wait, four workers: made`, unit: 'runs/s', more: true, of: made })
   note({ figure: '… from a decision to the end of its run, p99', unit: 'ms', of: slow })
+  note({ figure: `… ${count(lostWakeUps)} are decided and their wake-ups lost, until all have ended`, unit: 's', of: undecided })
+  note({ figure: `… ${count(lostWakeUps)} are begun beside them and their wake-ups lost, until all have ended`, unit: 's', of: unbegun })
+}
+
+/** Much is written while no worker moves, and nobody is told; then the workers go on. Seconds until the last run has ended. */
+async function madeUpFor({ client, workers, unheard }: Contestant, order: Extract<Order, { from: number }>): Promise<number> {
+  const mute = await unheard()
+  for (const worker of workers) worker.freeze()
+  await mute.take(order)
+  await mute.end('close')
+  for (const worker of workers) worker.thaw()
+  const [ms] = await client.take({ ...order, do: 'await all' })
+  return ms! / 1000
 }
 
 // ---- the table --------------------------------------------------------------------------------------------------------------------------

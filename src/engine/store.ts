@@ -307,6 +307,8 @@ export interface StoreReader {
   withoutCode(): Now<readonly RunId[]>
   /** Runs with an unread row that nobody holds: news of it may have been lost. */
   withMail(): Now<readonly RunId[]>
+  /** Runs of the kinds that this process drives that nobody holds and that have not parked: so many at most, the oldest of a kind first. Nothing is locked by it: who wants them claims them. */
+  ready(drives: (kind: Kind) => boolean, limit: number): Now<readonly RunId[]>
   /** Runs that ended before a moment, the oldest first. */
   endedBefore(at: number, limit: number): Now<readonly RunId[]>
 }

@@ -317,6 +317,13 @@ export class Reader implements StoreReader, Past {
     return [...(this.#sql.stuck.all() as { id: RunId }[]), ...(this.#sql.leftCancelled.all() as { id: RunId }[])].map(({ id }) => id)
   }
 
+  ready(drives: (kind: Kind) => boolean, limit: number): RunId[] {
+    const ready: RunId[] = []
+    for (const kind of this.orphanKinds())
+      if (ready.length < limit && drives(kind)) ready.push(...this.orphans(kind, Number.MAX_SAFE_INTEGER, limit - ready.length))
+    return ready
+  }
+
   withMail(): RunId[] {
     const runs = new Set(this.unread(0).map(({ act }) => runOf(act)))
     return [...runs].filter((run) => this.run(run)?.owner === null)

@@ -384,12 +384,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.#quietly(() => andThen(this.store.changed(), (changed) => (changed === undefined ? undefined : this.#lose(changed))))
     }
     if (this.#lost !== undefined) return
-    if (this.#outage.isOn && stopwatch() - this.#lastProbe >= probeEveryMs) this.#probe()
+    if (this.#outage.isOn && now - this.#lastProbe >= probeEveryMs) {
+      this.#lastProbe = now
+      this.#quietly(() => this.#probe())
+    }
     this.#quietly(() => this.driver.hear())
     if (this.driver.registry === undefined) return
     if (now - this.#lastCare >= 100) {
       this.#lastCare = now
-      this.#quietly(() => this.#care())
+      this.#quietly(() => this.#care(now))
     }
     const time = this.#clock.now()
     if (this.#options.retentionMs !== undefined && time - this.#lastRetention > forgetEveryMs) {
@@ -399,9 +402,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   /** Whether an outage is over: who waits for nothing else would not notice. */
-  #probe(): void {
-    this.#lastProbe = stopwatch()
-    this.#quietly(() => andThen(this.#reader.nextDeadline(), () => this.#outage.answered('read')))
+  #probe(): Now<void> {
+    return andThen(this.#reader.nextDeadline(), () => this.#outage.answered('read'))
   }
 
   /** What fails here is done again soon, and said only if that would not help. */
@@ -422,7 +424,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.options.warn(error.code, error.message)
   }
 
-  #care(): void {
+  #care(now: number): void {
     this.driver.parkQuiet()
     this.driver.alarm.look(this.#clock.now())
     if (this.store.isPrivate) return
@@ -431,7 +433,6 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.tired ? this.#lease.beat() : undefined, () =>
         andThen(this.#bury(), (buried) => {
-          const now = stopwatch()
           if (this.#closed || (buried === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
           this.driver.seats.tidy()

@@ -8,6 +8,7 @@ import {
   andThen,
   caught,
   detached,
+  jitter,
   ReeveError,
   rootActivation,
   runOf,
@@ -30,8 +31,26 @@ import { Steadiness } from './steadiness.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
 export const residentCap = 1_000
+/** So many runs are claimed at once by name. */
+const page = residentCap
+/** So many of those that a look finds are taken up whether there is room or not. */
+const besideCap = 100
+/** A look notes so many runs that nobody holds. */
+const lookCap = 10 * residentCap
 /** How long another process is given to take a run whose code is missing here. */
 const patienceMs = 200
+
+/** Of which kinds a process drives runs: another version of an agent may be at home here, too. */
+const driven =
+  (registry: Registry) =>
+  ({ agent }: Kind): boolean =>
+    registry.find(agent) !== undefined
+
+/** The other processes have found the same runs: where there are many, each begins with another one. */
+function turned(runs: readonly RunId[]): readonly RunId[] {
+  const first = runs.length > besideCap ? Math.floor(jitter() * runs.length) : 0
+  return first === 0 ? runs : [...runs.slice(first), ...runs.slice(0, first)]
+}
 
 /** As it is in the store. */
 function clean(account: Account): Account {
@@ -46,9 +65,12 @@ export class Residents {
   readonly #steadiness: Steadiness
   /** Runs that are to be claimed next; true: also if another process may be at home to them. */
   readonly #wanted = new Map<RunId, boolean>()
+  /** Runs that a look has found and that are claimed when there is room. The next look says them again. */
+  #found: readonly RunId[] = []
   /** What else is to be claimed next: runs that nobody drives, then those of them that may have killed who did. */
   #adopts: 'none' | 'orphans' | 'suspects' = 'none'
   #isClaiming = false
+  #isLooking = false
   /** The answer to a claim came later: there may be mail that has come in meanwhile. */
   #isLate = false
   #idle: (() => void)[] = []
@@ -119,18 +141,40 @@ export class Residents {
 
   /** Goes on with runs that nobody holds, unless a mover is to see to them first. */
   adopt(runs: readonly RunId[]): void {
-    this.wake(runs.filter((id) => this.#desk.runs.has(id) || this.#desk.seats.isOurs(id)))
+    const ours = turned(runs).filter((id) => !this.#desk.runs.has(id) && this.#desk.seats.isOurs(id))
+    this.#found = ours.slice(besideCap)
+    this.wake(ours.slice(0, besideCap))
   }
 
-  /** Goes on with runs that nobody drives. */
+  /** Goes on with runs that nobody drives. Those that a mover is to see to first are only looked at: what is locked for a claim keeps others from it. */
   adoptOrphans(): void {
-    this.#adopts = 'orphans'
-    this.#pursue()
+    if (!this.#desk.seats.hasMover) return this.#claimOrphans()
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const over = (): void => {
+      this.#isLooking = false
+    }
+    // One that fails is made again in a second.
+    detached(() => andThen(this.#look(), over), over)
+  }
+
+  #look(): Now<void> {
+    const { registry, seats, store } = this.#desk
+    if (registry === undefined) return
+    return andThen(store.reader.ready(driven(registry), lookCap), (ready) => {
+      const ours = turned(ready).filter((id) => seats.isOurs(id))
+      if (ours.length > 0) this.#claimOrphans()
+    })
   }
 
   /** The same, if there may be some left for want of room. */
   adoptMore(): void {
-    if (this.#hasMore) this.adoptOrphans()
+    if (this.#hasMore) this.#claimOrphans()
+  }
+
+  #claimOrphans(): void {
+    this.#adopts = 'orphans'
+    this.#pursue()
   }
 
   /** One claim at a time: two at once could both get a run, each under another epoch. What is to be woken meanwhile is claimed with the next one. */
@@ -161,24 +205,29 @@ export class Residents {
     const { registry, runs } = this.#desk
     if (this.#desk.dead || this.#desk.closing || registry === undefined) {
       this.#wanted.clear()
+      this.#found = []
       this.#adopts = 'none'
       return undefined
     }
     for (const id of this.#wanted.keys()) if (runs.has(id)) this.#wanted.delete(id)
     const [insist] = this.#wanted.values()
     if (insist !== undefined) {
-      const wanted = [...this.#wanted].flatMap(([id, each]) => (each === insist ? [id] : []))
+      const wanted = [...this.#wanted].flatMap(([id, each]) => (each === insist ? [id] : [])).slice(0, page)
       for (const id of wanted) this.#wanted.delete(id)
       return { wanted, insist }
     }
-    const drives = ({ agent }: Kind): boolean => registry.find(agent) !== undefined
+    const room = Math.max(0, residentCap + 1 - runs.size)
+    const found = this.#found.slice(0, room).filter((id) => !runs.has(id))
+    this.#found = this.#found.slice(room)
+    if (this.#found.length > 0) this.#hasMore = true
+    if (found.length > 0) return { wanted: found, insist: false }
+    const drives = driven(registry)
     const { suspectFrom } = this.#steadiness
     const adopts = this.#adopts
     this.#adopts = adopts === 'orphans' ? 'suspects' : 'none'
     if (adopts === 'suspects') return { wanted: { drives, lossesFrom: suspectFrom, limit: residentCap }, insist: false }
-    const room = residentCap + 1 - runs.size
     if (adopts === 'none') return undefined
-    this.#hasMore = room <= 0
+    this.#hasMore = room === 0
     return this.#hasMore ? undefined : { wanted: { drives, lossesBelow: suspectFrom, limit: room }, insist: false }
   }
 

@@ -12,6 +12,8 @@ const patienceMs = 3_000
 /** Whoever made a run ready has woken it: one that lies there for so long is woken again, and then every second. Milliseconds of real time. */
 const wakeAfterMs = 250
 const wakeEveryMs = 1_000
+/** In a second a process wakes so many at most of those that lie there: all of the others do so, too, and a mover can only do so much. */
+const wakesAtOnce = 1_000
 /** A run that was not seen for so long lies there for another reason. Milliseconds of real time. */
 const forgottenMs = 2_500
 
@@ -26,6 +28,8 @@ export class RunSeats implements Seats {
   readonly #take: (run: RunId) => void
   readonly #waiting = new Map<RunId, Set<(moved: Moved) => void>>()
   readonly #left = new Map<RunId, Left>()
+  /** How many more may be woken again before the next look of every second. */
+  #wakesLeft = wakesAtOnce
   /** Told to the mover together: a look finds many. */
   #woken: RunId[] = []
   #isClosed = false
@@ -97,15 +101,17 @@ export class RunSeats implements Seats {
     }
     left.seen = now
     if (now - left.since >= patienceMs) return true
-    if (this.#mover.keepsWakeUps !== true && now >= left.wakeAt) {
+    if (this.#mover.keepsWakeUps !== true && now >= left.wakeAt && this.#wakesLeft > 0) {
+      this.#wakesLeft--
       left.wakeAt = now + wakeEveryMs
       this.wake(run)
     }
     return false
   }
 
-  /** Forgets what has been taken up by somebody. */
+  /** Every second: forgets what has been taken up by somebody. */
   tidy(): void {
+    this.#wakesLeft = wakesAtOnce
     const now = stopwatch()
     for (const [run, { seen }] of this.#left) if (now - seen > forgottenMs) this.#left.delete(run)
   }

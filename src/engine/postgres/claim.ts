@@ -223,11 +223,23 @@ export const runColumns = (r: string): string =>
     .map((each) => `${r}.${each}`)
     .join(', ')
 
+/** Of runs that somebody may take up. */
+export const isReady = 'ended IS NULL AND parked = 0 AND owner IS NULL'
+
+/** Of which kinds there are such runs: one look at the index for each kind, however many runs there are of it. */
+export const readyKinds = (s: string): Named => [
+  'reeve_kinds',
+  `WITH RECURSIVE kind(agent, version) AS (
+    (SELECT agent, version FROM ${s}.run WHERE ${isReady} ORDER BY agent, version LIMIT 1)
+    UNION ALL SELECT n.agent, n.version FROM kind k CROSS JOIN LATERAL
+      (SELECT r.agent, r.version FROM ${s}.run r WHERE ${isReady} AND (r.agent, r.version) > (k.agent, k.version) ORDER BY r.agent, r.version LIMIT 1) n)
+  SELECT agent, version FROM kind`,
+]
+
 function statements(s: string) {
   const named = (name: string, text: string): Named => [`reeve_${name}`, text]
   const word = `CASE WHEN r.stuck IS NOT NULL THEN (SELECT min(i.key) FROM ${s}.inbox i
     WHERE i.act = 'act_' || r.id AND NOT i.taken AND (i.key = '!cancel' OR starts_with(i.key, '!resume'))) END AS word`
-  const open = 'ended IS NULL AND parked = 0 AND owner IS NULL'
   return {
     these: named(
       'these',
@@ -235,24 +247,16 @@ function statements(s: string) {
       `SELECT ${runColumns('r')}, ${word} FROM ${s}.run r WHERE r.id = ANY($1::text[]) AND r.ended IS NULL AND (r.owner IS NULL OR r.owner = $2)
       ORDER BY r.id FOR NO KEY UPDATE`,
     ),
-    // One look at the index for each kind, however many runs there are of it.
-    kinds: named(
-      'kinds',
-      `WITH RECURSIVE kind(agent, version) AS (
-        (SELECT agent, version FROM ${s}.run WHERE ${open} ORDER BY agent, version LIMIT 1)
-        UNION ALL SELECT n.agent, n.version FROM kind k CROSS JOIN LATERAL
-          (SELECT r.agent, r.version FROM ${s}.run r WHERE ${open} AND (r.agent, r.version) > (k.agent, k.version) ORDER BY r.agent, r.version LIMIT 1) n)
-      SELECT agent, version FROM kind`,
-    ),
+    kinds: readyKinds(s),
     ready: named(
       'ready',
       `SELECT ${runColumns('r')}, ${word} FROM unnest($1::text[], $2::text[]) k(agent, version) CROSS JOIN LATERAL
-        (SELECT * FROM ${s}.run WHERE ${open} AND agent = k.agent AND version = k.version AND losses < $3 ORDER BY created LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) r`,
+        (SELECT * FROM ${s}.run WHERE ${isReady} AND agent = k.agent AND version = k.version AND losses < $3 ORDER BY created LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) r`,
     ),
     suspects: named(
       'suspects',
       `SELECT ${runColumns('r')}, ${word} FROM (SELECT * FROM ${s}.run
-        WHERE losses > 1 AND losses >= $3 AND ${open} AND (agent, version) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+        WHERE losses > 1 AND losses >= $3 AND ${isReady} AND (agent, version) IN (SELECT * FROM unnest($1::text[], $2::text[]))
         ORDER BY losses, created LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED) r`,
     ),
     take: named(

@@ -14,12 +14,13 @@ import {
   asideFor,
   type DueQuestion,
   type InboxRow,
+  type Kind,
   type StoredEntry,
   type StoredOrigin,
   type StoredRun,
   type StoreReader,
 } from '../store.ts'
-import { query, runColumns } from './claim.ts'
+import { isReady, query, readyKinds, runColumns } from './claim.ts'
 import type { Named, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './keys.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
@@ -228,6 +229,11 @@ export class Reader implements StoreReader {
   withoutCode(): Promise<readonly RunId[]> {
     return this.#ids(this.#sql.withoutCode, [`%${notRegistered}`])
   }
+  async ready(drives: (kind: Kind) => boolean, limit: number): Promise<readonly RunId[]> {
+    const kinds = (await this.#rows<Kind>(this.#sql.kinds)).filter(drives)
+    if (kinds.length === 0) return []
+    return this.#ids(this.#sql.ready, [kinds.map(({ agent }) => agent), kinds.map(({ version }) => version), limit])
+  }
   withMail(): Promise<readonly RunId[]> {
     return this.#ids(this.#sql.withMail)
   }
@@ -312,6 +318,12 @@ function statements(s: string) {
       UNION SELECT r.id FROM ${s}.inbox i JOIN ${s}.run r ON r.id = i.run WHERE i.key = '!cancel' AND i.taken AND i.act = 'act_' || i.run AND r.ended IS NULL AND r.parked = 1`,
     ),
     withoutCode: named('without_code', `SELECT id FROM ${s}.run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE $1`),
+    kinds: readyKinds(s),
+    ready: named(
+      'ready_ids',
+      `SELECT r.id FROM unnest($1::text[], $2::text[]) k(agent, version) CROSS JOIN LATERAL
+        (SELECT id, created FROM ${s}.run WHERE ${isReady} AND agent = k.agent AND version = k.version ORDER BY created LIMIT $3) r ORDER BY r.created LIMIT $3`,
+    ),
     withMail: named(
       'with_mail',
       `SELECT r.id FROM (SELECT DISTINCT run FROM ${s}.inbox WHERE NOT taken) i JOIN ${s}.run r ON r.id = i.run AND r.owner IS NULL AND r.ended IS NULL`,

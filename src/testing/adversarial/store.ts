@@ -12,6 +12,7 @@ import type {
   Buried,
   Candidate,
   Claimed,
+  Kind,
   Past,
   Store,
   StoreLease,
@@ -101,6 +102,7 @@ export class AdversarialStore implements Store {
       this.#ask('read', name, async () => {
         const query = Reflect.get(reader, name) as (...args: readonly unknown[]) => Now<unknown>
         const answer = await Reflect.apply(query, reader, args.map(frozen))
+        if (name === 'ready') return this.#alsoLeft(answer as readonly RunId[], ...(args as Parameters<StoreReader['ready']>))
         return name === 'log' ? [...(answer as Iterable<unknown>)] : answer
       })
     return new Proxy(reader, {
@@ -109,6 +111,13 @@ export class AdversarialStore implements Store {
         (...args: readonly unknown[]) =>
           ask(String(name), args),
     })
+  }
+
+  /** To the store below, what another process has let go is this one's: it does not name it as ready. */
+  async #alsoLeft(ready: readonly RunId[], drives: (kind: Kind) => boolean, limit: number): Promise<readonly RunId[]> {
+    const left = await Promise.all([...this.#theirs].map(async ([run, how]) => (how === 'left' ? this.below.reader.run(run) : undefined)))
+    const wanted = left.filter((row) => row !== undefined && row.ended === null && row.parked === 0 && drives(row))
+    return [...wanted.map((row) => row!.id as RunId), ...ready].slice(0, limit)
   }
 
   // ---- who holds what --------------------------------------------------------------------------------------------------------------

@@ -168,6 +168,12 @@ export const claimCases: readonly StorePlay[] = [
       assert.deepEqual((await asked(everybody)).toSorted(), ['x0', 'x1', 'x2', 'x3', 'x4', 'x5'])
       assert.deepEqual(await asked(() => false), [])
       assert.deepEqual(await asked(({ agent }) => agent === 'a', 2), ['x1', 'x2'])
+      // the same, asked without a claim
+      const { reader } = a.store
+      assert.deepEqual(await reader.ready(({ agent }) => agent === 'a', 100), ['x1', 'x2', 'x0'])
+      assert.deepEqual(await reader.ready(({ agent }) => agent === 'a', 2), ['x1', 'x2'])
+      assert.deepEqual([...(await reader.ready(everybody, 100))].toSorted(), ['x0', 'x1', 'x2', 'x3', 'x4', 'x5'])
+      assert.deepEqual([(await reader.ready(everybody, 4)).length, await reader.ready(() => false, 100)], [4, []])
       const got = await a.store.claim({ ...ready, drives: ({ agent }) => agent === 'a', limit: 2 }, everybody)
       assert.deepEqual(
         got.map(({ run: { id } }) => id),
