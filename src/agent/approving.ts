@@ -1,8 +1,8 @@
 /**
- * Approving: code asks a human for a yes, in the middle of anything, and goes on with a value whatever they say.
+ * Approvals by code: code asks an approver, at any point, and goes on with a value whatever the decision is.
  *
- * Owns: `ctx.approve` in its words: what is asked of code, what it gets back, that edited arguments are looked at. Does not own: how it is asked and decided (oversight), calls of tools (gate.ts).
- * Holds: K4: every question has a scope of its own, so several at once need no thought. `approve` as the name of that scope is persistent format.
+ * Owns: `ctx.approve`: its options, its answer, that edited arguments are checked. Does not own: how it is asked and decided (oversight), calls of tools (gate.ts).
+ * Holds: K4: every question has a scope of its own, so several may be open at once. `approve` as the name of that scope is persistent format.
  */
 import { ReeveError, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import { compileSchema, type ApprovalRules, type Checked, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
@@ -10,11 +10,12 @@ import type { Context } from '../engine/index.ts'
 import { finalArguments, fitUnder } from './final-arguments.ts'
 import {
   approvalProblems,
-  approveFitting,
   currentMode,
   gateOf,
   noteHits,
   reasonOf,
+  refusalOf,
+  reviewRequest,
   type ApprovalTimeout,
   type Capability,
   type Risk,
@@ -27,10 +28,10 @@ export interface ApproveOptions<S extends SchemaLike | undefined = undefined> {
   readonly input?: Json
   /** What the arguments must look like. Edited ones that do not fit are asked for again. Default: any JSON value. */
   readonly schema?: S
-  /** Why it is asked, in words for the one who decides. */
+  /** Why it is asked, for the approver. */
   readonly reason?: string
   readonly description?: string
-  /** What whoever decides may want to see: a plan, a result. Recorded. */
+  /** What the approver may want to see: a plan, a result. Recorded. */
   readonly context?: Json
   /** Default `high` for what is sensitive, else `medium`. */
   readonly risk?: Risk
@@ -44,13 +45,13 @@ export interface ApproveOptions<S extends SchemaLike | undefined = undefined> {
   readonly onTimeout?: ApprovalRules['onTimeout']
 }
 
-/** What came of it. A no is a value too: `feedback` says in words, for a model or for code, why not. */
+/** The decision. A no is a value too: `feedback` says why not, for a model or for code. */
 export type ApproveAnswer<I = Json> =
   | {
       readonly approved: true
       /** The arguments that hold now. */
       readonly input: I
-      /** A human has changed them. */
+      /** The approver has changed them. */
       readonly edited: boolean
       readonly by: 'human' | 'deadline' | 'grant'
       readonly approver?: string
@@ -104,7 +105,7 @@ export async function askApproval<S extends SchemaLike | undefined>(
   noteHits(ctx, { subject: 'action', name: action }, word)
   const reason = reasonOf(word, options.reason ?? `"${ctx.place.agent}" asks for approval of "${action}"`)
   let checked = schema?.check(input)
-  const verdict = await approveFitting(
+  const verdict = await reviewRequest(
     ctx,
     {
       tool: action,
@@ -120,7 +121,6 @@ export async function askApproval<S extends SchemaLike | undefined>(
       ...(description === undefined ? undefined : { description }),
       ...(options.context === undefined ? undefined : { context: options.context }),
     },
-    'the edited arguments do not fit',
     schema === undefined
       ? undefined
       : (edited) => {
@@ -149,7 +149,8 @@ function misfit(input: Json, schema: Schema | undefined): string | undefined {
 
 function answerOf(verdict: Verdict, action: string, checked: Checked<unknown> | undefined): ApproveAnswer<unknown> {
   const approver = verdict.approver === undefined ? undefined : { approver: verdict.approver }
-  if (!verdict.approved) return { approved: false, how: verdict.how, feedback: feedbackOf(verdict, action), ...approver }
+  if (!verdict.approved)
+    return { approved: false, how: verdict.how, feedback: refusalOf({ kind: 'action', name: action }, verdict), ...approver }
   const { input, edited, by, comment, capability } = verdict
   return {
     approved: true,
@@ -160,15 +161,4 @@ function answerOf(verdict: Verdict, action: string, checked: Checked<unknown> | 
     ...(comment === undefined ? undefined : { comment }),
     ...(capability === undefined ? undefined : { capability }),
   }
-}
-
-function feedbackOf({ how, comment }: Extract<Verdict, { approved: false }>, action: string): string {
-  if (comment !== undefined && comment.trim() !== '') return comment
-  return {
-    rejected: `a human rejected "${action}"`,
-    retry: `a human asks for something else than this "${action}"`,
-    'timed-out': `nobody approved "${action}" in time`,
-    cancelled: `the approval of "${action}" was withdrawn`,
-    unreadable: `the decision on "${action}" could not be read`,
-  }[how]
 }

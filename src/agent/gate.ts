@@ -1,7 +1,7 @@
 /**
- * Gate: between a model's wish and a tool's work. Arguments are checked, a human is asked where the tool or the edge says so, then the work is begun.
+ * Gate: between a model's call and a tool's work. Arguments are checked, an approver is asked where the tool or the edge says so, then the work begins.
  *
- * Owns: how a call of a user's tool runs. Does not own: whether somebody is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
+ * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
 import { canonical, describeOutcome, digestJson, failed, failure, present, type Failure, type Json } from '../core/index.ts'
@@ -11,7 +11,7 @@ import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import {
   approvalQuestion,
-  approveFitting,
+  approvedBefore,
   capabilityFor,
   CapabilityHolder,
   grantFor,
@@ -20,8 +20,11 @@ import {
   keepGrant,
   lapseIn,
   mayApproveUnseen,
-  notApprovedAs,
   readGrants,
+  refusalFailure,
+  refusalOf,
+  review,
+  reviewRequest,
   streakOf,
   workerEnd,
   type Capability,
@@ -29,6 +32,7 @@ import {
   type CapabilityUse,
   type Fits,
   type GatedCall,
+  type RefusedVerdict,
   type UsedCapability,
   type Verdict,
 } from '../oversight/index.ts'
@@ -41,7 +45,7 @@ import { lookedAtCall, noteCall, type Asking, type Gated } from './looking.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
-/** Asks for approval of one call, whose input is what will run. `fits` says what becomes of arguments that a human edited; what does not fit, or runs as something else, is asked again. */
+/** Asks for approval of one call, whose input is what will run. `fits` checks arguments that the approver edited. */
 export async function passGate(ctx: Context, gated: Gated, call: ToolCall, asking: Asking, fits: Fits): Promise<Verdict> {
   const { name, version, approval } = gated
   const { reason, always, word, rules, isLast = false, sentBack, follows } = asking
@@ -53,10 +57,10 @@ export async function passGate(ctx: Context, gated: Gated, call: ToolCall, askin
     sensitive,
     ...(risk === undefined ? undefined : { risk }),
   }
-  // who is in command sees every call
+  // in command, the approver sees every call
   const grantable = word?.mode !== 'in-command'
   const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
-  // what asks for itself is not approved by a deadline that somebody else has set
+  // a call that always asks is not approved by a deadline of the edge's rules
   const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
   const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
   const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
@@ -73,13 +77,13 @@ export async function passGate(ctx: Context, gated: Gated, call: ToolCall, askin
     ...(onTimeout === undefined ? undefined : { onTimeout }),
     ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
   }
-  const verdict = await approveFitting(ctx, request, 'the edited arguments do not fit', fits)
+  const verdict = await reviewRequest(ctx, request, fits)
   if (!verdict.approved && verdict.how === 'retry') sentBack?.()
   if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked)) await keepGrant(ctx, own, verdict.grant, verdict.approver)
   return verdict
 }
 
-/** What a human has granted before who might decide it now. A grant that cannot be read lets nothing pass: then somebody is asked. */
+/** A grant given before by someone who may approve this call now. One that cannot be read lets nothing pass: then an approver is asked. */
 async function grantOf(ctx: Context, asked: GatedCall & Parameters<typeof holdsFor>[0], call: ToolCall): Promise<Verdict | undefined> {
   const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
     if (isLeaving(thrown)) throw thrown
@@ -99,16 +103,15 @@ async function grantOf(ctx: Context, asked: GatedCall & Parameters<typeof holdsF
 }
 
 /** What the model is told about a call that was not approved. */
-export function notApproved(ctx: Context, call: ToolCall, verdict: Extract<Verdict, { approved: false }>): CallResult {
-  const said = verdict.comment === undefined || verdict.comment === '' ? '' : `: ${verdict.comment}`
-  const told = {
-    rejected: `[not done: a human rejected this call of "${call.name}"${said}]`,
-    retry: `[not done: a human asks you to change this call of "${call.name}" and try again${said}]`,
-    'timed-out': `[not done: nobody approved this call of "${call.name}" in time${said}]`,
-    cancelled: `[not done: the approval of this call of "${call.name}" was withdrawn]`,
-    unreadable: `[not done: the decision on this call of "${call.name}" could not be read]`,
-  }[verdict.how]
-  return refuse(ctx, call, notApprovedAs(told, verdict), told)
+export function notApproved(ctx: Context, call: ToolCall, verdict: RefusedVerdict): CallResult {
+  const told = `[not done: ${refusalOf({ kind: 'call', name: call.name }, verdict)}]`
+  return refuse(ctx, call, refusalFailure(told, verdict), told)
+}
+
+/** The result of a call, and the arguments it was done with. */
+interface Worked {
+  readonly told: CallResult
+  readonly by: Checked<unknown>
 }
 
 /** What a wrapped call was last done with. */
@@ -141,7 +144,7 @@ export class ToolBinding implements Binding {
     return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
   }
 
-  /** Whoever stands around a call has the last word on its result, and so on what follows from it. */
+  /** The middlewares around a call have the last word on its result, and so on what follows from it. */
   async #wrapped(ctx: Context, asked: ToolCall, desk: Desk, hooks: Hooks): Promise<CallResult> {
     const { action, input } = this.#tool
     const ran: Ran = {}
@@ -177,45 +180,45 @@ export class ToolBinding implements Binding {
   }
 
   /**
-   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what an approver has seen is not validated again. What was approved of another version, or
-   * too long ago, was not done: then it is asked again.
+   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what the approver has seen is not validated again. A yes to another version, or an expired
+   * one, begins nothing and is asked again.
    */
-  async #approved(
-    ctx: Context,
-    asked: ToolCall,
-    given: Checked<unknown>,
-    asking: Asking,
-    desk: Desk,
-  ): Promise<CallResult | { readonly told: CallResult | Lapsed; readonly by: Checked<unknown> }> {
+  async #approved(ctx: Context, asked: ToolCall, given: Checked<unknown>, asking: Asking, desk: Desk): Promise<CallResult | Worked> {
     const tool = this.#tool
-    let [call, edited, now] = [asked, false, asking]
+    let [call, shown] = [asked, asked]
     /** The arguments that were validated last, and what that made of them. */
     let last = { from: asked.input, checked: given }
-    for (;;) {
-      const shown = last.checked.ok ? { ...call, input: runsWith(tool, last.checked.value, call.input) } : call
-      const verdict = await passGate(ctx, tool, shown, now, (input, on) => {
-        const checked = tool.input.check(input)
-        // what was put in the place of arguments of another version gets no further than its capability
-        const isOther = on !== undefined && on.toolVersion !== tool.version
-        if (checked.ok || isOther) last = { from: input, checked }
-        return isOther ? undefined : fitOf(tool, checked, input)
-      })
-      if (!verdict.approved) return notApproved(ctx, call, verdict)
-      const { capability, on, approver } = verdict
-      if (verdict.edited) {
-        edited = true
-        call = { ...call, input: verdict.input }
-      } else if (on?.inputHash !== digestJson(call.input)) call = shown // an older journal has shown what the model wrote
-      const { from, checked } = last
-      // arguments of another version get no further than its capability, unless they were used when it was this one
-      if (!checked.ok && capability?.toolVersion === tool.version) return changedInput(ctx, call, approver, checked.problem)
-      const told = await this.#work(ctx, call, valueOf(checked), desk, { edited, from, capability, on })
-      if (!('lapsed' in told)) return { told, by: checked }
-      if (!checked.ok) return changedInput(ctx, call, approver, checked.problem)
-      const who = approver === undefined ? 'it was approved' : `${approver} approved it`
-      const follows = capability?.approvals.at(-1)
-      now = { ...asking, reason: `${asking.reason} (asked again: ${who}; ${told.lapsed.message})`, always: true, ...present({ follows }) }
+    let follows: string | undefined
+    let done: CallResult | Worked | undefined
+    const fits: Fits = (input, on) => {
+      const checked = tool.input.check(input)
+      // edited arguments of another version get no further than its capability
+      const isOther = on !== undefined && on.toolVersion !== tool.version
+      if (checked.ok || isOther) last = { from: input, checked }
+      return isOther ? undefined : fitOf(tool, checked, input)
     }
+    const verdict = await review({
+      input: asked.input,
+      ask: ({ again }) => {
+        shown = last.checked.ok ? { ...call, input: runsWith(tool, last.checked.value, call.input) } : call
+        const now =
+          again === undefined ? asking : { ...asking, reason: `${asking.reason} (${again})`, always: true, ...present({ follows }) }
+        return passGate(ctx, tool, shown, now, fits)
+      },
+      begin: async ({ edited, input, capability, on, approver }) => {
+        if (edited) call = { ...call, input }
+        else if (on?.inputHash !== digestJson(call.input)) call = shown // an older journal has shown what the model wrote
+        const { from, checked } = last
+        // arguments of another version get no further than its capability, unless they were used when it was this one
+        const isUnused = !checked.ok && capability?.toolVersion === tool.version
+        const told = isUnused ? undefined : await this.#work(ctx, call, valueOf(checked), desk, { edited, from, capability, on })
+        if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
+        if (told === undefined || !checked.ok) return void (done = changedInput(ctx, call, approver, misfit(checked)))
+        follows = capability?.approvals.at(-1)
+        return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
+      },
+    })
+    return verdict.approved ? done! : notApproved(ctx, call, verdict)
   }
 
   async #work(ctx: Context, call: ToolCall, input: unknown, desk: Desk, approved: ApprovedCall): Promise<CallResult | Lapsed> {
@@ -258,7 +261,7 @@ interface Lapsed {
   readonly lapsed: Failure
 }
 
-/** What is asked where code would not ask any more, and the journal holds the question: what a human has said, or will say, of it counts. */
+/** The question of a journal that today's code would not ask: the approver's decision on it still counts. */
 export const askedBefore = ({ oversight }: Edge, reason: string): Asking => ({
   reason,
   always: true,
@@ -266,11 +269,11 @@ export const askedBefore = ({ oversight }: Edge, reason: string): Asking => ({
 })
 
 const valueOf = (checked: Checked<unknown>): unknown => (checked.ok ? checked.value : undefined)
+const misfit = (checked: Checked<unknown>): string => (checked.ok ? '' : checked.problem)
 
-/** What was approved does not fit its tool any more: the model is told that it was approved, and calls again, which is asked about. */
+/** Approved arguments that no longer fit their tool: the model is told so, and calls again, which is asked about. */
 function changedInput(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
-  const by = approver === undefined ? 'this call was approved' : `${approver} approved this call`
-  const message = `not done: ${by}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
+  const message = `not done: ${approvedBefore(approver)}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
   return refuse(
     ctx,
     call,
@@ -285,7 +288,7 @@ interface ApprovedCall {
   /** The arguments that were validated, of which those of the call have come. */
   readonly from: Json
   readonly capability?: Capability | undefined
-  /** What a human has seen who approved it. */
+  /** The document that the approver saw. */
   readonly on?: DecidedOn | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * Overseen: the work of one activation as humans look at it: before it begins, and once there is a result (spec team R-14, R-15, R-16).
+ * Work reviews: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15, R-16).
  *
- * Owns: when a beginning and a result are looked at, what becomes of it after each word of a human. The same for every way of working together, because all of them begin here. Does not own: the
+ * Owns: when a beginning and a result are reviewed, what follows from each decision. The same for every way of working together, because all of them begin here. Does not own: the
  * calls of tools (gate.ts), the triggers and the question (../oversight), tasks of a planned team before they begin (../team).
  * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that was not before.
  */
@@ -14,7 +14,6 @@ import {
   withAnswer,
   withoutTrail,
   withTrail,
-  type Failure,
   type HistoryEntry,
   type Json,
   type Outcome,
@@ -22,7 +21,16 @@ import {
 } from '../core/index.ts'
 import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge, type Layer, type Work } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { evaluateEscalation, notApprovedAs, review, reviewToBegin, type Subject, type Verdict } from '../oversight/index.ts'
+import {
+  escalate,
+  escalateToBegin,
+  evaluateEscalation,
+  refusalFailure,
+  refusalOf,
+  type Proposal,
+  type RefusedVerdict,
+  type Subject,
+} from '../oversight/index.ts'
 import type { Assess, Assessment } from './assessment.ts'
 import type { Agent } from './definition.ts'
 import { finalBrief, fitOfBrief } from './final-arguments.ts'
@@ -30,10 +38,10 @@ import { fitting } from './output.ts'
 import { OwnEdge, Spent } from './own-edge.ts'
 import { assessed, unknownToolIn } from './reporting.ts'
 
-/** How often work may be done again by the word of a human, if nobody says. */
+/** How often an approver may send work back, by default. */
 const defaultRounds = 3
 
-/** The work of an agent, looked at as its edge says. */
+/** The work of an agent, reviewed as its edge says. */
 export const reviewLayer =
   (agent: Agent): Layer =>
   (next) =>
@@ -70,15 +78,13 @@ async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: W
   }
 }
 
-/** Whether its end may be such that a human is to look. What a router's lead says is only a result once the router has ended. */
+/** Whether its result may have to be reviewed. What a router's lead says is only a result once the router has ended. */
 function looksAtResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
   if (flow?.lead === true) return false
   return assess !== undefined || typeof oversight?.escalate?.decisionMs === 'number'
 }
 
-/**
- * Whether somebody is asked before it begins. A human has started a root; the beginning of a task was looked at by the leader of its plan; a router's lead is the router.
- */
+/** Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the leader of its plan has reviewed; for a router's lead, which is the router. */
 function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
   const above = parentOf(ctx.place.activation)?.parent
   return oversight !== undefined && isAdmitted !== true && flow?.lead !== true && above !== undefined && assignment?.leader !== above
@@ -92,7 +98,7 @@ async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | 
   const begin = ctx.scope('begin')
   // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was given
   let from: Json = null
-  const verdict = await reviewToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
+  const verdict = await escalateToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
     tool: name,
     toolVersion: version,
     input: finalBrief(agent, briefValue(edge.brief)),
@@ -105,7 +111,7 @@ async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | 
     },
   })
   if (verdict === undefined) return edge
-  if (!verdict.approved) return failed(turnedDown(`to let "${name}" begin this`, verdict))
+  if (!verdict.approved) return refused({ kind: 'work', name }, verdict)
   return verdict.edited ? withBrief(edge, fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from) : edge
 }
 
@@ -125,20 +131,8 @@ function withBrief(edge: Edge, input: Json): Edge {
   }
 }
 
-/** What a human who does not want it has said, for whoever gave the work. */
-function turnedDown(what: string, verdict: Extract<Verdict, { approved: false }>, why?: string): Failure {
-  const { how, comment } = verdict
-  const said = comment === undefined || comment === '' ? '' : `: ${comment}`
-  const reason = why === undefined || why === '' ? '' : ` (${why})`
-  const message = {
-    rejected: `a human refused ${what}${reason}${said}`,
-    retry: `a human refused ${what}${reason}, and asks you to change it and try again${said}`,
-    'timed-out': `nobody agreed in time ${what}${reason}${said}`,
-    cancelled: `the question whether ${what}${reason} was withdrawn`,
-    unreadable: `the decision ${what}${reason} could not be read`,
-  }[how]
-  return notApprovedAs(message, verdict)
-}
+/** The end of refused work, for the leader who gave it. */
+const refused = (proposal: Proposal, verdict: RefusedVerdict): Outcome => failed(refusalFailure(refusalOf(proposal, verdict), verdict))
 
 /** What work has taken. */
 interface Used {
@@ -146,7 +140,7 @@ interface Used {
   readonly costUsd: number | undefined
 }
 
-/** A look at a result. Undefined: it stands. An outcome: so it ends. Feedback: it is to be done again. */
+/** Reviews a result. Undefined: it stands. An outcome: so it ends. Feedback: it is to be done again. */
 async function lookedAt(
   agent: Agent,
   ctx: Context,
@@ -170,7 +164,7 @@ async function lookedAt(
   const { all } = evaluateEscalation(subject, oversight.escalate)
   if (found === undefined && unusable === undefined && all.length === 0) return undefined
   const rounds = oversight.approval?.rounds ?? defaultRounds
-  const verdict = await review(ctx, oversight, { subject: 'result', name }, subject, {
+  const verdict = await escalate(ctx, oversight, { subject: 'result', name }, subject, {
     tool: name,
     toolVersion: version,
     input: output,
@@ -188,7 +182,7 @@ async function lookedAt(
   if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
   const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
   const how = verdict.how === 'retry' ? 'rejected' : verdict.how
-  return withAnswer(name, failed(turnedDown(`to take the result of "${name}"`, { ...verdict, how }, why)), trailOf(outcome))
+  return withAnswer(name, refused({ kind: 'result', name, why }, { ...verdict, how }), trailOf(outcome))
 }
 
 /** What is looked at of a result. A function knows what the result costs; what a model reports never makes the work cheaper than it was. */
@@ -210,7 +204,7 @@ function subjectOf(
   }
 }
 
-/** The same work again, from where it is, with what a human has said of it. */
+/** The same work again, from where it is, with the approver's comment. */
 function again(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
   const feedback = `A human has looked at that result and wants it changed${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
   const { task, ...flow } = edge.flow ?? { hops: 0 }
@@ -230,7 +224,7 @@ function again(edge: Edge, said: readonly HistoryEntry[], comment: string | unde
   }
 }
 
-/** How it ends, with everything that was said on the way, as far as somebody wants to know it. */
+/** How it ends, with everything that was said on the way where its leader or session keeps that. */
 function left(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
   const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined
   if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)

@@ -21,7 +21,7 @@ import {
   type ToolCall,
   type ToolSpec,
 } from '../model/index.ts'
-import { approvalQuestion, lapsedSince } from '../oversight/index.ts'
+import { approvalQuestion, approvedBefore, expiredBy, review } from '../oversight/index.ts'
 import { noSuchTool } from './assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
 import type { Desk } from './desk.ts'
@@ -211,27 +211,27 @@ async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolC
   if (reason === undefined) return binding.run(ctx, call, desk)
   const placed = binding.placed?.(call) ?? binding
   const rules = desk.edge.oversight?.approval
-  let [asked, why] = [call, reason]
-  for (;;) {
-    const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
-    const verdict = await stoppable(desk, ctx, () => passGate(ctx, gated, asked, asking, () => undefined))
-    if (!verdict.approved) return notApproved(ctx, call, verdict)
-    asked = { ...call, input: verdict.input }
-    const lapsed = await lapsedSince(ctx, verdict)
-    if (lapsed === undefined) return placed.run(ctx, asked, desk)
-    why = `${reason} (asked again: ${lapsed})`
-  }
+  const verdict = await review({
+    input: call.input,
+    ask: ({ input, again }) => {
+      const why = again === undefined ? reason : `${reason} (asked again: ${again})`
+      const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
+      return stoppable(desk, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
+    },
+    begin: (approval) => expiredBy(ctx, approval),
+  })
+  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
 }
 
 async function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
-  // a tool that was asked about and is gone since: what a human says of it is not passed over
+  // a tool that was asked about and is gone since: the approver's decision is not passed over
   if (ctx.wasAsked(approvalQuestion)) {
     const asking = askedBefore(desk.edge, `"${call.name}" is gone since this was asked`)
     const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }
     const verdict = await passGate(ctx, gone, call, asking, () => undefined)
     if (!verdict.approved) return notApproved(ctx, call, verdict)
-    const by = verdict.approver === undefined ? 'this call was approved' : `${verdict.approver} approved this call`
-    const what = failure('tool.unknown', `not done: ${by}, and ${noSuchTool(call.name)} any more`, 'validation')
+    const message = `not done: ${approvedBefore(verdict.approver)}, and ${noSuchTool(call.name)} any more`
+    const what = failure('tool.unknown', message, 'validation')
     return refuse(ctx, call, what, `[${what.message}]`)
   }
   const names = offered(toolbox.specs, desk).map((spec) => spec.name)

@@ -1,9 +1,9 @@
 /**
- * Decisions: what somebody outside may say to an approval, and what the end of one means.
+ * Decisions: what an approver may decide, and what the end of an approval means.
  *
- * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (permitted.ts), how a decision gets here (runtime).
+ * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (permitted.ts), how a decision gets here (runtime), the sentences of a refusal (refusal.ts).
  */
-import { failure, isObject, present, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { isObject, present, type Json, type Outcome } from '../core/index.ts'
 import type { ApprovalResolved } from '../journal/index.ts'
 import type { Capability } from './capability.ts'
 import { readGranting, type SessionGrant } from './grants.ts'
@@ -24,7 +24,7 @@ export type Verdict =
       readonly grant?: SessionGrant
       /** What it is good for: one use. */
       readonly capability?: Capability
-      /** What a human has seen who decided it; no journal has it from before that was recorded. */
+      /** The document shown to the approver. Absent in journals older than this field. */
       readonly on?: DecidedOn
     }
   | {
@@ -32,14 +32,22 @@ export type Verdict =
       readonly how: 'rejected' | 'retry' | 'timed-out' | 'cancelled' | 'unreadable'
       readonly approver?: string
       readonly comment?: string
+      /** No approver has said no: as many edits as may did not fit, and `comment` says why the last one did not. */
+      readonly misfit?: true
     }
 
-/** What was decided about: what whoever decided has seen. */
+/** A yes. */
+export type ApprovedVerdict = Extract<Verdict, { readonly approved: true }>
+
+/** A no, an expired deadline, or a question that was withdrawn. */
+export type RefusedVerdict = Extract<Verdict, { readonly approved: false }>
+
+/** The document on which the approver decided. */
 export interface DecidedOn {
   readonly tool: string
   readonly toolVersion: string
   readonly inputHash: string
-  /** Whether two people were asked for. Absent in decisions from before that was recorded. */
+  /** Whether two approvers were asked for. Absent in journals older than this field. */
   readonly fourEyes?: boolean
 }
 
@@ -56,7 +64,7 @@ export type Decided = {
 
 const text = (given: Json | undefined): string | undefined => (typeof given === 'string' ? given : undefined)
 
-/** Reads a decision; undefined if it is none. Pure. Fields that a decision does not have are ignored. */
+/** Reads a decision; undefined if it is not one. Unknown fields are ignored. Pure. */
 export function readDecision(given: Json): Decided | undefined {
   if (!isObject(given)) return undefined
   const { decision, input, approver, comment, grant: granting, on } = given
@@ -87,22 +95,15 @@ export function verdictOf(outcome: Outcome, input: Json, onTimeout: 'reject' | '
   return { approved: false, how: decided.decision === 'retry' ? 'retry' : 'rejected', ...by }
 }
 
-/** Until when a yes to work that nobody has begun yet is good, as a yes to a tool is. Decisions from before that was looked at hold as they did. Pure. */
-export const goodUntil = ({ capability, on }: Extract<Verdict, { readonly approved: true }>): { readonly until?: number } =>
+/** Until when a yes to work that has not begun is good. Decisions of journals older than `fourEyes` do not expire. Pure. */
+export const goodUntil = ({ capability, on }: ApprovedVerdict): { readonly until?: number } =>
   capability === undefined || on?.fourEyes === undefined ? {} : { until: capability.expiresAt }
 
-/** What was decided, of those things that may be; undefined where nobody has decided. Pure. */
+/** The approver's decision; undefined where a deadline or a cancel has ended the question. Pure. */
 export function decisionIn(verdict: Verdict): DecisionOption | undefined {
   if (verdict.approved) return verdict.by !== 'human' ? undefined : verdict.edited ? 'edit' : 'approve'
   return verdict.how === 'rejected' ? 'reject' : verdict.how === 'retry' ? 'retry' : undefined
 }
-
-/** The failure of what was not approved, in these words; `details.how` tells a human's no from a deadline, which is nobody's. Pure. */
-export const notApprovedAs = (message: string, { how, approver, comment }: Extract<Verdict, { readonly approved: false }>): Failure =>
-  failure('work.rejected', message, how === 'timed-out' ? 'timeout' : 'rejected', {
-    retryable: false,
-    details: { how, ...present({ approver, comment }) },
-  })
 
 /** How it is recorded. Pure. */
 export function resolutionOf(verdict: Verdict): ApprovalResolved['resolution'] {

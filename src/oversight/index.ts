@@ -18,14 +18,16 @@ export {
 } from './capability.ts'
 export {
   goodUntil,
-  notApprovedAs,
   readDecision,
   verdictOf,
+  type ApprovedVerdict,
   type Decided,
   type DecidedOn,
   type DecisionOption,
+  type RefusedVerdict,
   type Verdict,
 } from './decided.ts'
+export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './refusal.ts'
 export { notPermitted, type AskedOf, type NotPermitted } from './permitted.ts'
 export {
   ed25519Signer,
@@ -54,15 +56,16 @@ export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval.ts'
 export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation.ts'
 export { channelOf, channelProblems, channelWork, missingChannel, unregistered, type Channel, type Notice } from './notice.ts'
 export {
-  approveFitting,
-  lapsedSince,
+  escalate,
+  escalateToBegin,
+  expiredBy,
   noteHits,
   reasonOf,
   review,
-  reviewToBegin,
+  reviewRequest,
+  type Escalated,
+  type EscalationRequest,
   type Fits,
-  type Reviewed,
-  type ReviewRequest,
 } from './review.ts'
 export { controlState, type ControlOp, type ControlState } from './control.ts'
 export {

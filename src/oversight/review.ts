@@ -1,54 +1,116 @@
 /**
- * Review: before something is done, or after it, a human looks at it, if the oversight of its edge says so. The one way in which any work, at any depth, is escalated.
+ * Review: a proposal is put to an approver until the answer holds. The one loop behind every approval, at any depth.
  *
- * Owns: from a subject to a verdict: the mode that holds now, the hits, the question. Does not own: the triggers (escalation.ts), the question itself (approval.ts), what is reviewed when
- * (agent, supervisor, team).
+ * Owns: asking again where an edit does not fit or a yes is no longer good; from a subject to its question (mode, hits, reason).
+ * Does not own: the triggers (escalation.ts), one question and who decides it (approval.ts), the sentences of a refusal (refusal.ts), what is reviewed when (agent, supervisor, team).
+ * Holds: a yes binds to exactly what was shown. An edit that would run as something else is shown as it runs; one that does not fit is asked again, three times in all, and then counts as a no.
  */
 import type { Json } from '../core/index.ts'
 import type { Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { EscalationHit } from '../journal/index.ts'
 import { approve, type ApprovalRequest } from './approval.ts'
-import { goodUntil, type DecidedOn, type Verdict } from './decided.ts'
+import { goodUntil, type ApprovedVerdict, type DecidedOn, type Verdict } from './decided.ts'
 import { gateOf, type GateWord, type Subject } from './escalation.ts'
 import { currentMode } from './trust.ts'
 
-/** What is asked, apart from what follows from looking. */
-export interface ReviewRequest extends Omit<ApprovalRequest, 'reason' | 'risk' | 'sensitive' | 'rules' | 'hits'> {
-  /** Why it needs an approval whatever the mode; where nothing else speaks for it. */
-  readonly reason?: string
-  /** Hears that somebody is asked, and why, just before. */
-  readonly asking?: (reason: string) => void
-  /** What becomes of what a human has put in its place. Pure. Default: it fits. */
-  readonly fits?: Fits
-}
-
 /**
- * What becomes of what a human has put in the place of what was asked: a text says why it does not fit, `runs` what it would come to where that is something else. Then it is asked again, three times in
- * all: nobody has approved what they have not seen. Undefined: exactly this. `on`: what was decided about.
+ * Checks a proposal that an approver has edited. Pure. A text says why it does not fit; `runs` is what it would run as, where that is something else; undefined: it fits, exactly as it is.
+ * `on`: the document on which the approver decided.
  */
 export type Fits = (input: Json, on?: DecidedOn) => string | undefined | { readonly runs: Json }
 
-/** How often a human's words may fail to fit before the answer counts as no. */
-const editRounds = 3
+/** What the approver is shown next. */
+export interface ReviewQuestion {
+  readonly input: Json
+  /** Why it is asked again; absent in the first question. */
+  readonly again?: string
+}
 
-/** What is reviewed, for the journal. */
-export interface Reviewed {
+/** One review. `V` is undefined too where no approver may have to be asked. */
+interface ReviewOptions<V extends Verdict | undefined> {
+  /** The proposal as it is shown first. */
+  readonly input: Json
+  /** Puts one question and waits for its decision. */
+  readonly ask: (shown: ReviewQuestion) => Promise<V>
+  /** Default: every edit fits. */
+  readonly fits?: Fits | undefined
+  /** Begins what was approved. A text says why the yes is no longer good: then it is asked again, with what was approved. */
+  readonly begin?: (approval: ApprovedVerdict) => Promise<string | undefined>
+  /** Introduces the problem of an edit that does not fit. */
+  readonly misfit?: string
+}
+
+/** How many edits may fail to fit before the answer counts as a no. */
+const mostMisfits = 3
+
+/** Asks, and asks again until the answer holds: approved, with the input that holds; or refused, in the approver's words; or expired. Rejects with `Cancelled`, and with what `ask` and `begin` reject with. */
+export async function review<V extends Verdict | undefined>({ input, ask, fits, begin, misfit }: ReviewOptions<V>): Promise<V | Verdict> {
+  let shown: ReviewQuestion = { input }
+  let misfits = 0
+  for (;;) {
+    const verdict = await ask(shown)
+    if (verdict?.approved !== true) return verdict
+    const fit = verdict.edited ? fits?.(verdict.input, verdict.on) : undefined
+    if (fit !== undefined && (typeof fit === 'string' || !isOlder(verdict))) {
+      const again = typeof fit === 'string' ? `${misfit ?? defaultMisfit}: ${fit}` : runsAs
+      if (++misfits >= mostMisfits) return { approved: false, how: 'rejected', comment: again, misfit: true }
+      shown = { input: typeof fit === 'string' ? shown.input : fit.runs, again }
+      continue
+    }
+    // an edit stays an edit in the questions after it
+    const approval: ApprovedVerdict = shown.input === input ? verdict : { ...verdict, edited: true }
+    const again = await begin?.(approval)
+    if (again === undefined) return approval
+    misfits = 0
+    shown = { input: verdict.edited ? verdict.input : shown.input, again }
+  }
+}
+
+const defaultMisfit = 'the edited arguments do not fit'
+const runsAs = 'with the defaults and changes of the schema, the edited arguments are these'
+
+/** Decisions of journals older than `fourEyes` hold as they did: what they approved has run. */
+const isOlder = ({ on }: ApprovedVerdict): boolean => on?.fourEyes === undefined
+
+/** Reviews one request for approval. Rejects only with `Cancelled`. */
+export function reviewRequest(ctx: Context, request: ApprovalRequest, fits?: Fits, misfit?: string): Promise<Verdict> {
+  const { input, reason } = request
+  return review({
+    input,
+    fits,
+    ...(misfit === undefined ? undefined : { misfit }),
+    ask: (shown) =>
+      approve(ctx, { ...request, input: shown.input, reason: shown.again === undefined ? reason : `${reason} (${shown.again})` }),
+  })
+}
+
+/** What an escalation asks, apart from what the triggers say. */
+export interface EscalationRequest extends Omit<ApprovalRequest, 'reason' | 'risk' | 'sensitive' | 'rules' | 'hits'> {
+  /** Why it needs an approval in every mode, if it does. */
+  readonly reason?: string
+  /** Called with the reason just before the approver is asked. */
+  readonly asking?: (reason: string) => void
+  readonly fits?: Fits
+}
+
+/** What is escalated, for the journal. */
+export interface Escalated {
   readonly subject: 'action' | 'task' | 'result' | 'work'
   readonly name: string
   readonly callId?: string
 }
 
 /**
- * Looks, notes what was found, and asks if somebody has to be asked. Undefined: nobody has. Rejects only with `Cancelled`.
- * Without oversight only what always requires an approval is asked.
+ * Evaluates the triggers, notes the hits, and reviews the request if the mode asks for it. Undefined: no approver has to be asked. Rejects only with `Cancelled`.
+ * Without oversight only a subject that always needs an approval is asked about.
  */
-export async function review(
+export async function escalate(
   ctx: Context,
   oversight: Oversight | undefined,
-  what: Reviewed,
+  what: Escalated,
   subject: Subject,
-  request: ReviewRequest,
+  request: EscalationRequest,
 ): Promise<Verdict | undefined> {
   const word = gateOf(oversight, subject, oversight === undefined ? undefined : await currentMode(ctx, oversight))
   noteHits(ctx, what, word)
@@ -64,33 +126,30 @@ export async function review(
     ...(word.hits.length === 0 ? undefined : { hits: word.hits }),
     ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
   }
-  return approveFitting(ctx, question, 'what was put in its place does not fit', fits)
+  return reviewRequest(ctx, question, fits, 'what was put in its place does not fit')
 }
 
-/** As `review`, for what is done right after a yes: one that is not good any more by then, because the run was held for too long, is asked for again, with what was approved. Rejects only with `Cancelled`. */
-export async function reviewToBegin(
+/** As `escalate`, for work that begins right after the yes. A yes that has expired by then, because the run was held, is asked for again. Rejects only with `Cancelled`. */
+export function escalateToBegin(
   ctx: Context,
   oversight: Oversight | undefined,
-  what: Reviewed,
+  what: Escalated,
   subject: Subject,
-  request: ReviewRequest,
+  request: EscalationRequest,
 ): Promise<Verdict | undefined> {
-  let asked = request
-  let about = subject
-  for (;;) {
-    const verdict = await review(ctx, oversight, what, about, asked)
-    if (verdict?.approved !== true) return verdict
-    const lapsed = await lapsedSince(ctx, verdict)
-    // what was edited and is shown again is edited, also where nobody has edited it since
-    if (lapsed === undefined) return asked.input === request.input ? verdict : { ...verdict, edited: true }
-    about = { ...subject, always: true }
-    asked = { ...request, input: verdict.edited ? verdict.input : asked.input, reason: lapsed }
-  }
+  return review({
+    input: request.input,
+    ask: ({ input, again }) =>
+      again === undefined
+        ? escalate(ctx, oversight, what, subject, request)
+        : escalate(ctx, oversight, what, { ...subject, always: true }, { ...request, input, reason: again }),
+    begin: (approval) => expiredBy(ctx, approval),
+  })
 }
 
-/** Why a yes is not good any more by now: a pause, which holds this step back, has lasted too long. Undefined: it is. Rejects only with `Cancelled`. */
-export async function lapsedSince(ctx: Context, verdict: Extract<Verdict, { approved: true }>): Promise<string | undefined> {
-  const { until } = goodUntil(verdict)
+/** Why a yes is no longer good at this step, which a pause holds back; undefined while it is. Rejects only with `Cancelled`. */
+export async function expiredBy(ctx: Context, approval: ApprovedVerdict): Promise<string | undefined> {
+  const { until } = goodUntil(approval)
   if (until === undefined) return undefined
   const { outcome } = await ctx.next(ctx.begin('capability', (io) => io.now <= until, { effect: 'read' }))
   return outcome.status === 'completed' && outcome.output === true
@@ -98,31 +157,13 @@ export async function lapsedSince(ctx: Context, verdict: Extract<Verdict, { appr
     : `it was approved before, but that was good until ${new Date(until).toISOString()}, and nobody had begun`
 }
 
-/** Asks, and asks again where what a human has put in its place does not fit, three times in all. `misfit` says that it does not, for whoever is asked again. Rejects only with `Cancelled`. */
-export async function approveFitting(ctx: Context, request: ApprovalRequest, misfit: string, fits: Fits | undefined): Promise<Verdict> {
-  let { input, reason } = request
-  for (let round = 1; ; round++) {
-    const verdict = await approve(ctx, { ...request, input, reason })
-    const fit = verdict.approved && verdict.edited ? fits?.(verdict.input, verdict.on) : undefined
-    // decisions of older journals hold as they did, and what they hold for has run
-    const holds = fit === undefined || (typeof fit !== 'string' && verdict.approved && verdict.on?.fourEyes === undefined)
-    // what was edited and then shown as it runs is edited, also where nobody has edited it since
-    if (holds) return verdict.approved && input !== request.input ? { ...verdict, edited: true } : verdict
-    const why =
-      typeof fit === 'string' ? `${misfit}: ${fit}` : 'with the defaults and changes of the schema, the edited arguments are these'
-    if (round >= editRounds) return { approved: false, how: 'rejected', comment: why }
-    if (typeof fit !== 'string') input = fit.runs
-    reason = `${request.reason} (${why})`
-  }
-}
-
-/** What was found is in the journal, whether somebody is asked or not. */
-export function noteHits(ctx: Context, { subject, name, callId }: Reviewed, { hits, mode, asks }: GateWord): void {
+/** Notes the hits of the triggers, whether an approver is asked or not. */
+export function noteHits(ctx: Context, { subject, name, callId }: Escalated, { hits, mode, asks }: GateWord): void {
   if (hits.length === 0) return
   ctx.emit({ type: 'escalation.raised', subject, name, mode, hits, asks, ...(callId === undefined ? undefined : { callId }) })
 }
 
-/** Why it is asked, in one sentence. */
+/** Why an approver is asked, in one sentence. */
 export function reasonOf({ hits, mode }: Pick<GateWord, 'hits' | 'mode'>, always?: string): string {
   const said = [...hits.map(({ detail }: EscalationHit) => detail), ...(always === undefined ? [] : [always])]
   return said.length > 0

@@ -1,7 +1,7 @@
 /** A run that is trusted, with its process dying at every point where it can: it counts once, and its mode stays what it was. */
 import { describe } from 'vitest'
 import { completed } from '../../src/core/index.ts'
-import { review } from '../../src/oversight/index.ts'
+import { escalate } from '../../src/oversight/index.ts'
 import type { Runtime } from '../../src/runtime/index.ts'
 import { teamScenario, type Scenario } from '../../src/testing/index.ts'
 import { hand } from '../runtime/hand.ts'
@@ -13,7 +13,7 @@ const analyst = hand(
     const about = { tool: 'send', toolVersion: '1', input: 'the report' }
     const done: string[] = []
     for (let n = 0; n < 2; n++) {
-      const verdict = await review(ctx.scope('gate'), edge.oversight, { subject: 'action', name: 'send' }, { action: 'send' }, about)
+      const verdict = await escalate(ctx.scope('gate'), edge.oversight, { subject: 'action', name: 'send' }, { action: 'send' }, about)
       done.push(verdict?.approved === true ? 'approved' : 'not approved')
     }
     return completed(done)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Context } from '../../src/engine/index.ts'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
 import type { Edge } from '../../src/edge/index.ts'
-import { interrupt, review } from '../../src/oversight/index.ts'
+import { interrupt, escalate } from '../../src/oversight/index.ts'
 import type { Approval, Run, Runtime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { hand } from '../runtime/hand.ts'
@@ -12,7 +12,7 @@ import { delegates, eventsOf, runtimeOf, scripted, store, waiting } from './team
 /** One action behind a gate: what became of it. */
 async function gate(ctx: Context, edge: Edge, action: string): Promise<string> {
   const about = { tool: action, toolVersion: '1', input: { action } }
-  const verdict = await review(ctx.scope('gate'), edge.oversight, { subject: 'action', name: action }, { action }, about)
+  const verdict = await escalate(ctx.scope('gate'), edge.oversight, { subject: 'action', name: action }, { action }, about)
   return verdict === undefined ? 'unasked' : verdict.approved ? 'approved' : verdict.how
 }
 

@@ -11,7 +11,7 @@ import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { MailRefused } from '../../journal/index.ts'
-import { reviewToBegin } from '../../oversight/index.ts'
+import { escalateToBegin, refusalOf } from '../../oversight/index.ts'
 import type { Clerk, Speaker } from '../office.ts'
 import type { Directory } from '../staff/directory.ts'
 import { decide, type TeamPolicy } from '../staff/policy.ts'
@@ -290,7 +290,7 @@ export class PostRoom {
     const about = { kind: 'mail', tool: 'send_message', toolVersion: '1', input: { from, ...letter } } as const
     const why = `the policy asks for it: ${reason}`
     const asked = await this.#parts.waitForHuman(isAwaited ? from : undefined, (asking) =>
-      reviewToBegin(
+      escalateToBegin(
         ctx,
         this.#parts.oversight,
         { subject: 'action', name: 'message' },
@@ -298,7 +298,8 @@ export class PostRoom {
         { ...about, asking, reason: why },
       ),
     )
-    if (asked?.approved !== true) return this.#refuse(sender, to, 'policy', asked?.comment ?? `not approved (${asked?.how ?? 'not asked'})`)
+    if (asked?.approved !== true)
+      return this.#refuse(sender, to, 'policy', asked === undefined ? 'not approved (not asked)' : refusalOf({ kind: 'mail' }, asked))
     if (!asked.edited) return this.#take(sender, mail, source)
     const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)
     if (problem !== undefined) return this.#refuse(sender, to, problem.reason, problem.message)

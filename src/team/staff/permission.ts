@@ -7,7 +7,7 @@
 import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { goodUntil, reviewToBegin } from '../../oversight/index.ts'
+import { escalateToBegin, goodUntil, refusalOf } from '../../oversight/index.ts'
 import type { Entry } from '../work/book.ts'
 import type { Work } from '../work/work.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
@@ -65,7 +65,7 @@ export async function permission(
   const about = { tool: action, toolVersion: ctx.place.version, input, ...(action === 'recruit' ? { kind: action } : undefined) }
   const asks = verdict === 'ask' ? { always: true } : {}
   const said = await waitingFor(whoever.entry?.member, whoever.work, (asking) =>
-    reviewToBegin(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
+    escalateToBegin(ctx, whoever.oversight, { subject: 'action', name: action }, asks, {
       ...about,
       asking,
       ...(verdict === 'ask' ? { reason: why } : undefined),
@@ -74,6 +74,5 @@ export async function permission(
   if (said === undefined) return { ok: true }
   if (said.approved)
     return { ok: true, seen: true, ...goodUntil(said), ...(said.edited && isObject(said.input) ? { edited: said.input } : undefined) }
-  const how = said.how === 'timed-out' ? 'nobody decided in time' : said.how === 'cancelled' ? 'nobody decided' : 'it was not approved'
-  return { ok: false, reason: 'approval', message: said.comment === undefined ? how : `${how}: ${said.comment}` }
+  return { ok: false, reason: 'approval', message: refusalOf({ kind: 'wish' }, said) }
 }

@@ -1,14 +1,14 @@
 /**
- * Reviews: a human looks at a task before somebody begins it, or at its result before it counts (spec team R-15, R-16).
+ * Task reviews: an approver sees a task before it begins, or its result before it counts (spec team R-15, R-16).
  *
- * Owns: what is shown, what of a verdict the work is told, how often something may be changed and looked at again. Does not own: whether somebody is asked (../../oversight), what follows for the
+ * Owns: what is shown, what of a verdict the work is told, how often a task may be sent back. Does not own: whether an approver is asked (../../oversight), what follows for the
  * task (work.ts), for what it acts on (rework.ts).
  * Holds: K4: a scope for each task and question, so any number may be open at once; K6: what was approved is not asked again for the same attempt, also over a crash. Nothing is recorded where nothing is overseen.
  */
-import { digestJson, failed, present, type Json, type JsonObject } from '../../core/index.ts'
+import { digestJson, failed, present, type Json } from '../../core/index.ts'
 import type { Edge, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
-import { goodUntil, review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
+import { escalate, goodUntil, review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
 import { oversightOf, subjectOf } from '../plan/overseen.ts'
 import type { Book, Entry } from './book.ts'
 import { editedTask } from './edited.ts'
@@ -17,7 +17,7 @@ import { editedTask } from './edited.ts'
 export type Word =
   | {
       readonly type: 'given'
-      /** Somebody was asked. */ readonly asked: boolean
+      /** An approver was asked. */ readonly asked: boolean
       /** Until when it may begin. */ readonly until?: number
       readonly output?: Json
     }
@@ -38,14 +38,12 @@ export interface ReviewParts {
   readonly ctx: Context
   readonly edge: Edge
   readonly book: Book
-  /** Somebody is asked about this one (true), or not any more. */
+  /** An approver is asked about this one (true), or not any more. */
   readonly asks: (entry: Entry, waits: boolean) => void
 }
 
-/** Where nobody says how often. */
+/** How often a task may be sent back, by default. */
 const defaultRounds = 3
-/** How often what somebody has edited may be impossible before that is an answer, too. */
-const mostEdits = 3
 
 type Kind = 'task' | 'result'
 
@@ -54,26 +52,26 @@ export class Reviews {
   readonly #streak = new Streak()
   /** Of each kind: how often a task was to be changed. */
   readonly #rounds: Readonly<Record<Kind, Map<Entry, number>>> = { task: new Map(), result: new Map() }
-  /** Those that are looked at: how that is called off. Of `false`, nobody was asked yet: they keep their permit. */
+  /** Open reviews: how each is called off. Before its approver is asked, a task keeps its permit. */
   readonly #open = new Map<Entry, { readonly ctx: Context; asked: boolean }>()
 
   constructor(parts: ReviewParts) {
     this.#parts = parts
   }
 
-  /** How many are looked at of whom it is not known yet whether anybody is asked: a permit is kept for each. */
+  /** How many reviews have not asked an approver yet: a permit is kept for each. */
   get permits(): number {
     let permits = 0
     for (const { asked } of this.#open.values()) if (!asked) permits++
     return permits
   }
 
-  /** Whether it is looked at now. */
+  /** Whether it is under review now. */
   has(entry: Entry): boolean {
     return this.#open.has(entry)
   }
 
-  /** Nobody is asked about it any more. */
+  /** Withdraws its question. */
   callOff(entry: Entry, reason: string): void {
     this.#open.get(entry)?.ctx.stopAll(reason)
   }
@@ -85,7 +83,7 @@ export class Reviews {
       this.#streak.note(failed(entry.failure))
   }
 
-  /** Whether it is to be looked at before it begins. Where nothing is overseen it never is. */
+  /** Whether it is to be reviewed before it begins. Never without oversight or an approval of its own. */
   isDue(entry: Entry): boolean {
     return !entry.looked && (entry.task.requiresApproval === true || this.#oversight(entry) !== undefined)
   }
@@ -94,28 +92,39 @@ export class Reviews {
     return oversightOf(task, this.#parts.edge.oversight, role.oversight)
   }
 
-  /** Looks at a task that may begin. `lapsed`: why it is asked again. Rejects only with `Cancelled`. */
+  /** Reviews a task that may begin. `lapsed`: why it is asked again. Rejects only with `Cancelled`. */
   async before(entry: Entry, lapsed?: string): Promise<Word> {
-    let problem = lapsed
-    for (let edits = 0; ; edits++) {
-      const { task } = entry
-      const { id, description, input, toolParameters, action } = task
-      const shown = { task: id, description, ...present({ action, input, toolParameters }) } as JsonObject
-      const context = inputsOf(this.#parts.book, entry)
-      const { verdict, reason } = await this.#ask(entry, 'task', shown, context, problem)
-      if (verdict?.approved === true && !isSame(context, inputsOf(this.#parts.book, entry))) return { type: 'stale' }
-      if (verdict?.approved !== true || !verdict.edited) return this.#wordOf(entry, 'task', verdict, reason)
-      const edited = editedTask(task, verdict.input, entry.role.agent)
-      if (edited.ok) {
-        entry.task = edited.task
-        return { type: 'given', asked: true, ...goodUntil(verdict) }
-      }
-      problem = `as it was edited it cannot be done: ${edited.problem}`
-      if (edits + 1 >= mostEdits) return { type: 'refused', how: 'rejected', reason: `${reason}; ${problem}` }
-    }
+    const { book } = this.#parts
+    const { task } = entry
+    const { id, description, input: given, toolParameters, action } = task
+    let [edited, reason] = [task, '']
+    let context: Json | undefined
+    const isStale = (): boolean => !isSame(context, inputsOf(book, entry))
+    const verdict = await review({
+      input: { task: id, description, ...present({ action, input: given, toolParameters }) },
+      misfit: 'as it was edited it cannot be done',
+      ask: async ({ input, again = lapsed }) => {
+        context = inputsOf(book, entry)
+        const asked = await this.#ask(entry, 'task', input, context, again)
+        reason = asked.reason
+        return asked.verdict
+      },
+      fits: (input) => {
+        const checked = editedTask(task, input, entry.role.agent)
+        if (checked.ok) edited = checked.task
+        // a stale yes begins nothing, whatever was edited
+        return checked.ok || isStale() ? undefined : checked.problem
+      },
+    })
+    if (verdict?.approved === true && isStale()) return { type: 'stale' }
+    if (verdict?.approved === false && verdict.misfit === true)
+      return { type: 'refused', how: 'rejected', reason: `${reason}; ${verdict.comment}` }
+    if (verdict?.approved !== true || !verdict.edited) return this.#wordOf(entry, 'task', verdict, reason)
+    entry.task = edited
+    return { type: 'given', asked: true, ...goodUntil(verdict) }
   }
 
-  /** Looks at what came of a task. Rejects only with `Cancelled`. */
+  /** Reviews the result of a task. Rejects only with `Cancelled`. */
   async after(entry: Entry): Promise<Word> {
     const { verdict, reason } = await this.#ask(entry, 'result', entry.output ?? null, undefined, undefined)
     const word = this.#wordOf(entry, 'result', verdict, reason)
@@ -146,7 +155,7 @@ export class Reviews {
             ...present({ failures: this.#streak.take(oversight) }),
           }
     const why = problem ?? (subject.always === true ? always : undefined)
-    const verdict = await review(ctx, oversight, { subject: kind, name: id }, subject, {
+    const verdict = await escalate(ctx, oversight, { subject: kind, name: id }, subject, {
       kind,
       tool: kind === 'task' ? (task.action ?? id) : id,
       toolVersion: ctx.place.version,
@@ -191,7 +200,7 @@ export class Reviews {
   }
 }
 
-/** Whether a human, or nobody in time, has kept it from counting. */
+/** Whether an approver, or an expired deadline, has kept it from counting. */
 export const isRefused = ({ failure }: Entry): boolean => failure?.code === 'task.rejected' || failure?.code === 'task.unanswered'
 
 /** An approval holds for what was seen. */
