@@ -8,9 +8,11 @@
 import {
   asText,
   deepFreeze,
+  present,
   type Action,
   type HistoryEntry,
   type Json,
+  type LimitedAccount,
   type LimitName,
   type Outcome,
   type Sha256,
@@ -300,9 +302,9 @@ export class Desk {
     return view
   }
 
-  /** The end by a limit, with the text so far. */
-  limited(limit: LimitName, message: string): Outcome<never> {
-    return { status: 'limited', limit, message, ...(this.text === '' ? undefined : { partial: this.text }) }
+  /** The end by a limit, with the text so far. `account`: the leader's, where the limit is not its own. */
+  limited(limit: LimitName, message: string, account?: LimitedAccount): Outcome<never> {
+    return { status: 'limited', limit, message, ...(this.text === '' ? undefined : { partial: this.text }), ...present({ account }) }
   }
 }
 

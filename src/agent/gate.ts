@@ -4,7 +4,7 @@
  * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
-import { canonical, describeOutcome, digestJson, failed, failure, present, type Failure, type Json } from '../core/index.ts'
+import { canonical, describeOutcome, digestJson, failed, failure, present, toolAgent, type Failure, type Json } from '../core/index.ts'
 import { labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../engine/index.ts'
 import type { Caller } from '../journal/index.ts'
@@ -130,7 +130,7 @@ export class ToolBinding implements Binding {
 
   constructor(tool: Tool, agent: string, answer: Schema | undefined) {
     this.#tool = tool
-    this.#agent = `${agent}.${tool.name}`
+    this.#agent = toolAgent(agent, tool.name)
     this.#answer = answer
     this.spec = tool.spec
   }

@@ -6,7 +6,7 @@
  * at a moment (extension.ts), what stands around the loop (activation.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
-import { asText, completed, failed, failure, type Json, type LimitName, type Outcome } from '../core/index.ts'
+import { asText, completed, failed, failure, type ActivationId, type Json, type LimitName, type Outcome } from '../core/index.ts'
 import { defaultLimits, howToLift, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
@@ -88,7 +88,9 @@ export async function turnLoop(mind: Mind, desk: Desk, { system, toolbox }: Open
     const asked = await askModel(mind, desk, turn.ctx, offer.specs, turn.prompt, { last: mind.lastAnswer && isLast, isVerb: offer.isVerb })
     if (asked.status !== 'completed') {
       if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
-      return exceeded(asked) === undefined || stood === undefined ? unanswered(desk, asked, unmetBy(at)) : stoodFor(stood)
+      return exceeded(asked) === undefined || stood === undefined
+        ? unanswered(desk, ctx.place.activation, asked, unmetBy(at))
+        : stoodFor(stood)
     }
     turn.answer = asked.output as unknown as ModelAnswer
     const excess = tooMany(mind, edge, turn.answer)
@@ -211,11 +213,14 @@ function tooMany({ agent }: Mind, { limits }: Edge, { calls }: ModelAnswer): str
 }
 
 /** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
-function unanswered(desk: Desk, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
+function unanswered(desk: Desk, own: ActivationId, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
   const max = exceeded(outcome)
   if (max === undefined || outcome.status !== 'failed') return outcome
   const lift = max['byDefault'] === true ? `; ${howToLift('turns', Number(max['max']))}` : ''
-  return desk.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet)
+  const { activation, max: most } = max
+  const isOwn = activation === own || typeof activation !== 'string' || typeof most !== 'number'
+  const account = isOwn ? undefined : { activation: activation as ActivationId, max: most }
+  return desk.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet, account)
 }
 
 /** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */

@@ -3,7 +3,7 @@
  *
  * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (loop.ts), the public constructors (agent.ts, ../supervisor).
  */
-import { failed, failure, hasNames, own, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '../core/index.ts'
 import { briefValue, turnsOf, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
@@ -171,7 +171,7 @@ function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
     return [
       {
         kind: 'agent',
-        name: `${agent}.${tool.name}`,
+        name: toolAgent(agent, tool.name),
         description: tool.spec.description,
         version: tool.version,
         async orchestrate(ctx, edge) {

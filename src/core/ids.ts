@@ -48,6 +48,9 @@ export function derivedId(prefix: string, ...parts: string[]): string {
   return `${prefix}_${digest(told.join('\u0000')).slice(0, 20)}`
 }
 
+/** Whether an activation is this one, or works below it. */
+export const isWithin = (activation: string, above: ActivationId): boolean => activation === above || activation.startsWith(`${above}>`)
+
 const RUN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 
 /** Checks a run id given by a caller. Throws `run.invalid-id`. */

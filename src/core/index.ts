@@ -17,6 +17,7 @@ export {
 } from './json.ts'
 export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
+export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { isSamePerson, personName, underName } from './people.ts'
 export { fromBase64url, toBase64url } from './base64url.ts'
 export { digest, digestJson, RollingHash, type Sha256 } from './hash.ts'
@@ -29,7 +30,6 @@ export {
   describeOutcome,
   lateReason,
   timedOut,
-  toldEnd,
   failed,
   hasTrail,
   trailOf,
@@ -37,6 +37,7 @@ export {
   withAnswer,
   withoutTrail,
   withTrail,
+  type LimitedAccount,
   type LimitName,
   type Outcome,
   type OutcomeStatus,
@@ -44,6 +45,7 @@ export {
   type TaskResult,
   type TaskStatus,
 } from './outcome.ts'
+export { isWithin } from './ids.ts'
 export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
 export { bar, beginning, cut, visible, visibleJson, visibleLine, visibleLines, wrapped } from './visible.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'

@@ -2,12 +2,19 @@
  * Outcome: how anything that was begun has ended. One closed union for steps, workers, questions and runs; never an empty success.
  */
 import type { Failure } from './failure.ts'
+import type { ActivationId } from './ids.ts'
 import { asText, type Json } from './json.ts'
 import type { HistoryEntry, Message, Trail } from './message.ts'
 import type { Usage } from './usage.ts'
 
 /** Which limit was reached: of an edge; or of a conversation that somebody leads, who may bound its rounds and its new plans. */
 export type LimitName = 'turns' | 'depth' | 'usd' | 'tokens' | 'minutes' | 'transfers' | 'calls' | 'rounds' | 'resets'
+
+/** The account of a leader whose limit was reached below it. */
+export interface LimitedAccount {
+  readonly activation: ActivationId
+  readonly max: number
+}
 
 /** Where a task of a plan is. `waiting`: for other tasks. `awaiting_approval`: for a human. */
 export type TaskStatus = 'pending' | 'waiting' | 'awaiting_approval' | 'running' | 'succeeded' | 'failed' | 'skipped' | 'cancelled'
@@ -55,7 +62,14 @@ export type Outcome<O = Json> =
       readonly by?: string
     } & Planned)
   | ({ readonly status: 'failed'; readonly failure: Failure } & Planned)
-  | ({ readonly status: 'limited'; readonly limit: LimitName; readonly message: string; readonly partial?: string } & Planned)
+  | ({
+      readonly status: 'limited'
+      readonly limit: LimitName
+      readonly message: string
+      readonly partial?: string
+      /** The leader's account that had no room. Absent: the limit is its own; or the journal is older than this field. */
+      readonly account?: LimitedAccount
+    } & Planned)
   | ({ readonly status: 'timed-out'; readonly message: string } & Planned)
   | ({ readonly status: 'cancelled'; readonly reason: string } & Planned)
   /** A hook of its leader ended the work before its model was done: on purpose, so it is no failure; and not by an answer, so it is no completion. `text` is what there was. */
@@ -74,14 +88,8 @@ export const cancelled = (reason: string): Outcome<never> => ({ status: 'cancell
 /** Shorthand for the outcome of work that did not end in the time that it was given. */
 export const timedOut = (ms: number): Outcome<never> => ({ status: 'timed-out', message: `it did not end within ${ms} ms` })
 
-const late = 'out of time after '
-/** The reason for which somebody is stopped whose time is up. */
-export const lateReason = (ms: number): string => `${late}${ms} ms`
-/** An end as it is told. In journals in which a cancel has no `timedOutMs`, who timed out was cancelled for this reason; it is persistent. */
-export const toldEnd = (outcome: Outcome): Outcome =>
-  outcome.status === 'cancelled' && outcome.reason.startsWith(late)
-    ? { status: 'timed-out', message: `it did not end within ${outcome.reason.slice(late.length)}` }
-    : outcome
+/** The reason with which work is stopped whose time is up, for people; `timedOutMs` of the cancel says it to code. */
+export const lateReason = (ms: number): string => `out of time after ${ms} ms`
 
 /** One sentence that says how something ended, for people and for models. Never empty. */
 export function describeOutcome(outcome: Outcome<unknown>): string {

@@ -136,7 +136,7 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
     const message = `the limit of ${max} ${limit} has no room until what is under way has ended`
     return failure('budget.exceeded', message, 'budget', { details: { ...details, later: true } })
   }
-  const message = limitReached(max, limit, account.activation === activation ? 'own' : 'leader')
+  const message = limitReached(max, limit, account.activation === activation)
   const byDefault = limit === 'turns' && account.limits.byDefault === true ? { byDefault: true } : undefined
   return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
 }
@@ -145,6 +145,6 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
 export const isForNow = (outcome: Outcome): boolean =>
   outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded' && outcome.failure.details?.['later'] === true
 
-/** What a refused charge says, and so the outcome of whoever it ends: its leaders know by it whether it was a limit of theirs. */
-export const limitReached = (max: number, limit: Dimension, of: 'own' | 'leader'): string =>
-  `the limit of ${max} ${limit} is reached (${of === 'own' ? 'its own' : `the ${limit} limit of a leader`})`
+/** What a refused charge says, and so the outcome of the activation that it ends. */
+const limitReached = (max: number, limit: Dimension, isOwn: boolean): string =>
+  `the limit of ${max} ${limit} is reached (${isOwn ? 'its own' : `the ${limit} limit of a leader`})`

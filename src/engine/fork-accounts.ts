@@ -3,7 +3,7 @@
  *
  * Owns: that fold. Does not own: the arithmetic (account.ts). Pure. K11: a charge counts where it occurred.
  */
-import type { ActivationId } from '../core/index.ts'
+import { isWithin, type ActivationId } from '../core/index.ts'
 import type { Charge, JournalEvent } from '../journal/index.ts'
 import { Account, type AccountState } from './account.ts'
 import type { AccountLimits } from './context.ts'
@@ -25,7 +25,7 @@ export function accountsIn(
   const there = new Set(entries.map(({ activation }) => activation))
   const accounts = [...limits].flatMap(([id, each]) => (there.has(id) ? [new Account(id, each)] : []))
   const open = new Map<ActivationId, Map<string, Charge>>()
-  const above = (id: ActivationId): Account[] => accounts.filter(({ activation }) => id === activation || id.startsWith(`${activation}>`))
+  const above = (id: ActivationId): Account[] => accounts.filter(({ activation }) => isWithin(id, activation))
   for (const { activation, event } of accounts.length === 0 ? [] : entries) {
     const reserved = open.get(activation) ?? new Map<string, Charge>()
     open.set(activation, reserved)

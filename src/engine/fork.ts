@@ -10,6 +10,7 @@
  * Messages that were under way are under way in it. Charges count as they had been made; working minutes begin anew.
  */
 import {
+  isWithin,
   canonical,
   childActivation,
   derivedId,
@@ -205,7 +206,7 @@ class Fork {
         kept.set(position, { position, run: this.#request.run, activation, seq: 0, at, event: still })
       }
     }
-    const isOut = (id: string): boolean => without.some((gone) => id === gone || id.startsWith(`${gone}>`))
+    const isOut = (id: string): boolean => without.some((gone) => isWithin(id, gone as ActivationId))
     return [...kept.values()].filter(({ activation }) => !isOut(activation)).sort((a, b) => a.position - b.position)
   }
 

@@ -1,7 +1,7 @@
 /** What happens next: the context, the Engine port, and the replay machinery that engines share. */
 export * from './context.ts'
 export * from './port.ts'
-export { Account, isForNow, limitReached, reserveAll, reserveFor, type AccountState } from './account.ts'
+export { Account, isForNow, reserveAll, reserveFor, type AccountState } from './account.ts'
 export { Activation } from './activation.ts'
 export { isLeaving, thrownOutcome } from './cancellation.ts'
 export { awaitsForeign, codeFor } from './code.ts'

@@ -7,19 +7,10 @@
  * A delegation is known by its leader's name for it, which is in what the worker was started with. Workers that were begun in another way (members of flows, agents as tools, `delegate`
  * in code) have none, and no row.
  */
-import {
-  isObject,
-  parentOf,
-  present,
-  toldEnd,
-  type ActivationId,
-  type Failure,
-  type Json,
-  type Outcome,
-  type Usage,
-} from '../core/index.ts'
+import { isObject, parentOf, present, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
 import type { ActivationStarted, JournalEvent, Recorded } from './events.ts'
 import { foldRun, newRunFold, type RunFold } from './fold.ts'
+import { withTimeout } from './older.ts'
 import { viewOf } from './picture.ts'
 import { newSpoken, speak, type Spoken, type SpokenFold } from './spoken.ts'
 
@@ -215,7 +206,7 @@ export function delegationsIn(fold: DelegatedFold): readonly DelegationView[] {
     fold.rows.map((row): DelegationView => {
       const { leader, worker, startedAt, attempts, hookFailures } = row
       const at = row.activation === undefined ? undefined : activations.get(row.activation)
-      const outcome = at?.outcome && toldEnd(at.outcome)
+      const outcome = at?.outcome && withTimeout(at.outcome)
       const isOver = activations.get(leader)?.outcome !== undefined
       const notBegun = row.failure !== undefined ? 'refused' : isOver ? 'cancelled' : 'pending'
       return {

@@ -18,6 +18,7 @@ export {
 } from './delegated.ts'
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
 export { runView, viewOf } from './picture.ts'
+export { namesLeaderLimit } from './older.ts'
 export { diffOf, type RunDiff, type RunDifference } from './diff.ts'
 export { contentKeys, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
 export { planGraph } from './plan-graph.ts'

@@ -37,7 +37,7 @@ const trail = {
 } satisfies Shape
 const task = { task: 'kept', member: 'kept', role: 'kept', status: 'kept', output: 'payload', failure, usage: 'kept' } satisfies Shape
 const results = { tasks: [task] } satisfies Shape
-const outcomeOf = (output: Shape): Shape => ({ status: 'kept', limit: 'kept', output, failure, trail, results })
+const outcomeOf = (output: Shape): Shape => ({ status: 'kept', limit: 'kept', account: 'kept', output, failure, trail, results })
 
 /** What a model answered. */
 const answer = {

@@ -20,6 +20,7 @@ import {
   describeOutcome,
   digestJson,
   isObject,
+  isToolAgent,
   parentOf,
   saysValue,
   trailOf,
@@ -312,7 +313,7 @@ function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefi
       if (event.name === 'middleware.changed') changed(work, event.data)
       return undefined
     case 'activation.settled':
-      return isTool(agent) ? undefined : lastWords(work, event.outcome)
+      return isToolAgent(agent) ? undefined : lastWords(work, event.outcome)
     default:
       return asked(event)
   }
@@ -335,9 +336,6 @@ function asked(event: JournalEvent): Words | undefined {
       return undefined
   }
 }
-
-/** Names of agents have no dot; those of tools that are activations, `<agent>.<tool>`, have one. */
-const isTool = (agent: string): boolean => agent.includes('.')
 
 const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: string } => (callId === undefined ? {} : { callId })
 

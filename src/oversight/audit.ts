@@ -225,7 +225,7 @@ class Known {
     const word = this.#words.get(event.id)
     const decision = word?.status === 'completed' && isObject(word.output) ? word.output : undefined
     const subject = asked?.tool ?? event.id
-    const isByClock = event.resolution.startsWith('timed-out') || event.resolution === 'escalated'
+    const isByClock = clockResolutions.has(event.resolution)
     const by: AuditActor = isByClock ? 'clock' : event.resolution === 'cancelled' ? 'runtime' : 'human'
     const evidence = {
       ...withoutPlace(event),
@@ -320,6 +320,8 @@ class Known {
     return [...said, { by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval, ...endOf(outcome) } }]
   }
 }
+
+const clockResolutions: ReadonlySet<ApprovalResolved['resolution']> = new Set(['timed-out-approved', 'timed-out-rejected', 'escalated'])
 
 const isYes = (resolution: ApprovalResolved['resolution']): boolean =>
   resolution === 'approved' || resolution === 'edited' || resolution === 'timed-out-approved'

@@ -4,7 +4,7 @@
  * Owns: the document and how it is made of a run's views. Does not own: the views (journal), taking over and handing back (runtime/takeover.ts), what an edit may say (../team).
  * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON that shares nothing with what it was made of.
  */
-import type { ActivationId, Failure, Json, Outcome, RunId, Usage } from '../core/index.ts'
+import { isWithin, type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '../core/index.ts'
 import type { ActivationView, DelegationView, RunView, Spoken, TaskView, TeamView } from '../journal/index.ts'
 
 /** A task of a plan, or a delegation of whoever works above or beside planned teams; where there is neither, an agent at work. */
@@ -155,9 +155,7 @@ const whyFailed = ({ failure, reason, status }: TakeoverStep): string => failure
 function told({ kind, output: _output, endedAt: _endedAt, ...step }: Step, said: readonly Spoken[]): TakeoverStep {
   const { activation } = step
   if (kind !== 'inFlight' || activation === undefined) return step
-  const words = said.findLast(
-    (each) => each.type === 'assistant' && (each.activation === activation || each.activation.startsWith(`${activation}>`)),
-  )
+  const words = said.findLast((each) => each.type === 'assistant' && isWithin(each.activation, activation))
   return words?.type === 'assistant' && words.text !== '' ? { ...step, partial: words.text } : step
 }
 

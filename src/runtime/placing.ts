@@ -5,7 +5,7 @@
  * own: the parts themselves (parts.ts), following a run (feed.ts), what is said in messages (journal/spoken.ts).
  * K9: one map per reader, read on from the journal only for an activation that is not in it; whoever shows something waits for none of this.
  */
-import { parentOf, type ActivationId, type RunId } from '../core/index.ts'
+import { isToolOf, parentOf, type ActivationId, type RunId } from '../core/index.ts'
 import type { Engine, LivePart } from '../engine/index.ts'
 import { pathOf, type ActivationStarted, type Recorded } from '../journal/index.ts'
 
@@ -64,7 +64,7 @@ export class Placing {
   #wants(placed: Placed | undefined): boolean {
     const { path, agent, control = false } = this.#wanted
     if (path !== undefined && placed?.within !== true) return false
-    if (agent !== undefined && placed?.agent !== agent && placed?.agent.startsWith(`${agent}.`) !== true) return false
+    if (agent !== undefined && placed?.agent !== agent && !isToolOf(placed?.agent ?? '', agent)) return false
     return !control || placed?.holds === true
   }
 

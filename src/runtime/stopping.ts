@@ -1,12 +1,13 @@
 /**
  * Stopping one delegation from outside: the run goes on without it.
  *
- * Owns: finding who leads it, the error for each way in which a stop comes to nothing. Does not own: hearing it (oversight/stop.ts, supervisor/worker/watch.ts).
+ * Owns: who leads it, the error for each way in which a stop comes to nothing. Does not own: what its name means (find-work.ts), hearing it (oversight/stop.ts, supervisor/worker/watch.ts).
  * K2: the stop is a message to the leader, so any process may ask for it, and the leader hears it in recorded order. Whenever an error is thrown here, nothing was changed.
  */
-import { isObject, parentOf, ReeveError, type ActivationId, type RunId } from '../core/index.ts'
+import { delegationOf, isObject, parentOf, ReeveError, type ActivationId, type RunId } from '../core/index.ts'
 import type { Engine } from '../engine/index.ts'
-import { delegationsOf, runView, type DelegationView, type Recorded, type RunView } from '../journal/index.ts'
+import type { DelegationView, Recorded, RunView } from '../journal/index.ts'
+import { find, type PlannedTask } from './find-work.ts'
 import { stoppedBy, stopMessage } from '../oversight/index.ts'
 
 /** Which delegation is to be stopped, and what its leader is told. */
@@ -78,41 +79,37 @@ interface Led {
 
 /** Who leads the delegation of this name; undefined if there is none. */
 function leaderOf(events: readonly Recorded[], name: string): Led | 'ended' | undefined {
-  const view = runView(events)
-  const works = (id: ActivationId | undefined): boolean =>
-    view.activations.some(({ activation, outcome }) => activation === id && outcome === undefined)
+  const found = find(events, name)
+  const { view, works } = found
   const isOpen = ({ leader, status, activation }: DelegationView): boolean => {
     const goesOn = status === 'pending' || works(activation) || (activation !== undefined && triesAgain(view, leader, activation))
     return works(leader) && goesOn
   }
-  const all = delegationsOf(events)
-  const rows = all.filter(({ callId, activation }) => callId === name || activation === name)
+  const rows = found.delegations('call', 'activation')
   const open = rows.findLast(isOpen)
   if (open !== undefined) {
     // a call may stand for several workers, labelled after it: d1.1, d1.2
-    const label = open.activation === name ? open.label : open.label?.split('.')[0]
+    const label = open.activation === name || open.label === undefined ? open.label : delegationOf(open.label)
     return { leader: open.leader, delegation: label ?? open.activation ?? name }
   }
   // workers of code, of flows and of tools have no label
   const leader = parentOf(name as ActivationId)?.parent
   if (leader !== undefined && works(leader) && works(name as ActivationId)) return { leader, delegation: name }
-  const called = all.filter(({ label }) => label === name || label?.startsWith(`${name}.`) === true)
+  const called = found.delegations('label', 'group')
   const labelled = called.filter(isOpen)
   const [first, ...others] = labelled
   if (others.some((other) => other.leader !== first?.leader)) throw severalCalled(name, labelled)
   if (first !== undefined) return { leader: first.leader, delegation: name }
-  const planned = plannedAt(view, name)
+  const planned = plannedAt(found.tasks('task', 'member'), name)
   if (planned !== undefined) return planned
-  return rows.length + called.length > 0 || view.activations.some(({ activation }) => activation === name) ? 'ended' : undefined
+  return rows.length + called.length > 0 || found.isActivation ? 'ended' : undefined
 }
 
-/** The task of a planned team of this name, or of the member of this name, that somebody works on. */
-function plannedAt({ teams }: RunView, name: string): Led | 'ended' | undefined {
-  const tasks = teams.flatMap(({ activation, plan }) => plan.tasks.map((task) => ({ leader: activation, ...task })))
-  const called = tasks.filter(({ task, member }) => task === name || member === name)
+/** The one of these tasks that a member works on. */
+function plannedAt(called: readonly PlannedTask[], name: string): Led | 'ended' | undefined {
   const [atWork, ...others] = called.filter(({ status }) => status === 'running' || status === 'awaiting_approval')
   if (others.length > 0) throw severalAtWork(name, [atWork!, ...others])
-  if (atWork !== undefined) return { leader: atWork.leader, delegation: name }
+  if (atWork !== undefined) return { leader: atWork.team, delegation: name }
   const open = called.find(({ endedAt }) => endedAt === undefined)
   if (open !== undefined) throw notAtWork(name, open)
   return called.length > 0 ? 'ended' : undefined

@@ -1,28 +1,26 @@
 /**
- * Whose work somebody outside means who has finished it by hand.
+ * Work named: the open work that an operator means who finishes it by hand.
  *
- * Owns: finding it by any of its names, the error where it is none, several, or has ended. Does not own: what becomes of it (takeover.ts).
+ * Owns: which open work it is, the error where it is none, several, or has ended. Does not own: what its name means (find-work.ts), what becomes of it (takeover.ts).
  * K1: the journal alone knows. Pure.
  */
 import { ReeveError, type ActivationId } from '../core/index.ts'
-import { delegationsOf, runView, type Recorded, type RunView, type TaskView } from '../journal/index.ts'
+import type { Recorded } from '../journal/index.ts'
+import { find, type PlannedTask } from './find-work.ts'
 
 /** Work that has not ended. */
 export type OpenWork =
-  /** Somebody has begun it. */
+  /** A worker has begun it. */
   | { readonly type: 'at-work'; readonly activation: ActivationId }
-  /** A task of a plan that nobody works on. */
+  /** A task of a plan that no member works on. */
   | { readonly type: 'pending'; readonly team: ActivationId; readonly task: string }
-
-type PlannedView = TaskView & { readonly team: ActivationId }
 
 /** The work of this name. `as`: what the name is meant to be of. Throws `delegation.unknown`, `delegation.ended` and, where several are called so, `input.invalid`. */
 export function workNamed(events: readonly Recorded[], name: string, as: 'task' | 'delegation'): OpenWork {
-  const view = runView(events)
-  const works = (id: ActivationId | undefined): id is ActivationId =>
-    view.activations.some(({ activation, outcome }) => activation === id && outcome === undefined)
-  const tasks = tasksCalled(view, name, as)
-  const rows = as === 'task' ? [] : delegationsOf(events).filter(({ callId, label }) => callId === name || label === name)
+  const found = find(events, name)
+  const { view, works } = found
+  const tasks = as === 'task' ? found.tasks('task') : found.tasks('task', 'member')
+  const rows = as === 'task' ? [] : found.delegations('call', 'label')
   const named = as === 'delegation' && works(name as ActivationId) ? [name as ActivationId] : []
   const atWork = [...new Set([...named, ...rows.map(({ activation }) => activation), ...tasks.map(at)])].filter(works)
   if (atWork.length > 1) throw several(name, atWork)
@@ -40,7 +38,7 @@ export function workNamed(events: readonly Recorded[], name: string, as: 'task' 
     throw new ReeveError('delegation.unknown', `nobody works on the delegation "${name}" so far`, {
       hint: 'It waits for others to end; run.stop(), or reeve stop <run> <delegation>, calls it off. Nothing was changed.',
     })
-  const hasEnded = tasks.length + rows.length > 0 || view.activations.some((each) => each.activation === name)
+  const hasEnded = tasks.length + rows.length > 0 || found.isActivation
   if (hasEnded)
     throw new ReeveError('delegation.ended', `the work of "${name}" has ended`, { hint: 'Its outcome is final; nothing was changed.' })
   throw new ReeveError('delegation.unknown', `there is no work called "${name}" in the run "${view.run}"`, {
@@ -48,13 +46,8 @@ export function workNamed(events: readonly Recorded[], name: string, as: 'task' 
   })
 }
 
-const tasksCalled = ({ teams }: RunView, name: string, as: 'task' | 'delegation'): readonly PlannedView[] =>
-  teams
-    .flatMap(({ activation, plan }) => plan.tasks.map((task) => ({ ...task, team: activation })))
-    .filter(({ task, member }) => task === name || (as === 'delegation' && member === name))
-
-/** Whoever works on a task now. */
-const at = ({ status, activation }: PlannedView): ActivationId | undefined =>
+/** The activation that works on a task now. */
+const at = ({ status, activation }: PlannedTask): ActivationId | undefined =>
   status === 'running' || status === 'awaiting_approval' ? activation : undefined
 
 const several = (name: string, which: readonly string[]): ReeveError =>

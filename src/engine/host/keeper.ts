@@ -6,6 +6,7 @@
  * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they occur).
  */
 import {
+  isWithin,
   andThen,
   failed,
   failure,
@@ -279,7 +280,7 @@ export class Keeper implements Keeping {
 
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
   #logsBelow(worker: ActivationId): Now<Iterable<Logged>> {
-    const unwritten = this.#desk.batch.log.filter(({ act }) => act === worker || act.startsWith(`${worker}>`))
+    const unwritten = this.#desk.batch.log.filter(({ act }) => isWithin(act, worker))
     const known = unwritten.map(({ act, body }) => ({ activation: act, event: decode(body) }))
     return andThen(this.#desk.store.reader.below(worker), (written) => [...written, ...known])
   }

@@ -11,7 +11,7 @@ const passing: ReadonlySet<string> = new Set(['store.unavailable', 'store.busy',
 export class Outage {
   readonly #name: string
   readonly #warn: (code: string, message: string) => void
-  readonly #said = new Set<string>()
+  readonly #said = new Map<string, ReeveError['code']>()
   #since = 0
 
   constructor(name: string, warn: (code: string, message: string) => void) {
@@ -29,7 +29,7 @@ export class Outage {
       const cause = `${code} ${retryable}`
       if (this.#said.has(cause)) return
       if (!this.isOn) this.#since = stopwatch()
-      this.#said.add(cause)
+      this.#said.set(cause, code)
     }
     this.#warn(code, message)
   }
@@ -37,7 +37,7 @@ export class Outage {
   /** The store has answered. A store that can be read may still not be written to. */
   answered(what: 'read' | 'written'): void {
     if (!this.isOn) return
-    if (what === 'read' && [...this.#said].some((cause) => !cause.startsWith('store.unavailable'))) return
+    if (what === 'read' && [...this.#said.values()].some((code) => code !== 'store.unavailable')) return
     this.#said.clear()
     const seconds = ((stopwatch() - this.#since) / 1_000).toFixed(1)
     this.#warn('store.available', `${this.#name}: the store answers again, after ${seconds} seconds; runs go on by themselves`)

@@ -5,7 +5,7 @@
  * Owns: reading its rows, what is wrong with them, and their translation into one commit (`runBatch`, pure). Does not own: values of streams (old-stream.ts), writing (migrate.ts).
  * Holds: K1 (every entry as it is, gapless, in its order; one transaction for a run), K2 (the epoch goes on above all that were given out), K11 (what was spent stays spent).
  */
-import { ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+import { isWithin, ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
 import { unpack } from '../payload.ts'
@@ -222,7 +222,7 @@ function controlOf({ control, reached }: RunRow): string | null {
 
 /** A clock that ran when its process died stands since that process was last heard of. */
 function stopped(state: AccountState, since: number, act: ActivationId, activations: readonly ActivationRow[]): AccountState {
-  const working = activations.filter(({ id, working: works }) => works === 1 && (id === act || id.startsWith(`${act}>`)))
+  const working = activations.filter(({ id, working: works }) => works === 1 && isWithin(id, act))
   const heard = Math.max(since, ...working.map(({ touched }) => touched))
   return { ...state, ms: state.ms + heard - since }
 }

@@ -61,6 +61,11 @@ export class Directory {
     }
   }
 
+  /** Whether a member may yet join under this name: it is one that `newId` makes, and nobody has it. */
+  mayJoin(name: string): boolean {
+    return !this.#entries.has(name) && /_[1-9]\d*$/.test(name)
+  }
+
   /** `before`: how often others have tried its task. */
   join(entry: Omit<TeamEntry, 'status' | 'attempts'>, before = 0): void {
     this.#before.set(entry.member, before)

@@ -38,7 +38,7 @@ export interface RoomWaits {
 /** What a look is taken at. */
 export interface DeadlockParts {
   readonly book: Book
-  readonly directory: Pick<Directory, 'get' | 'isThere'>
+  readonly directory: Pick<Directory, 'get' | 'isThere' | 'mayJoin'>
   readonly work: Pick<Work, 'awaited' | 'closed' | 'leave' | 'running' | 'settle' | 'waitsForHuman' | 'watch'>
   readonly mail: MailWaits
   readonly room: RoomWaits
@@ -136,10 +136,10 @@ export class Deadlocks {
     return holders === undefined ? { name, needs: 'nothing' } : { name, needs: 'any', of: holders }
   }
 
-  /** Whether somebody of this name may write who is no member now: the lead, or who has yet to join. Members get their names from the team, with a number. */
+  /** Whether a sender of this name may write that is no member now: the lead, or one that has yet to join. */
   #mayWrite(from: string | undefined): boolean {
     if (from === undefined) return true
-    return from === 'lead' ? this.#parts.hasLead : this.#parts.directory.get(from) === undefined && /_[1-9]\d*$/.test(from)
+    return from === 'lead' ? this.#parts.hasLead : this.#parts.directory.mayJoin(from)
   }
 
   /** Whether all mail has come in of those who have ended. If not, it looks again when it has. */

@@ -5,8 +5,9 @@
  * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn. A task that waits for room holds none, and only
  * those at work hold any: so nobody waits for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every circle is (deadlocks.ts).
  */
-import { failure, FailureError, type Failure, type Json, type Outcome } from '../../core/index.ts'
-import { limitReached, type Context } from '../../engine/index.ts'
+import { failure, FailureError, isWithin, type ActivationId, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { namesLeaderLimit } from '../../journal/index.ts'
 import { interrupt } from '../../oversight/index.ts'
 import type { WorkerEnd } from '../../supervisor/index.ts'
 import type { Estimate } from '../plan/plan.ts'
@@ -181,10 +182,9 @@ export class Spending {
 
   /** What of the limits of the tree has ended an attempt; undefined if it was something else. */
   #endedBy(outcome: Outcome): Counted | undefined {
-    const said = outcome.status === 'limited' ? outcome.message : outcome.status === 'failed' ? outcome.failure.message : ''
     return (['tokens', 'usd'] as const).find((of) => {
-      const limit = this.#tree?.[of]
-      return limit !== undefined && said.startsWith(limitReached(limit, of, 'leader'))
+      const max = this.#tree?.[of]
+      return max !== undefined && isLimitAbove(this.#ctx.place.activation, outcome, of, max)
     })
   }
 
@@ -267,6 +267,15 @@ export class Spending {
   close(): void {
     if (this.#asking) this.#ctx.stopAll('the work has ended')
   }
+}
+
+/** Whether a limit of this size, of this team or a leader above it, has ended an attempt. */
+function isLimitAbove(team: ActivationId, outcome: Outcome, of: Counted, max: number): boolean {
+  if (outcome.status !== 'limited' && outcome.status !== 'failed') return false
+  const { activation, max: its } = outcome.status === 'limited' ? (outcome.account ?? {}) : (outcome.failure.details ?? {})
+  const { limit, message } = outcome.status === 'limited' ? outcome : { limit: outcome.failure.details?.['limit'], ...outcome.failure }
+  if (typeof activation !== 'string' || typeof its !== 'number') return namesLeaderLimit(message, of, max)
+  return limit === of && its === max && isWithin(team, activation as ActivationId)
 }
 
 const words = { tokens: 'tokens', usd: 'US dollars' } as const
