@@ -3,12 +3,17 @@
  *
  * Owns: the servers, and what an engine is told of them. Does not own: when they are struck (torture.ts).
  */
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { WorkflowClient, Connection } from '@temporalio/client'
 import { RestateClient } from '../../src/adapters/restate/client.ts'
-import { freePort, restateCluster } from '../restate/harness.ts'
+import { freePort, restateCluster, type TestCluster } from '../restate/harness.ts'
 import type { Place, SharedEngine } from '../servers/engines.ts'
+import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { buildTemporal, temporalServer } from '../servers/temporal.ts'
-import { Road } from './road.ts'
+import type { Hosts } from './hosts.ts'
+import { Road, type RoadEnd } from './road.ts'
 
 /** A server that may be killed. */
 export interface Node {
@@ -43,18 +48,67 @@ async function postgresAlone(): Promise<Ground> {
   }
 }
 
-async function restateNodes(): Promise<Ground> {
-  const cluster = await restateCluster(3)
+/** How workers and a Restate server reach one another. */
+interface Reach {
+  /** What an engine is told of a node. `at`: the address under which it sees this machine. */
+  readonly node: (slot: number, at: string) => { readonly ingress: string; readonly admin: string }
+  /** What a worker is told of itself. */
+  readonly worker: (port: number) => Pick<Extract<Place, { engine: 'restate' }>, 'listen' | 'identityKeys'>
+  /** Where the server's calls lead. */
+  readonly ends: (port: number) => RoadEnd | readonly RoadEnd[]
+  readonly close: () => void
+}
+
+/** All on this host: workers share a port of loopback, and see the nodes where they listen. */
+const onOneHost = ({ nodes }: TestCluster): Reach => ({
+  node: (slot) => nodes[slot % nodes.length]!,
+  worker: (port) => ({ listen: { port } }),
+  ends: (port) => ({ host: '127.0.0.1', port }),
+  close: () => undefined,
+})
+
+/** Each worker on a host of its own: it listens there, trusts the server's signature alone, and sees the nodes by roads. Calls come from the server's address, so that they can be cut off, too. */
+async function acrossHosts({ nodes }: TestCluster, hosts: Hosts): Promise<Reach> {
+  const key = /kid="(publickeyv1_\w+)"/.exec(readFileSync(nodes[0]!.log, 'utf8'))?.[1]
+  if (key === undefined) throw new Error(`the Restate server has no identity: ${nodes[0]!.log}`)
+  const roads: Road[] = []
+  const roadTo = async (address: string): Promise<number> => {
+    const { hostname: host, port } = new URL(address)
+    const roadPort = await freePort()
+    roads.push(await Road.to({ host, port: Number(port) }, roadPort))
+    return roadPort
+  }
+  const ports = await Promise.all(nodes.map(async ({ ingress, admin }) => [await roadTo(ingress), await roadTo(admin)] as const))
+  return {
+    node(slot, at) {
+      const [ingress, admin] = ports[slot % ports.length]!
+      return { ingress: `http://${at}:${ingress}`, admin: `http://${at}:${admin}` }
+    },
+    worker: (port) => ({ listen: { host: '0.0.0.0', port }, identityKeys: [key] }),
+    ends: (port) =>
+      Array.from({ length: hosts.count }, (_, slot) => ({ host: hosts.hostAddress(slot), port, localAddress: hosts.addressOf('mover') })),
+    close() {
+      for (const road of roads) road.close()
+    },
+  }
+}
+
+async function restateNodes(hosts: Hosts | undefined): Promise<Ground> {
+  const dir = temporaryFolder('identity')
+  const identityKeyFile = join(dir, 'key.pem')
+  writeFileSync(identityKeyFile, generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }))
+  const cluster = await restateCluster(3, { identityKeyFile })
+  const reach = hosts === undefined ? onOneHost(cluster) : await acrossHosts(cluster, hosts)
   const [port, roadPort] = [await freePort(), await freePort()]
-  const road = await Road.to({ host: '127.0.0.1', port }, roadPort)
+  const road = await Road.to(reach.ends(port), roadPort)
   const namespace = 'chaos'
   const client = new RestateClient(cluster.nodes[0]!)
   const sql = `SELECT id, target, status FROM sys_invocation WHERE target_service_name LIKE '${namespace}.%' AND status <> 'completed'`
   return {
-    place(slot, store, poolSize) {
-      const { ingress, admin } = cluster.nodes[slot % cluster.nodes.length]!
+    place(slot, store, poolSize, at) {
+      const { ingress, admin } = reach.node(slot, at)
       const advertise = `http://127.0.0.1:${roadPort}`
-      return { engine: 'restate', store, poolSize, ...host, ingress, admin, namespace, listen: { port }, advertise }
+      return { engine: 'restate', store, poolSize, ...host, ...reach.worker(port), ingress, admin, namespace, advertise }
     },
     nodes: cluster.nodes.map((node) => ({
       name: node.node,
@@ -71,7 +125,9 @@ async function restateNodes(): Promise<Ground> {
     },
     async close() {
       road.close()
+      reach.close()
       await cluster.dispose()
+      removeFolder(dir)
     },
   }
 }
@@ -111,8 +167,8 @@ async function temporalServerAlone(): Promise<Ground> {
   }
 }
 
-/** Servers are up when it resolves. */
-export const groundOf: Readonly<Record<SharedEngine, () => Promise<Ground>>> = {
+/** Servers are up when it resolves. `hosts`: where the workers will be, if not on this host. */
+export const groundOf: Readonly<Record<SharedEngine, (hosts: Hosts | undefined) => Promise<Ground>>> = {
   postgres: postgresAlone,
   restate: restateNodes,
   temporal: temporalServerAlone,

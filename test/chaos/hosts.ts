@@ -13,15 +13,16 @@ export type Peer = (typeof peers)[number]
 const nobody = '02:00:00:00:00:99'
 
 export class Hosts {
+  /** How many hosts there are. */
+  readonly count: number
   readonly #name = `rv${process.pid % 100_000}`
   readonly #net = `10.${64 + (process.pid % 64)}.${Math.floor(process.pid / 64) % 256}`
-  readonly #count: number
   readonly #undo = (): void => this.close()
   #isOpen = true
 
   /** Throws where this may not be done. */
   constructor(count: number) {
-    this.#count = count
+    this.count = count
     process.once('exit', this.#undo)
     ip('link', 'add', this.#name, 'type', 'bridge')
     for (const peer of peers) ip('address', 'add', `${this.addressOf(peer)}/24`, 'dev', this.#name)
@@ -31,7 +32,7 @@ export class Hosts {
       ip('netns', 'add', space)
       ip('link', 'add', end, 'type', 'veth', 'peer', 'name', 'net', 'netns', space)
       ip('link', 'set', end, 'master', this.#name, 'up')
-      ip('-n', space, 'address', 'add', `${this.#net}.${10 + slot}/24`, 'dev', 'net')
+      ip('-n', space, 'address', 'add', `${this.hostAddress(slot)}/24`, 'dev', 'net')
       for (const device of ['lo', 'net']) ip('-n', space, 'link', 'set', device, 'up')
     }
   }
@@ -39,6 +40,11 @@ export class Hosts {
   /** Under which address hosts reach it. */
   addressOf(peer: Peer): string {
     return `${this.#net}.${peer === 'store' ? 2 : 3}`
+  }
+
+  /** Under which address a host is reached. */
+  hostAddress(slot: number): string {
+    return `${this.#net}.${10 + slot}`
   }
 
   /** What a command is begun with, so that it runs on this host. */
@@ -59,7 +65,7 @@ export class Hosts {
     this.#isOpen = false
     process.off('exit', this.#undo)
     for (const undo of [
-      ...Array.from({ length: this.#count }, (_, slot) => ['netns', 'delete', this.#space(slot)]),
+      ...Array.from({ length: this.count }, (_, slot) => ['netns', 'delete', this.#space(slot)]),
       ['link', 'delete', this.#name],
     ]) {
       try {

@@ -5,7 +5,7 @@
  *   npm run chaos -- --engine postgres|restate|temporal [--seconds 60] [--seed n] [--runs 24] [--workers 3] [--kills worker=2,node=12,freeze=6,database=25,cut=5,partition=4] [--hosts] [--keep]
  *
  * `--runs`: so many are open at a time. `--kills`: mean seconds between two blows of a kind, 0 for none; with `database=0` the PostgreSQL that runs is used. `--hosts`: each worker is
- * on a host of its own (a network namespace: needs root) and is cut off from the store or from the server now and then; not with Restate, whose server would have to sign its calls.
+ * on a host of its own (a network namespace: needs root) and is cut off from the store or from the server now and then.
  * Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { parseArgs } from 'node:util'
@@ -27,7 +27,6 @@ const { values: args } = parseArgs({
 })
 
 const engine = sharedEngines.find((each) => each === args.engine)
-if (engine === 'restate' && args.hosts) throw new Error('--hosts is not for restate')
 if (engine === undefined) throw new Error(`--engine is ${sharedEngines.join(', ')}`)
 const storm = new Storm({
   engine,

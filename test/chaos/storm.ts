@@ -85,7 +85,9 @@ export class Storm {
     const socket = join(this.#dir, 'world.sock')
     await this.#world.listen(socket)
     this.#ends.push(() => Promise.resolve(this.#world.close()))
-    const [ground, database] = await Promise.all([groundOf[engine](), this.#database()])
+    const hosts = this.#o.hosts ? new Hosts(count) : undefined
+    this.#ends.push(() => Promise.resolve(hosts?.close()))
+    const [ground, database] = await Promise.all([groundOf[engine](hosts), this.#database()])
     this.#ends.push(() => ground.close())
     const name = `chaos${process.pid}-`
     const store = `${database.url}?schema=${database.schema}`
@@ -99,8 +101,6 @@ export class Storm {
     this.#ends.push(() => operator.close())
     const world = this.#world
     const log = join(this.#dir, 'workers.log')
-    const hosts = this.#o.hosts ? new Hosts(count) : undefined
-    this.#ends.push(() => Promise.resolve(hosts?.close()))
     const seen = hosts === undefined ? store : await this.#fromHosts(store, hosts.addressOf('store'))
     const place = (slot: number): string => JSON.stringify(ground.place(slot, seen, 6, hosts?.addressOf('mover') ?? '127.0.0.1'))
     const on = (slot: number): readonly string[] => hosts?.on(slot) ?? []

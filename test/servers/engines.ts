@@ -7,7 +7,8 @@ import { postgres } from '../../src/engine/postgres/postgres.ts'
 /** Which engine, and how it is set up: as JSON may say it. */
 export type Place =
   | ({ readonly engine: 'postgres' } & Common)
-  | ({ readonly engine: 'restate' } & Common & Pick<RestateOptions, 'ingress' | 'admin' | 'namespace' | 'listen' | 'advertise'>)
+  | ({ readonly engine: 'restate' } & Common &
+      Pick<RestateOptions, 'ingress' | 'admin' | 'namespace' | 'listen' | 'advertise' | 'identityKeys'>)
   | ({ readonly engine: 'temporal' } & Common & Pick<TemporalOptions, 'address' | 'taskQueue'>)
 
 interface Common {
