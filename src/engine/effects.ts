@@ -139,6 +139,12 @@ export class Effects {
     return this.#flights.size
   }
 
+  /** Whether a `once` effect is out whose end is not known: only its record keeps it from being in doubt. */
+  get hasOnceOut(): boolean {
+    for (const { op, event, givenUp } of this.#flights.values()) if (op.effect === 'once' && event === undefined && !givenUp) return true
+    return false
+  }
+
   /** How many of them are under way: neither ended, nor waiting for their next attempt or their turn. */
   get working(): number {
     let count = 0
@@ -280,8 +286,7 @@ export class Effects {
   }
 
   #checkDrained(): void {
-    for (const flight of this.#flights.values()) if (flight.op.effect === 'once' && flight.event === undefined && !flight.givenUp) return
-    this.#drained?.()
+    if (!this.hasOnceOut) this.#drained?.()
   }
 
   #attempt(flight: Flight, attempt: number): void {

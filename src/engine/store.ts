@@ -414,8 +414,11 @@ export interface Store {
   remove(run: RunId): Now<void>
   /** Gives some of the free space back if much lies free. True: there is more. */
   shrink(): Now<boolean>
-  /** The process is about to end: a commit whose answer is lost is waited out for a few seconds more, then it fails with an error that says so. Whoever opens the store next sees what was written. */
-  leave(): void
+  /**
+   * The process is about to end: a commit whose answer is lost is waited out for a few seconds more, then it fails with an error that says so. Whoever opens the store next sees what was written.
+   * A server that says nothing for five seconds is given up, and what is asked of it then fails at once. `mustWait`: an effect is under way whose end is yet to be recorded, so it is not given up.
+   */
+  leave(mustWait?: () => boolean): void
   /** Stops what works beside the event loop; nothing is written after it. */
   stop(): Promise<void>
   /** Lets everything go that this process holds. Throws what the store says; nothing is lost by it. */

@@ -521,7 +521,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#closed = true
     clearInterval(this.#watch)
     const died = this.driver.dead
-    this.store.leave()
+    this.store.leave(() => this.driver.effects.hasOnceOut)
     if (!died) await this.driver.finish()
     const left = died ? [] : [...this.driver.runs.keys()]
     this.driver.seats.close()

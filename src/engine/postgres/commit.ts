@@ -48,6 +48,8 @@ export interface WriterOptions {
   readonly process: string
   /** What is late is judged by the server's clock. */
   readonly serverTime: boolean
+  /** The process is closing, and the server says nothing any more. */
+  readonly isSilent: () => boolean
   readonly onCommit: (committed: Committed) => void
 }
 
@@ -333,7 +335,8 @@ export class BatchWriter {
       } catch (thrown) {
         if (this.#isClosed) throw thrown
         if (isAnswer(thrown) && !isConflict(thrown) && (thrown as { code?: string }).code !== '55P03') throw thrown
-        if (stopwatch() - Math.max(begun, this.#leftAt) >= leaveMs) throw (this.#gaveUp = this.#unknown(batch, sent.n, thrown))
+        const isOver = stopwatch() - Math.max(begun, this.#leftAt) >= leaveMs
+        if (isOver || this.#options.isSilent()) throw (this.#gaveUp = this.#unknown(batch, sent.n, thrown))
         await delay(wait)
       }
     }

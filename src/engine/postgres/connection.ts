@@ -156,7 +156,10 @@ interface Socket {
   unref(): void
   destroy(): void
 }
-const socketOf = (client: Client): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream
+const socketOf = (client: ClientBase): Socket => (client as unknown as { connection: { stream: Socket } }).connection.stream
+
+/** Without a good-bye: what was asked fails. */
+export const hangUp = (client: ClientBase): void => socketOf(client).destroy()
 
 /** One connection that is made when it is needed and again after it was lost. It does not keep the process alive but while `busy`. */
 export class Line {
@@ -166,6 +169,8 @@ export class Line {
   readonly #onLost: () => void
   #client: Client | undefined
   #connecting: Promise<Client> | undefined
+  /** Rejects when whoever waits for a connection is told to wait no more. */
+  #broken = Promise.withResolvers<never>()
   #busy = 0
   #closed = false
 
@@ -180,6 +185,7 @@ export class Line {
     this.#make = make
     this.#onConnect = onConnect
     this.#onLost = onLost
+    this.#broken.promise.catch(() => undefined)
   }
 
   get isUp(): boolean {
@@ -190,7 +196,8 @@ export class Line {
   async client(): Promise<Client> {
     if (this.#client !== undefined) return this.#client
     if (this.#closed) throw closedStore(this.#name)
-    return (this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined)))
+    this.#connecting ??= this.#connect().finally(() => (this.#connecting = undefined))
+    return Promise.race([this.#connecting, this.#broken.promise])
   }
 
   async #connect(): Promise<Client> {
@@ -218,6 +225,14 @@ export class Line {
     this.#client = undefined
     socketOf(client).destroy()
     this.#onLost()
+  }
+
+  /** What was asked fails now, and so does waiting for a connection. The next one who asks makes another. */
+  breakOff(why: ReeveError): void {
+    if (this.#client !== undefined) this.drop(this.#client)
+    this.#broken.reject(why)
+    this.#broken = Promise.withResolvers()
+    this.#broken.promise.catch(() => undefined)
   }
 
   /** Keeps the process alive while it works. */
@@ -249,9 +264,9 @@ export class Line {
     this.#closed = true
     const client = this.#client
     this.#client = undefined
-    await this.#connecting?.catch(() => undefined)
+    // a server that has vanished does not say good-bye, and one that is frozen not even hello
+    await Promise.race([this.#connecting?.catch(() => undefined), delay(farewellMs)])
     if (client === undefined) return
-    // a server that has vanished does not say good-bye
     await Promise.race([client.end().catch(() => undefined), delay(farewellMs)])
     socketOf(client).destroy()
   }

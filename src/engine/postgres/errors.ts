@@ -106,6 +106,16 @@ export function isAnswer(thrown: unknown): boolean {
   return isState(codeOf(thrown)) && severity !== 'FATAL' && severity !== 'PANIC' && !codeOf(thrown).startsWith('08')
 }
 
+/** The server itself has said it, be it that it takes no connection. */
+export const isSaid = (thrown: unknown): boolean => isState(codeOf(thrown)) && !codeOf(thrown).startsWith('08')
+
+/** A process that is closing gave the server up: it takes connections, or none, and says nothing. */
+export const silentServer = (name: string): ReeveError =>
+  new ReeveError('store.unavailable', `${name}: the server has not answered for five seconds, and this process is closing`, {
+    retryable: true,
+    hint: 'Nothing that was written is lost: the process that opens the store next goes on from there.',
+  })
+
 /** Two transactions stood in each other's way: the same one begun again finds its way. */
 export const isConflict = (thrown: unknown): boolean => ['40001', '40P01'].includes(codeOf(thrown))
 

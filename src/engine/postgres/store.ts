@@ -30,6 +30,7 @@ import {
   connect,
   driver,
   farewellMs,
+  hangUp,
   Line,
   made,
   mustKeepSessions,
@@ -39,7 +40,8 @@ import {
   type Named,
   type Target,
 } from './connection.ts'
-import { closedStore, isMissing, isRefusal, refusedBy, replaced, storeError } from './errors.ts'
+import { closedStore, isMissing, isRefusal, refusedBy, replaced, silentServer, storeError } from './errors.ts'
+import { Farewell } from './farewell.ts'
 import { Lease } from './lease.ts'
 import { News } from './news.ts'
 import { Reader } from './reader.ts'
@@ -88,9 +90,12 @@ export class PostgresStore implements Store {
   #isClosed = false
   #isStopped = false
   #listens = false
-  #stay: ReturnType<typeof setInterval> | undefined
+  /** From `leave` to the end of `close`. */
+  #farewell: Farewell | undefined
   #changed: ReeveError | undefined
   #lastLook = 0
+  /** Connections of the pool. */
+  readonly #pooled = new Set<PoolClient>()
   /** Claimed, and not yet among the runs whose mail is asked for: what came in since is not missed. */
   readonly #new = new Set<RunId>()
 
@@ -106,6 +111,7 @@ export class PostgresStore implements Store {
     const process = newId('prc')
     const pool = (): Promise<Pool> => this.#open()
     const connected = async (open: Promise<Pool>): Promise<Client> => {
+      this.#mustAnswer()
       await open
       return connect(this.#target)
     }
@@ -126,6 +132,7 @@ export class PostgresStore implements Store {
       schema,
       process,
       serverTime: this.#clock === systemClock,
+      isSilent: () => this.#farewell?.isSilent === true,
       onCommit: (committed) => {
         for (const run of committed.left) this.#new.delete(run)
         this.#news.note(committed)
@@ -199,7 +206,11 @@ export class PostgresStore implements Store {
     const pool = made(() => new loaded.Pool({ ...config, max: this.#options.poolSize ?? 4, allowExitOnIdle: true }))
     // An idle connection that breaks is replaced when it is needed; one at work fails its own statements.
     pool.on('error', () => undefined)
-    pool.on('connect', setUp)
+    pool.on('connect', (client) => {
+      this.#pooled.add(client)
+      setUp(client)
+    })
+    pool.on('remove', (client) => this.#pooled.delete(client))
     try {
       const client = await pool.connect()
       try {
@@ -388,10 +399,23 @@ export class PostgresStore implements Store {
 
   // ---- the end ---------------------------------------------------------------------------------------------------------------------
 
-  leave(): void {
+  leave(mustWait: () => boolean = () => false): void {
     this.#writer.leave()
-    // Idle connections keep nobody alive, and whoever closes waits for their end.
-    this.#stay ??= setInterval(() => undefined, 60_000)
+    this.#farewell ??= new Farewell(
+      () => connect(this.#target),
+      () => this.#breakOff(),
+      mustWait,
+    )
+  }
+
+  /** Nobody waits any longer for a server that is silent. */
+  #breakOff(): void {
+    for (const line of [this.#commits, this.#side]) line.breakOff(silentServer(this.name))
+    for (const client of this.#pooled) hangUp(client)
+  }
+
+  #mustAnswer(): void {
+    if (this.#farewell?.isSilent === true) throw silentServer(this.name)
   }
 
   async stop(): Promise<void> {
@@ -402,6 +426,7 @@ export class PostgresStore implements Store {
 
   async release(): Promise<void> {
     if (this.#meta === undefined) return
+    this.#mustAnswer()
     await this.#claims.letGo()
     this.#news.offer(await this.#lease.end())
     await this.#writer.end()
@@ -417,7 +442,7 @@ export class PostgresStore implements Store {
       await Promise.all([this.#commits.close(), this.#side.close()])
       await Promise.race([pool?.end(), delay(farewellMs)])
     } finally {
-      clearInterval(this.#stay)
+      this.#farewell?.end()
     }
   }
 }
