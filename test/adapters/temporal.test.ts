@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { meaningOf, sdk, serverError } from '../../src/adapters/temporal/errors.ts'
 import { setupOf, type TemporalOptions } from '../../src/adapters/temporal/options.ts'
 import { WakeUps, type Failed } from '../../src/adapters/temporal/wake-ups.ts'
@@ -97,7 +97,32 @@ describe('wake-ups', () => {
     expect(new Set(sent.map(({ run }) => run)).size).toBe(100)
   })
 
-  test('are lost while the server is away, those that wait, too', async () => {
+  test('are not sent while the server is away, and once each when it is asked again', async () => {
+    vi.useFakeTimers()
+    onTestFinished(() => void vi.useRealTimers())
+    const { wakeUps, sent, told } = onTheirWay()
+    wakeUps.wake(runs(100))
+    for (const { answer } of sent.splice(0)) answer('away')
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect([sent.length, new Set(told)]).toEqual([0, new Set(['away'])])
+    await vi.advanceTimersByTimeAsync(10_000)
+    // still away, then back
+    for (const { answer } of sent.splice(0)) answer('away')
+    await vi.advanceTimersByTimeAsync(10_000)
+    const taken = new Set<RunId>()
+    while (sent.length > 0) {
+      for (const { run, answer } of sent.splice(0)) {
+        expect(taken.has(run)).toBe(false)
+        taken.add(run)
+        answer()
+      }
+      await vi.advanceTimersByTimeAsync(0)
+    }
+    expect(taken.size).toBe(100)
+    await wakeUps.close()
+  })
+
+  test('keep nobody who closes while the server is away', async () => {
     const { wakeUps, sent, told } = onTheirWay()
     wakeUps.wake(runs(100))
     const lost = sent.splice(0)

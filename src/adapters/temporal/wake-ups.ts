@@ -1,15 +1,20 @@
 /**
  * Wake-ups on their way to the server: each run once at a time, so many at once.
  *
- * Owns: what is still to be sent. Does not own: how it is sent (client.ts), what is said of a server that is away (mover.ts).
- * Holds: `wake` never throws and keeps nothing of what was lost: the host wakes again what nobody has taken up.
+ * Owns: what is still to be sent, and what a server that is away has not taken. Does not own: how it is sent (client.ts), what is said of a server that is away (mover.ts).
+ * Holds: `wake` never throws. What the server has not taken is sent again while this process lives, so that the workflow of a run that was taken up without it hears of the run's end.
+ * Nothing depends on it: the host takes up what nobody has taken up.
  */
-import { delay, detached, type RunId } from '../../core/index.ts'
+import { delay, detached, systemClock, type RunId } from '../../core/index.ts'
 
 /** How many wake-ups are on their way at once. */
 const atOnce = 32
 /** A server that is busy is asked again after so long. Milliseconds. */
 const busyMs = 200
+
+/** A server that is away is asked again after so long, for at most so many runs. Milliseconds. */
+const awayMs = 5_000
+const mostKept = 10_000
 
 /** What a failure to send means: the server is away, or busy with this run or in general, or it refuses. */
 export type Failed = 'away' | 'busy' | 'refused'
@@ -24,6 +29,9 @@ export interface WakeUpsOptions {
 export class WakeUps {
   readonly #options: WakeUpsOptions
   readonly #waiting = new Set<RunId>()
+  /** What a server that is away has not taken. */
+  readonly #kept = new Set<RunId>()
+  #callOff: (() => void) | undefined
   #underWay = 0
   #isClosed = false
   readonly #idle: (() => void)[] = []
@@ -41,6 +49,7 @@ export class WakeUps {
   /** Takes no more; resolves when what it has is sent, or cannot be. */
   close(): Promise<void> {
     this.#isClosed = true
+    this.#callOff?.()
     return this.#underWay === 0 ? Promise.resolve() : new Promise((resolve) => this.#idle.push(resolve))
   }
 
@@ -73,8 +82,20 @@ export class WakeUps {
     const { meaning, tell } = this.#options
     const failed = meaning(thrown)
     if (failed === 'busy') return void delay(busyMs).then(() => this.wake([run]))
-    // What is waiting would be lost, too, one after the other.
-    if (failed === 'away') this.#waiting.clear()
+    if (failed === 'away') this.#keep(run)
     tell(thrown)
+  }
+
+  /** Until the server is asked again. What is waiting would fail, too, one after the other. */
+  #keep(run: RunId): void {
+    for (const each of [run, ...this.#waiting]) if (this.#kept.size < mostKept) this.#kept.add(each)
+    this.#waiting.clear()
+    if (this.#isClosed) return
+    this.#callOff ??= systemClock.timer(systemClock.now() + awayMs, () => {
+      this.#callOff = undefined
+      const runs = [...this.#kept]
+      this.#kept.clear()
+      this.wake(runs)
+    })
   }
 }

@@ -43,7 +43,10 @@ export class Farewell {
     // A process that is closed at once asks nothing.
     if (this.#isAsking || this.#looks < 4) return
     this.#isAsking = true
-    void this.#ask().finally(() => (this.#isAsking = false))
+    this.#ask().then(
+      () => (this.#isAsking = false),
+      () => undefined,
+    )
   }
 
   async #ask(): Promise<void> {
