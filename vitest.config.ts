@@ -9,6 +9,7 @@ export default defineConfig({
   resolve: {
     // tests may write what a user writes; they get the source, not the last build
     alias: {
+      'reeve/testing/contract': source('./src/contract/index.ts'),
       'reeve/testing': source('./src/testing/index.ts'),
       'reeve/postgres': source('./src/engine/postgres/postgres.ts'),
       'reeve/restate': source('./src/adapters/restate/index.ts'),

@@ -13,6 +13,7 @@ const page = join(root, 'api', 'reeve.api.md')
 const doors = {
   reeve: 'index.d.ts',
   'reeve/testing': 'testing/index.d.ts',
+  'reeve/testing/contract': 'contract/index.d.ts',
   'reeve/postgres': 'engine/postgres/postgres.d.ts',
   'reeve/restate': 'adapters/restate/index.d.ts',
   'reeve/temporal': 'adapters/temporal/index.d.ts',

@@ -131,7 +131,7 @@ function namedIn(sources: readonly string[]): ReadonlySet<string> {
 }
 
 function testSources(): readonly string[] {
-  const files = ['test', 'src/testing'].flatMap((folder) =>
+  const files = ['test', 'src/contract', 'src/testing'].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((name) => join(root, folder, name)),
   )
   return files.filter((file) => file.endsWith('.ts')).map((file) => readFileSync(file, 'utf8'))

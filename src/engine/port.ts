@@ -1,7 +1,7 @@
 /**
  * The Engine port: what a durable engine must offer so that teams run on it unchanged. The embedded engine is one, a distributed one another.
  *
- * Owns: the interface, its plain data, and what every engine says of the same mistake or does with the same post. The behaviour is pinned by the contract suite in `reeve/testing`.
+ * Owns: the interface, its plain data, and what every engine says of the same mistake or does with the same post. The behaviour is pinned by the contract suite in `reeve/testing/contract`.
  */
 import {
   canonical,

@@ -1,7 +1,7 @@
 /** The adversarial engine as the contract suite needs it: a store in memory that outlives its engines. */
 import { SqliteStore } from '../../src/engine/embedded/store.ts'
-import { badMover, WakeUps } from '../../src/testing/adversarial/index.ts'
-import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Weather } from '../../src/testing/index.ts'
+import { badMover, WakeUps } from '../../src/contract/adversarial/mover.ts'
+import { adversarialEngine, type AdversarialEngine, type EngineSubject, type Weather } from '../../src/contract/index.ts'
 
 /** `moved`: its runs are placed by a mover, which loses no wake-up: the clock of the suite stands still, and nobody looks again. */
 export const adversarial = (seed: string, weather?: Weather, moved = false): EngineSubject => ({

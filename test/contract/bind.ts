@@ -1,6 +1,6 @@
 /** Binds the contract suite to vitest. */
 import { describe, expect, test } from 'vitest'
-import { engineContract, type EngineSubject } from '../../src/testing/index.ts'
+import { engineContract, type EngineSubject } from '../../src/contract/index.ts'
 
 /** `every`: only each so manieth case, as a sample. */
 export function bindContract(engine: string, subject: EngineSubject & { readonly durable?: boolean }, every = 1): void {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createEmbeddedEngine, type EmbeddedEngine, type EmbeddedOptions } from '../../src/engine/embedded/index.ts'
-import type { Bench, EngineSubject } from '../../src/testing/contract/stage.ts'
+import type { Bench, EngineSubject } from '../../src/contract/engine/stage.ts'
 
 export function embedded(
   name: string,

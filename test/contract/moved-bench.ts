@@ -2,7 +2,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { HostEngine, HostOptions } from '../../src/engine/host/index.ts'
-import type { EngineSubject } from '../../src/testing/index.ts'
+import type { EngineSubject } from '../../src/contract/index.ts'
 import { removeFolder, temporaryFolder } from '../servers/place.ts'
 import { freshPostgres } from '../servers/postgres.ts'
 import { onServer } from '../store/postgres-place.ts'

@@ -1,6 +1,6 @@
 /** The engine on PostgreSQL as the contract suite needs it: a schema of its own on the server that runs. */
 import { createPostgresEngine, type PostgresEngine } from '../../src/engine/postgres/index.ts'
-import type { EngineSubject } from '../../src/testing/contract/stage.ts'
+import type { EngineSubject } from '../../src/contract/engine/stage.ts'
 import { freshPostgres } from '../restate/harness.ts'
 import { onServer } from '../store/postgres-place.ts'
 

@@ -8,16 +8,9 @@ import { completed, runId, type Json, type RunId } from '../../src/core/index.ts
 import { SqliteStore } from '../../src/engine/embedded/store.ts'
 import type { Context, Orchestration } from '../../src/engine/index.ts'
 import type { Mover } from '../../src/engine/mover.ts'
-import { badMover, WakeUps } from '../../src/testing/adversarial/index.ts'
-import {
-  adversarialEngine,
-  badWeather,
-  checkJournal,
-  storm,
-  verifyJournal,
-  type AdversarialEngine,
-  type Weather,
-} from '../../src/testing/index.ts'
+import { badMover, WakeUps } from '../../src/contract/adversarial/mover.ts'
+import { adversarialEngine, badWeather, storm, type AdversarialEngine, type Weather } from '../../src/contract/index.ts'
+import { checkJournal, verifyJournal } from '../../src/testing/index.ts'
 import { dice } from '../dice.ts'
 import { registryOf } from '../replay/scenarios.ts'
 

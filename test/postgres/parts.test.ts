@@ -6,8 +6,8 @@ import { digestsOf } from '../../src/engine/embedded/digests.ts'
 import { HostEngine } from '../../src/engine/host/index.ts'
 import { PostgresStore } from '../../src/engine/postgres/index.ts'
 import { agent, createRuntime, type Runtime } from '../../src/index.ts'
-import { AdversarialStore } from '../../src/testing/adversarial/store.ts'
-import { badWeather } from '../../src/testing/index.ts'
+import { AdversarialStore } from '../../src/contract/adversarial/store.ts'
+import { badWeather } from '../../src/contract/index.ts'
 import { freshPostgres, type FreshPostgres } from '../servers/postgres.ts'
 
 const undo: (() => Promise<unknown>)[] = []

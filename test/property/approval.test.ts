@@ -7,7 +7,7 @@ import type { Orchestration } from '../../src/engine/index.ts'
 import { approve } from '../../src/oversight/index.ts'
 import { createRuntime, type Decision } from '../../src/runtime/index.ts'
 import { manualClock } from '../../src/testing/index.ts'
-import { until } from '../../src/testing/contract/stage.ts'
+import { until } from '../../src/contract/engine/stage.ts'
 import { registryOf } from '../replay/scenarios.ts'
 
 const timeoutMs = 1_000

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { agent, createRuntime, ReeveError, type Run, type Runtime } from '../../src/index.ts'
 import { seededRandom } from '../../src/core/index.ts'
 import { SqliteStore } from '../../src/engine/embedded/store.ts'
-import { adversarialEngine, badWeather, storm } from '../../src/testing/index.ts'
+import { adversarialEngine, badWeather, storm } from '../../src/contract/index.ts'
 
 /** Asks again and again, until somebody says `end`. */
 const asker = agent({

@@ -8,7 +8,8 @@ import { completed, rootActivation, runId, type Json, type SessionId } from '../
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import { Account, reserveAll, type AccountLimits, type Context, type Orchestration } from '../../src/engine/index.ts'
 import type { Charge } from '../../src/journal/index.ts'
-import { adversarialEngine, checkJournal, manualClock, verifyJournal } from '../../src/testing/index.ts'
+import { adversarialEngine } from '../../src/contract/index.ts'
+import { checkJournal, manualClock, verifyJournal } from '../../src/testing/index.ts'
 import { registryOf } from '../replay/scenarios.ts'
 import { fastClock } from '../scenario/team.ts'
 

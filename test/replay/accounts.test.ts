@@ -5,7 +5,7 @@ import type { EmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { manualClock, verifyReplay } from '../../src/testing/index.ts'
 import { checkJournal } from '../../src/testing/journal-check.ts'
-import { gate, question, step, until } from '../../src/testing/contract/stage.ts'
+import { gate, question, step, until } from '../../src/contract/engine/stage.ts'
 import { Bench, calm, ended, isMessage, listening, never, registry, root, run, start, types } from './disk-bench.ts'
 
 let bench = new Bench()

@@ -4,7 +4,7 @@ import { cancelled, completed, type Json, type OpId, type Outcome } from '../../
 import type { Context, StepIO } from '../../src/engine/index.ts'
 import { manualClock } from '../../src/testing/index.ts'
 import { checkJournal } from '../../src/testing/journal-check.ts'
-import { gate, question, step, until } from '../../src/testing/contract/stage.ts'
+import { gate, question, step, until } from '../../src/contract/engine/stage.ts'
 import { Bench, calm, ended, isMessage, listening, never, root, run, start, types, type Body } from './disk-bench.ts'
 
 let bench = new Bench()

@@ -7,7 +7,7 @@ import { completed, runId, type Json } from '../../src/core/index.ts'
 import { createEmbeddedEngine, type EmbeddedEngine } from '../../src/engine/embedded/index.ts'
 import type { Orchestration, StepIO } from '../../src/engine/index.ts'
 import { checkJournal, manualClock, verifyReplay } from '../../src/testing/index.ts'
-import { until } from '../../src/testing/contract/stage.ts'
+import { until } from '../../src/contract/engine/stage.ts'
 import { registryOf } from './scenarios.ts'
 
 const run = runId('run_fenced')

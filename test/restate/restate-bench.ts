@@ -3,7 +3,7 @@ import { engineOn } from '../../src/engine/named-store.ts'
 import type { HostEngine } from '../../src/engine/host/index.ts'
 import { RestateMover } from '../../src/adapters/restate/mover.ts'
 import { setupOf, type RestateOptions } from '../../src/adapters/restate/options.ts'
-import type { EngineSubject } from '../../src/testing/index.ts'
+import type { EngineSubject } from '../../src/contract/index.ts'
 import { moved, type stores } from '../contract/moved-bench.ts'
 import { forget, freePort, restateServer } from './harness.ts'
 

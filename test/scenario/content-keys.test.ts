@@ -6,7 +6,7 @@ import type { Json } from '../../src/core/index.ts'
 import { contentKeys, sameContent, type JournalEvent, type Recorded } from '../../src/journal/index.ts'
 import type { Run, Runtime, StartOptions } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { adversarialEngine } from '../../src/testing/index.ts'
+import { adversarialEngine } from '../../src/contract/index.ts'
 import { runtimeUnderTest } from '../engine-under-test.ts'
 import { calls, delegates, fastClock, runtimeOf, store, waiting } from './team.ts'
 

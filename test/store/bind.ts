@@ -1,6 +1,6 @@
 /** Binds the store contract to vitest. */
 import { describe, expect, test } from 'vitest'
-import { storeContract, type StoreSubject } from '../../src/testing/store-contract/index.ts'
+import { storeContract, type StoreSubject } from '../../src/contract/index.ts'
 
 export function bindStoreContract(subject: StoreSubject): void {
   describe(`the store contract, ${subject.name}`, () => {

@@ -1,7 +1,7 @@
 /** PostgreSQL as the store contract needs it: a schema of its own on the server that runs. */
 import { Client } from 'pg'
 import { PostgresStore } from '../../src/engine/postgres/index.ts'
-import type { StoreSubject } from '../../src/testing/store-contract/index.ts'
+import type { StoreSubject } from '../../src/contract/index.ts'
 import { freshPostgres } from '../restate/harness.ts'
 
 const leaseMs = 3_000

@@ -1,7 +1,7 @@
 /** What the tests of the store on PostgreSQL have in common: a schema, stores on the system's clock, batches. Everything is disposed of. */
 import { PostgresStore, type PostgresOptions } from '../../src/engine/postgres/index.ts'
 import type { Batch } from '../../src/engine/store.ts'
-import { Draft, StoreProcess } from '../../src/testing/store-contract/stage.ts'
+import { Draft, StoreProcess } from '../../src/contract/store/stage.ts'
 import { freshPostgres, type FreshPostgres } from '../restate/harness.ts'
 import { onServer } from './postgres-place.ts'
 

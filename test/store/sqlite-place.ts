@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteStore, type SqliteOptions } from '../../src/engine/embedded/store.ts'
-import type { StoreSubject } from '../../src/testing/store-contract/index.ts'
+import type { StoreSubject } from '../../src/contract/index.ts'
 
 const leaseMs = 3_000
 

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { registerAgents, startRequest } from '../../src/runtime/index.ts'
-import { adversarialEngine, badWeather, checkJournal, storm, verifyJournal, type Weather } from '../../src/testing/index.ts'
+import { adversarialEngine, badWeather, storm, type Weather } from '../../src/contract/index.ts'
+import { checkJournal, verifyJournal } from '../../src/testing/index.ts'
 import { drawn, wrongWith } from './random-team.ts'
 
 const from = Number(process.env['FUZZ_FROM'] ?? 1)

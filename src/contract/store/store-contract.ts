@@ -15,7 +15,7 @@ import { readCases } from './reads.ts'
 import { asideCases } from './set-aside.ts'
 import { StoreStage, type StorePlay, type StoreSubject } from './stage.ts'
 import { valueCases } from './values.ts'
-import type { ContractCase } from '../contract/engine-contract.ts'
+import type { ContractCase } from '../engine/engine-contract.ts'
 
 const plays: readonly StorePlay[] = [
   ...openCases,

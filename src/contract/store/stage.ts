@@ -31,7 +31,7 @@ import {
   type Store,
   type ValueWrite,
 } from '../../engine/store.ts'
-import { manualClock, type ManualClock } from '../manual-clock.ts'
+import { manualClock, type ManualClock } from '../../testing/index.ts'
 
 /** How a case has a store opened. */
 export interface StoreOptions {

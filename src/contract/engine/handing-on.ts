@@ -19,7 +19,7 @@ import {
 import type { DomainEvent, Question } from '../../engine/index.ts'
 import { asTool, loop, parallel, router, sequential } from '../../flow/index.ts'
 import { interrupt } from '../../oversight/index.ts'
-import { scripted, type ScriptLine } from '../team.ts'
+import { scripted, type ScriptLine } from '../../testing/index.ts'
 import { begin } from './begin.ts'
 import { ended, question, until, type Play, type Stage } from './stage.ts'
 

@@ -1,6 +1,6 @@
 /** Store contract: mail is told in order, each row once for each claim; a run parks only if it was given everything. */
 import assert from 'node:assert/strict'
-import { until } from '../contract/stage.ts'
+import { until } from '../engine/stage.ts'
 import { below, keysOf, lastOf, root, run, settled, stepped, type StorePlay } from './stage.ts'
 
 const [one, two, ten] = [run('r1'), run('r2'), run('r10')] as const

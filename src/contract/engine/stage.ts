@@ -19,7 +19,7 @@ import type {
   StepIO,
   StepOptions,
 } from '../../engine/index.ts'
-import { manualClock, type ManualClock } from '../manual-clock.ts'
+import { manualClock, type ManualClock } from '../../testing/index.ts'
 
 /** One engine over one store, as a suite needs it. */
 export interface Bench {

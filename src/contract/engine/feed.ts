@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { completed, rootActivation, type ActivationId, type Json } from '../../core/index.ts'
 import { isDelta, type LivePart } from '../../engine/index.ts'
-import { checkJournal } from '../journal-check.ts'
+import { checkJournal } from '../../testing/index.ts'
 import { ended, gate, question, step, until, type Play, type Stage } from './stage.ts'
 
 function team(stage: Stage): void {

@@ -1,6 +1,6 @@
 /** Store contract: a process that is dead loses its runs, one that stood still looks first, one that goes in order gives them back. */
 import assert from 'node:assert/strict'
-import { until } from '../contract/stage.ts'
+import { until } from '../engine/stage.ts'
 import { asideFor } from '../../engine/store.ts'
 import { keysOf, root, run, stepped, type StorePlay, type StoreProcess } from './stage.ts'
 

@@ -7,7 +7,7 @@ import { agent, tool } from '../../agent/index.ts'
 import { completed, isObject, rootActivation, type ActivationId, type Json } from '../../core/index.ts'
 import type { Arrival, Context } from '../../engine/index.ts'
 import { supervisor } from '../../supervisor/index.ts'
-import { scripted } from '../team.ts'
+import { scripted } from '../../testing/index.ts'
 import { begin } from './begin.ts'
 import { ended, gate, question, step, until, type Play } from './stage.ts'
 

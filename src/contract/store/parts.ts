@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { ActivationId, Json, RunId } from '../../core/index.ts'
 import type { LivePart } from '../../engine/index.ts'
 import type { PublishedParts } from '../../engine/store.ts'
-import { until } from '../contract/stage.ts'
+import { until } from '../engine/stage.ts'
 import { root, run, type StorePlay, type StoreProcess, type StoreStage } from './stage.ts'
 
 const [one, two] = [run('r1'), run('r2')] as const

@@ -1,7 +1,7 @@
 /** Store contract: opening and closing, the clock, what is said of failures. */
 import assert from 'node:assert/strict'
 import { ReeveError, systemClock } from '../../core/index.ts'
-import { until } from '../contract/stage.ts'
+import { until } from '../engine/stage.ts'
 import { root, run, started, type StorePlay } from './stage.ts'
 
 const one = run('r1')
