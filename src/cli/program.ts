@@ -65,7 +65,7 @@ Examples:
   $ reeve demo .                          survey this folder with a team of rules, no model and no key needed
   $ reeve approve apr_8k2…                say yes to what a run asks for
   $ reeve answer int_3vn… '"Riga"'        give the value that a run asks for
-  $ reeve resume run_5fz…                 go on with a run that was left, killed, or waited
+  $ reeve resume run_5fz…                 resume a run that was interrupted, paused or is waiting
   $ reeve work                            drive the runs of your agents (reeve.config.ts) until Ctrl-C
   $ reeve events run_5fz… --json | jq .   everything that happened, as NDJSON`
 
@@ -124,17 +124,17 @@ const jsonOption = (): Option => new Option('--json', 'events as NDJSON on stand
 function addDriving(program: Command, carry: Carry): void {
   program
     .command('demo')
-    .description('survey a folder with a supervised team: workers in parallel, a recruited specialist, a report after your approval')
+    .description('survey a folder with a supervised team: parallel workers, a recruited specialist, a report that you approve')
     .argument('[folder]', 'the folder to survey', '.')
-    .option('--yes', 'approve the writing of REPORT.md without asking')
-    .option('--model <id>', 'lead by a model instead of rules: ollama/qwen3, anthropic/claude-…, openai/gpt-…')
+    .option('--yes', 'approve the report without asking')
+    .option('--model <id>', 'let a model lead instead of rules: ollama/qwen3, anthropic/claude-…, openai/gpt-…')
     .option('--run <id>', 'the id of the run; the same id again is the same run')
     .addOption(jsonOption())
     .addHelpText('after', examples('reeve demo .', 'reeve demo ~/src/app --yes', 'reeve demo . --model ollama/qwen3'))
     .action((folder: string, options: Parameters<typeof demo>[2]) => carry((context) => demo(context, folder, options)))
   program
     .command('resume')
-    .description('go on with a run that was left, killed, paused, or waited for somebody; with an engine: let its workers go on, and watch')
+    .description('resume a run that was interrupted, paused or is waiting; with an engine: tell its workers to resume it, and watch')
     .argument('<run>', 'the id of the run')
     .option('--yes', 'approve whatever it asks for')
     .addOption(jsonOption())

@@ -5,21 +5,17 @@
  */
 import { areaTitles, type SurveyArea } from './survey/index.ts'
 
-/** Who works from the beginning, and who is only recruited when the inventory calls for them. */
-export const firstTeam = ['inventory', 'dependencies', 'links', 'todos', 'secrets', 'checks'] as const satisfies readonly SurveyArea[]
-export const specialists = ['monorepo', 'docker', 'migrations'] as const satisfies readonly SurveyArea[]
+/** The workers from the beginning, and those that are recruited only where the inventory calls for them. */
+export const firstTeam = ['inventory', 'dependencies', 'todos', 'checks'] as const satisfies readonly SurveyArea[]
+export const specialists = ['monorepo'] as const satisfies readonly SurveyArea[]
 
 /** What each worker is good for, in the words its leader chooses by. */
 export const descriptions: Readonly<Record<SurveyArea, string>> = {
   inventory: 'Counts files and languages and says which specialists the folder calls for.',
-  dependencies: 'Reads manifests and lock files: dependencies and their licences.',
-  links: 'Checks the links between the Markdown files of the folder.',
+  dependencies: 'Reads package.json and lock files: dependencies and their licences.',
   todos: 'Finds TODO, FIXME, HACK and XXX with their age in git.',
-  secrets: 'Looks for secrets that should not be in files.',
   checks: 'Looks at tests and CI.',
   monorepo: 'Specialist for workspaces: members, versions that do not match.',
-  docker: 'Specialist for Dockerfiles.',
-  migrations: 'Specialist for SQL migrations: order, gaps, risky statements.',
 }
 
 /** The tool of an area's worker. */

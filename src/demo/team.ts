@@ -47,7 +47,7 @@ export function demoAgents(settings: Pick<DemoSettings, 'folder' | 'model'>, sur
 
 const instructions = (folder: string): string => `You lead a team that surveys the folder ${folder}.
 1. In your first turn, delegate to every worker at once. Tell each the time "at" from your input, up to which ages are counted.
-2. Read what the inventory found. If it is a workspace, has Dockerfiles or SQL migrations, recruit the specialist for it (monorepo, docker, migrations) and delegate to it.
+2. Read what the inventory found. If the folder is a workspace, recruit the specialist monorepo and delegate to it.
 3. Write a report in Markdown with write_report: what needs attention first, then a section for each area with facts the workers found and nothing else.
    An area whose worker failed gets a section that says it could not be examined, and why.
 4. Then answer with one sentence.`

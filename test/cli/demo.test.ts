@@ -44,7 +44,7 @@ describe('the main job', () => {
     await expect(report()).rejects.toThrow('ENOENT')
     const view = await shown('run_a')
     expect(view).toMatchObject({ status: 'waiting', approvals: [{ tool: 'write_report', open: true }] })
-    expect(view.recruits.map(({ worker }) => worker)).toEqual(['monorepo', 'docker', 'migrations'])
+    expect(view.recruits.map(({ worker }) => worker)).toEqual(['monorepo'])
     const { id } = view.approvals[0]!
     expect(first.out).toContain(`reeve approve ${id}`)
     expect(first.out).toContain('reeve resume run_a')
@@ -52,9 +52,9 @@ describe('the main job', () => {
     await expect(report()).rejects.toThrow('ENOENT')
     expect(await reeve(folder, 'resume', 'run_a')).toMatchObject({ code: 0 })
     const text = await report()
-    expect(text).toContain('Needs attention: **8 urgent**, 11 soon and 13 minor.')
-    expect(text).toContain('- private key in a file: `config/server.pem:1`')
-    expect(text).toContain('- docker, because')
+    expect(text).toContain('Needs attention: 3 soon and 6 minor.')
+    expect(text).toContain('- 1 declared dependency without an entry in the lock file: `ghost` at `package.json:15`')
+    expect(text).toContain('- monorepo, because')
     for (const secret of Object.values(raw)) expect(text).not.toContain(secret)
     expect(await shown('run_a')).toMatchObject({
       status: 'completed',
@@ -66,7 +66,7 @@ describe('the main job', () => {
     await reeve(folder, 'demo', '--run', 'run_a', '--yes')
     const types = lines((await reeve(folder, 'events', 'run_a', '--json')).out).map(({ event }) => (event as { type: string }).type)
     const firstEnd = types.indexOf('worker.settled')
-    expect(types.slice(0, firstEnd).filter((type) => type === 'worker.started')).toHaveLength(6)
+    expect(types.slice(0, firstEnd).filter((type) => type === 'worker.started')).toHaveLength(4)
   })
 
   test('--yes writes at once; --json is NDJSON; the same id again is the same run', async () => {
@@ -93,7 +93,7 @@ describe('the main job', () => {
   })
 
   test('a survey that fails is a section of the report, and nobody else is held up', async () => {
-    const agents = demoAgents({ folder }, { ...surveys, links: () => Promise.reject(new Error('the disk has a scratch')) })
+    const agents = demoAgents({ folder }, { ...surveys, todos: () => Promise.reject(new Error('the disk has a scratch')) })
     await using runtime = await createRuntime({ agents, strict: true })
     const run = await runtime.start('surveyor', settingsInput({ folder, run: 'run_a', at: '2026-01-01T00:00:00.000Z' }), { runId: 'run_a' })
     await run.until('waiting')
@@ -101,7 +101,7 @@ describe('the main job', () => {
     await run.decide({ approvalId: approval!.id, decision: 'approve' })
     expect(await run.outcome()).toMatchObject({
       status: 'completed',
-      output: '8 areas examined, 1 could not be. The report is in shop/REPORT.md.',
+      output: '4 areas examined, 1 could not be. The report is in shop/REPORT.md.',
     })
     expect(await report()).toContain('This area could not be examined: the disk has a scratch')
   }, 20_000)
@@ -136,7 +136,7 @@ describe('two terminals', () => {
 describe('leaving', () => {
   test('Ctrl-C parks the run and says how to go on', async () => {
     const left = await begin(folder, ['demo', '--run', 'run_a', '--yes', '--json'], (out, child) => {
-      if (out.includes('survey_links')) child.kill('SIGINT')
+      if (out.includes('survey_todos')) child.kill('SIGINT')
     })
     expect(left.code).toBe(130)
     expect(left.err).toContain('reeve resume run_a')

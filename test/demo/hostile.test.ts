@@ -4,7 +4,7 @@ import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { existsSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openFolder, surveyDependencies, surveyIsolated, surveyLinks, surveyTodos } from '../../src/demo/survey/index.ts'
+import { openFolder, surveyDependencies, surveyIsolated, surveyTodos } from '../../src/demo/survey/index.ts'
 import { surveys } from '../../src/demo/survey/surveys.ts'
 import { commit, git, plainFolder, write, type Files, type KnownFolder } from './folder.ts'
 
@@ -93,14 +93,11 @@ describe('what a folder brings along', () => {
         lockfileVersion: 3,
         packages: { [`node_modules/secret/${up}..${outside}`]: { name: 'secret', version: '1.0.0' } },
       }),
-      'README.md': '[x](way/page.md)\n[y](way/none.md)\n',
       'node_modules/.keep': '',
     })
     await symlink(outside, join(path, 'node_modules', 'secret'))
-    await symlink(outside, join(path, 'way'))
     const { licences } = await surveyDependencies(path)
     expect(licences.counts.map(({ licence }) => licence)).not.toContain('GPL-3.0')
-    expect((await surveyLinks(path)).notChecked.outside).toBe(2)
   })
 
   it('is read only where it is a file: pipes and devices hold nobody up and are named', async () => {
@@ -129,36 +126,36 @@ describe('what a folder brings along', () => {
 
 describe('a survey in its thread', () => {
   // enough work for a thread that it is at it when it is looked at
-  const heavy = '[a]('.repeat(150_000)
+  const heavy = JSON.stringify({ dependencies: Object.fromEntries(Array.from({ length: 20_000 }, (_, n) => [`package-${n}`, '1'])) })
 
   it('gives up a file that takes too long, goes on without it, and names it', async () => {
-    const { path } = await folder({ 'a.md': '[x](none.md)\n', 'heavy.md': heavy })
-    const findings = await surveyIsolated('links', path, {}, { file: 100, folder: 60_000 })
-    expect(findings.coverage.tooSlow).toContain('heavy.md')
+    const { path } = await folder({ 'a/package.json': '{}', 'heavy/package.json': heavy })
+    const findings = await surveyIsolated('dependencies', path, {}, { file: 100, folder: 60_000 })
+    expect(findings.coverage.tooSlow).toContain('heavy/package.json')
   })
 
   it('fails with a reason where the folder takes too long', async () => {
-    const { path } = await folder({ 'heavy.md': heavy })
-    await expect(surveyIsolated('links', path, {}, { file: 60_000, folder: 1 })).rejects.toThrow('took longer than')
+    const { path } = await folder({ 'heavy/package.json': heavy })
+    await expect(surveyIsolated('dependencies', path, {}, { file: 60_000, folder: 1 })).rejects.toThrow('took longer than')
   })
 
   it('leaves the thread of the caller free, and ends when it is told to, whatever it is at', async () => {
-    const { path } = await folder({ 'heavy.md': heavy })
+    const { path } = await folder({ 'heavy/package.json': heavy })
     const stop = new AbortController()
-    const looking = surveyIsolated('links', path, { signal: stop.signal })
+    const looking = surveyIsolated('dependencies', path, { signal: stop.signal })
     setTimeout(() => stop.abort(new Error('Ctrl-C')), 0)
     await expect(looking).rejects.toThrow('Ctrl-C')
   })
 
   it('finds the same as without it', async () => {
     const { path } = await folder({ 'a.ts': '// TODO: x\n', 'README.md': '[x](none.md)\n' })
-    for (const area of ['todos', 'links', 'inventory'] as const)
+    for (const area of ['todos', 'dependencies', 'inventory'] as const)
       expect(await surveyIsolated(area, path, { now })).toEqual(await surveys[area](path, { now }))
   })
 
   it('hands over no text of the folder that is longer than anybody reads', async () => {
-    const { path } = await folder({ 'README.md': `[x]: ${'y'.repeat(50_000)}.md\n` })
-    const findings = await surveyIsolated('links', path)
+    const { path } = await folder({ 'package.json': JSON.stringify({ name: 'x', dependencies: { ['y'.repeat(50_003)]: '1' } }) })
+    const findings = await surveyIsolated('dependencies', path)
     expect(JSON.stringify(findings).length).toBeLessThan(10_000)
     expect(JSON.stringify(findings)).toContain('… (50003 characters)')
   })

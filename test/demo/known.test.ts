@@ -1,15 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  surveyChecks,
-  surveyDependencies,
-  surveyDocker,
-  surveyInventory,
-  surveyLinks,
-  surveyMigrations,
-  surveyMonorepo,
-  surveySecrets,
-  surveyTodos,
-} from '../../src/demo/survey/index.ts'
+import { surveyChecks, surveyDependencies, surveyInventory, surveyMonorepo, surveyTodos } from '../../src/demo/survey/index.ts'
 import { knownFolder, raw, type KnownFolder } from './folder.ts'
 
 let shop: KnownFolder
@@ -18,17 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => shop.remove())
 
-const surveys = [
-  surveyInventory,
-  surveyDependencies,
-  surveyLinks,
-  surveyTodos,
-  surveySecrets,
-  surveyChecks,
-  surveyMonorepo,
-  surveyDocker,
-  surveyMigrations,
-]
+const surveys = [surveyInventory, surveyDependencies, surveyTodos, surveyChecks, surveyMonorepo]
 
 describe('every survey of the known folder', () => {
   it('gives plain JSON, the same twice, without a raw secret anywhere', async () => {
@@ -72,10 +52,8 @@ describe('the known folder', () => {
     expect(signals).toEqual({
       git: true,
       monorepo: { tools: ['npm'], members: 2 },
-      dockerfiles: ['Dockerfile'],
-      migrations: ['db/migrations'],
       ci: ['.github/workflows/ci.yml'],
-      manifests: ['package.json', 'packages/a/package.json', 'packages/b/package.json'].map((file) => ({ file, ecosystem: 'npm' })),
+      manifests: ['package.json', 'packages/a/package.json', 'packages/b/package.json'],
       markdown: 3,
       tests: 1,
     })
@@ -115,21 +93,6 @@ describe('the known folder', () => {
     expect(licences.unknown.items).toEqual([{ name: 'mystery', version: '1.0.2', licence: null, class: 'unknown', direct: true }])
   })
 
-  it('has its broken links found, and nothing in code taken for one', async () => {
-    const { broken, siteLinks, notChecked, checked, pages } = await surveyLinks(shop.path)
-    expect(broken.items.map((link) => [`${link.file}:${link.line}`, link.kind, link.target, link.reason, link.hint])).toEqual([
-      ['README.md:3', 'link', 'docs/gone.md', 'file-missing', null],
-      ['README.md:4', 'image', 'img/lost.png', 'file-missing', null],
-      ['README.md:7', 'link', '#nowhere', 'anchor-missing', null],
-      ['README.md:19', 'definition', 'docs/missing.md', 'file-missing', null],
-      ['README.md:21', 'link', 'docs/Guide.md', 'file-missing', 'docs/guide.md'],
-      ['README.md:21', 'html', 'img/none.svg', 'file-missing', null],
-      ['docs/guide.md:8', 'link', '#setup-2', 'anchor-missing', null],
-    ])
-    expect(siteLinks.items.map(({ target }) => target)).toEqual(['/from/the/root.md'])
-    expect({ pages, checked, notChecked }).toEqual({ pages: 3, checked: 18, notChecked: { web: 2, outside: 1, template: 0 } })
-  })
-
   it('has its loose ends dated by git, and those git cannot date are of unknown age', async () => {
     const { todos, markers, unknownAge, notSearched } = await surveyTodos(shop.path, { now: shop.now })
     expect(todos.items.map(({ file, line, text, since, ageDays }) => [`${file}:${line}`, text, since, ageDays])).toEqual([
@@ -142,25 +105,6 @@ describe('the known folder', () => {
       ['src/app.ts:10', 'TODO: not committed yet', null, null],
     ])
     expect({ markers, unknownAge, notSearched }).toEqual({ markers: { TODO: 4, FIXME: 1, HACK: 1, XXX: 1 }, unknownAge: 2, notSearched: 1 })
-  })
-
-  it('has its secrets found and masked, and placeholders passed over', async () => {
-    const { secrets, envFiles } = await surveySecrets(shop.path)
-    expect(secrets.total).toBe(10)
-    expect(secrets.items.map(({ file, line, kind, masked }) => [`${file}:${line}`, kind, masked])).toEqual([
-      ['.npmrc:1', 'npm-token', 'npm_…40'],
-      ['config/live.ts:1', 'aws-access-key', 'AKIA…20'],
-      ['config/live.ts:2', 'github-token', 'ghp_…40'],
-      ['config/live.ts:2', 'github-token', 'ghp_…40'],
-      ['config/live.ts:3', 'stripe-live-key', 'sk_l…28'],
-      ['config/live.ts:4', 'google-api-key', 'AIza…39'],
-      ['config/live.ts:4', 'slack-token', 'xoxb…32'],
-      ['config/server.pem:1', 'private-key', null],
-      ['.env:2', 'assigned-secret', 'v9Kd…16'],
-      ['config/live.ts:3', 'assigned-secret', 'tr7!…12'],
-    ])
-    expect(secrets.items.every(({ tracked }) => tracked === true)).toBe(true)
-    expect(envFiles).toEqual([{ file: '.env', assignments: 2, state: 'committed' }])
   })
 
   it('has its tests found in CI through a package script', async () => {
@@ -195,42 +139,5 @@ describe('the known folder', () => {
       ],
     ])
     expect(duplicateNames).toEqual([])
-  })
-
-  it('has its Dockerfile read line by line', async () => {
-    const { dockerfiles, findings } = await surveyDocker(shop.path)
-    expect(dockerfiles).toEqual([{ file: 'Dockerfile', stages: 2, baseImages: ['node:24', 'nginx'] }])
-    expect(findings.items.map(({ line, rule, subject }) => [line, rule, subject])).toEqual([
-      [3, 'apt-not-cleaned', 'apt-get install'],
-      [5, 'no-dockerignore', 'Dockerfile'],
-      [6, 'add-instead-of-copy', 'src'],
-      [7, 'secret-in-arg', 'NPM_TOKEN'],
-      [8, 'from-untagged', 'nginx'],
-      [8, 'no-user', 'nginx'],
-      [9, 'secret-in-env', 'DB_PASSWORD'],
-    ])
-  })
-
-  it('has its migrations ordered and judged', async () => {
-    const { series, destructive, nonTransactional } = await surveyMigrations(shop.path)
-    const again = 'db/migrations/002_again.up.sql'
-    const orders = 'db/migrations/002_orders.up.sql'
-    expect(series).toEqual([
-      {
-        folder: 'db/migrations',
-        migrations: 4,
-        numbering: 'sequential',
-        gaps: ['3'],
-        duplicates: [{ number: '2', files: [again, orders] }],
-        unnumbered: [],
-        reversible: 1,
-        missingDown: [again, orders, 'db/migrations/004_gone.up.sql'],
-      },
-    ])
-    expect(destructive.items.map(({ file, line, statement, subject }) => [file, line, statement, subject])).toEqual([
-      [orders, 4, 'drop-column', 'age'],
-      ['db/migrations/004_gone.up.sql', 1, 'drop-table', 'orders'],
-    ])
-    expect(nonTransactional.items.map(({ file, line, subject }) => [file, line, subject])).toEqual([[again, 2, 'by_name']])
   })
 })

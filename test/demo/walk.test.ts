@@ -2,8 +2,8 @@ import { chmod, mkdir, rm, symlink } from 'node:fs/promises'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
-import { openFolder, surveyInventory, surveySecrets, surveyTodos } from '../../src/demo/survey/index.ts'
-import { commit, git, plainFolder, raw, write, type Files, type KnownFolder } from './folder.ts'
+import { openFolder, surveyInventory, surveyTodos } from '../../src/demo/survey/index.ts'
+import { commit, git, plainFolder, write, type Files, type KnownFolder } from './folder.ts'
 
 const made: KnownFolder[] = []
 const folder = async (files: Files): Promise<KnownFolder> => {
@@ -100,7 +100,6 @@ describe('the walk', () => {
     try {
       const { coverage, todos } = await surveyTodos(path, { now: Date.now() })
       expect([coverage.source, todos.items[0]?.ageDays]).toEqual(['folder', null])
-      expect((await surveySecrets(path)).coverage.source).toBe('folder')
     } finally {
       process.env['PATH'] = before
     }
@@ -147,11 +146,5 @@ describe('ages', () => {
     git(path, ['init', '-q'])
     commit(path, '2020-01-01T00:00:00Z')
     expect((await surveyTodos(path)).todos.items[0]).toMatchObject({ since: '2020-01-01', ageDays: null })
-  })
-
-  it('show no secret of an ignored file', async () => {
-    const { path } = await folder({ '.gitignore': 'x.ts\n', 'x.ts': `const password = '${raw.phrase}'\n` })
-    git(path, ['init', '-q'])
-    expect((await surveySecrets(path)).secrets.total).toBe(0)
   })
 })

@@ -4,8 +4,8 @@
  */
 import { ciServiceOf, type CiService } from './ci.ts'
 import { isTestFile, languageOf } from './languages.ts'
-import { ecosystemOf, isObject, jsonObject, readManifest } from './manifests.ts'
-import { withoutSecrets } from './secret-rules.ts'
+import { isFields, isManifest, jsonObject, readManifest } from './manifests.ts'
+import { withoutSecrets } from './masking.ts'
 import { folderOf, linesOf, nameOf, openFolder, type Coverage, type Folder, type SurveyOptions } from './walk.ts'
 
 /** A piece that a project with code would be expected to have. */
@@ -37,33 +37,19 @@ export interface ChecksFindings {
   missing: MissingCheck[]
 }
 
-const byDependency: readonly [tool: string, role: 'test' | 'lint' | 'format', names: readonly string[]][] = [
-  ['vitest', 'test', ['vitest']],
-  ['jest', 'test', ['jest']],
-  ['mocha', 'test', ['mocha']],
-  ['ava', 'test', ['ava']],
-  ['tap', 'test', ['tap']],
-  ['jasmine', 'test', ['jasmine']],
-  ['playwright', 'test', ['@playwright/test']],
-  ['cypress', 'test', ['cypress']],
-  ['pytest', 'test', ['pytest']],
-  ['testify', 'test', ['github.com/stretchr/testify']],
-  ['eslint', 'lint', ['eslint']],
-  ['oxlint', 'lint', ['oxlint']],
-  ['biome', 'lint', ['@biomejs/biome']],
-  ['biome', 'format', ['@biomejs/biome']],
-  ['xo', 'lint', ['xo']],
-  ['standard', 'lint', ['standard']],
-  ['prettier', 'format', ['prettier']],
-  ['dprint', 'format', ['dprint']],
-  ['ruff', 'lint', ['ruff']],
-  ['ruff', 'format', ['ruff']],
-  ['flake8', 'lint', ['flake8']],
-  ['pylint', 'lint', ['pylint']],
-  ['black', 'format', ['black']],
+type Role = 'test' | 'lint' | 'format'
+
+/** Tools by the package that is named after them. */
+const byDependency: readonly [tool: string, roles: readonly Role[], name?: string][] = [
+  ...['vitest', 'jest', 'mocha', 'ava', 'tap', 'jasmine', 'cypress', 'pytest'].map((tool) => [tool, ['test']] as [string, Role[]]),
+  ...['eslint', 'oxlint', 'xo', 'standard', 'flake8', 'pylint'].map((tool) => [tool, ['lint']] as [string, Role[]]),
+  ...['prettier', 'dprint', 'black'].map((tool) => [tool, ['format']] as [string, Role[]]),
+  ['playwright', ['test'], '@playwright/test'],
+  ['biome', ['lint', 'format'], '@biomejs/biome'],
+  ['ruff', ['lint', 'format']],
 ]
 
-const byFile: readonly [tool: string, role: 'test' | 'lint' | 'format', pattern: RegExp][] = [
+const byFile: readonly [tool: string, role: Role, pattern: RegExp][] = [
   ['vitest', 'test', /^vitest\.(config|workspace)\.[cm]?[jt]s$/],
   ['jest', 'test', /^jest\.config\.([cm]?[jt]s|json)$/],
   ['pytest', 'test', /^(pytest\.ini|conftest\.py)$/],
@@ -88,7 +74,7 @@ const byFile: readonly [tool: string, role: 'test' | 'lint' | 'format', pattern:
   ['rubocop', 'lint', /^\.rubocop\.yml$/],
 ]
 
-type Tools = Record<'test' | 'lint' | 'format', ToolFinding[]>
+type Tools = Record<Role, ToolFinding[]>
 
 /** Looks at tests, CI, linting and formatting. */
 export async function surveyChecks(root: string, options: SurveyOptions = {}): Promise<ChecksFindings> {
@@ -96,7 +82,7 @@ export async function surveyChecks(root: string, options: SurveyOptions = {}): P
   const paths = folder.files.map(({ path }) => path)
   const tools = await toolsOf(folder, paths)
   const testFiles = paths.filter(isTestFile).length
-  const sources = paths.filter((path) => languageOf(path)?.code === true && !isTestFile(path)).length
+  const sources = paths.filter((path) => languageOf(path)?.kind === 'code' && !isTestFile(path)).length
   const scripts = await scriptsOf(folder)
   const script = scripts.get('test')
   const ci = paths.flatMap((file) => {
@@ -120,13 +106,13 @@ async function toolsOf(folder: Folder, paths: readonly string[]): Promise<Tools>
   }
   for (const file of paths) for (const [tool, role, pattern] of byFile) if (pattern.test(nameOf(file))) add(role, tool, file)
   for (const file of paths) {
-    if (ecosystemOf(file) === null) continue
+    const isPython = /^(pyproject\.toml|requirements([-_.][\w.-]+)?\.txt)$/.test(nameOf(file))
+    if (!isPython && !isManifest(file)) continue
     const text = (await folder.text(file)) ?? ''
-    const names = new Set(readManifest(file, text)?.declared.map(({ name }) => name))
-    for (const [tool, role, wanted] of byDependency) if (wanted.some((name) => names.has(name))) add(role, tool, file)
+    const names = new Set(isPython ? text.match(/[\w-]+/g) : readManifest(file, text)?.declared.map(({ name }) => name))
+    for (const [tool, roles, name = tool] of byDependency) if (names.has(name)) for (const role of roles) add(role, tool, file)
     if (/\bnode (--[\w=-]+ )*--test\b/.test(text)) add('test', 'node:test', file)
     if (/"[^"]*\bbun test\b/.test(text)) add('test', 'bun test', file)
-    if (nameOf(file) === 'pyproject.toml') for (const tool of pyprojectTools(text)) add(tool.role, tool.name, file)
   }
   const goTest = paths.find((path) => path.endsWith('_test.go'))
   if (goTest !== undefined) add('test', 'go test', goTest)
@@ -135,18 +121,10 @@ async function toolsOf(folder: Folder, paths: readonly string[]): Promise<Tools>
   return tools
 }
 
-function pyprojectTools(text: string): { role: keyof Tools; name: string }[] {
-  const found: { role: keyof Tools; name: string }[] = []
-  if (/^\[tool\.pytest/m.test(text)) found.push({ role: 'test', name: 'pytest' })
-  if (/^\[tool\.black/m.test(text)) found.push({ role: 'format', name: 'black' })
-  if (/^\[tool\.ruff/m.test(text)) found.push({ role: 'lint', name: 'ruff' }, { role: 'format', name: 'ruff' })
-  return found
-}
-
 /** The scripts of the root package.json. */
 async function scriptsOf(folder: Folder): Promise<Map<string, string>> {
   const json = jsonObject((await folder.text('package.json')) ?? '')
-  const scripts = isObject(json?.scripts) ? json.scripts : {}
+  const scripts = isFields(json?.['scripts']) ? json['scripts'] : {}
   const stated = Object.entries(scripts).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
   return new Map(stated.filter(([name, command]) => name !== 'test' || (command.trim() !== '' && !/no test specified/.test(command))))
 }

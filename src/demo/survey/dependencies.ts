@@ -2,22 +2,21 @@
  * The survey of dependencies: what is declared, what is locked, under which licences, and where the two sides do not meet.
  * Owns: matching declarations with lock entries, and licences. Does not own: file formats (`manifests.ts`, `locks.ts`), licence classes.
  *
- * D1: a licence that is not stated is `unknown`; it is never guessed. D2: only npm's lock files and installed packages state licences, so for
- * every other ecosystem they count as not examined, which is said in `notes`.
+ * D1: a licence that is not stated is `unknown`; it is never guessed. D2: only npm's packages are examined; a manifest of another ecosystem is
+ * named in `notes`.
  */
 import { readdir, realpath } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bytesBelow } from './bounded.ts'
 import { isCopyleft, licenceClass, statedLicence, type LicenceClass } from './licences.ts'
 import { lockedFor, lockFormatOf, readLock, type Lock, type LockFormat } from './locks.ts'
-import { ecosystemOf, jsonObject, readManifest, type Declared, type Ecosystem, type Manifest } from './manifests.ts'
+import { isForeignManifest, isManifest, jsonObject, readManifest, stated, type Declared, type Manifest } from './manifests.ts'
 import { byText, folderOf, listed, openFolder, under, type Coverage, type Folder, type Listed, type SurveyOptions } from './walk.ts'
 import { isMember, workspacesOf, type Workspace } from './workspaces.ts'
 
 /** A declared dependency with what the lock file resolves it to. */
 export interface DependencyFinding extends Declared {
   manifest: string
-  ecosystem: Ecosystem
   /** The locked version; `local` for a package of the same folder; `null` when no lock entry was found or there is no lock file. */
   locked: string | null
 }
@@ -25,7 +24,6 @@ export interface DependencyFinding extends Declared {
 /** A manifest, and the lock file that governs it. */
 export interface ManifestSummary {
   file: string
-  ecosystem: Ecosystem
   name: string | null
   declared: number
   /** The lock file that governs this manifest, or `null`. */
@@ -51,7 +49,7 @@ export interface DependenciesFindings {
   declared: Listed<DependencyFinding>
   /** Declared, governed by a readable lock file, and yet not in it. */
   notLocked: DependencyFinding[]
-  /** Manifests with dependencies and no lock file, requirements files with exact versions and Go modules not counted. */
+  /** Manifests with dependencies and no lock file, packages of the same folder not counted. */
   withoutLock: string[]
   licences: {
     /** Distinct npm packages (name and version) whose licence was looked for. */
@@ -63,6 +61,8 @@ export interface DependenciesFindings {
     /** Stated, but not a licence the survey knows (`SEE LICENSE IN …`, `UNLICENSED`). */
     other: Listed<LicenceFinding>
   }
+  /** Manifests and lock files whose text is not what their name promises. */
+  invalid: string[]
   /** What could not be examined, in sentences. */
   notes: string[]
 }
@@ -74,43 +74,42 @@ const largestInstalled = 1024 * 1024
 export async function surveyDependencies(root: string, options: SurveyOptions = {}): Promise<DependenciesFindings> {
   const folder = await openFolder(root, options)
   const notes: string[] = []
-  const { manifests, locks } = await readAll(folder, notes)
+  const { manifests, locks, invalid } = await readAll(folder, notes)
   const workspaces = await workspacesOf(folder)
   const governed = manifests.map((manifest) => ({ manifest, lock: lockOf(manifest, locks, workspaces) }))
-  const names = new Set(manifests.map(({ ecosystem, name }) => `${ecosystem} ${name ?? ''}`))
+  const names = new Set(manifests.map(({ name }) => name))
   const declared = governed.flatMap(({ manifest, lock }) => manifest.declared.map((entry) => resolve(manifest, entry, lock, names)))
   const readable = new Set(governed.filter(({ lock }) => lock !== null && lock.format !== 'unread').map(({ manifest }) => manifest.file))
   const packages = await npmPackages(folder, locks, manifests, options)
-  const direct = new Set(declared.filter((entry) => entry.ecosystem === 'npm').map((entry) => entry.name))
-  if (manifests.some(({ ecosystem, declared: entries }) => ecosystem !== 'npm' && entries.length > 0))
-    notes.push('licences are examined for npm packages only: the lock files of other ecosystems do not record them')
+  const direct = new Set(declared.map((entry) => entry.name))
+  const foreign = folder.files.map(({ path }) => path).filter(isForeignManifest)
+  if (foreign.length > 0) notes.push(`only npm packages are examined, not those of ${foreign.slice(0, 5).join(', ')}`)
   return {
     area: 'dependencies',
     coverage: folder.coverage(),
     manifests: governed.map(({ manifest: m, lock }) => ({
       file: m.file,
-      ecosystem: m.ecosystem,
       name: m.name,
       declared: m.declared.length,
       lock: lock?.file ?? null,
     })),
     locks: locks.map(({ file, format, packages: entries }) => ({ file, format, packages: entries.length })),
     declared: listed(declared, folder.limits),
-    notLocked: declared.filter(
-      (entry) => entry.locked === null && entry.kind !== 'peer' && entry.ecosystem !== 'go' && readable.has(entry.manifest),
-    ),
+    notLocked: declared.filter((entry) => entry.locked === null && entry.kind !== 'peer' && readable.has(entry.manifest)),
     withoutLock: governed.filter(({ manifest, lock }) => lock === null && needsLock(manifest)).map(({ manifest }) => manifest.file),
     licences: licencesOf(packages, direct, folder),
+    invalid,
     notes,
   }
 }
 
-async function readAll(folder: Folder, notes: string[]): Promise<{ manifests: Manifest[]; locks: Lock[] }> {
+async function readAll(folder: Folder, notes: string[]): Promise<{ manifests: Manifest[]; locks: Lock[]; invalid: string[] }> {
+  const invalid: string[] = []
   const manifests: Manifest[] = []
   const locks: Lock[] = []
   for (const { path } of folder.files) {
     const format = lockFormatOf(path)
-    if (format === null && ecosystemOf(path) === null) continue
+    if (format === null && !isManifest(path)) continue
     const text = format === 'unread' ? '' : await folder.text(path, format === null ? undefined : largestLock)
     if (text === null) {
       notes.push(`${path} could not be read`)
@@ -120,56 +119,34 @@ async function readAll(folder: Folder, notes: string[]): Promise<{ manifests: Ma
     const manifest = format === null ? readManifest(path, text) : null
     if (lock !== null) locks.push(lock)
     else if (manifest !== null) manifests.push(manifest)
-    else notes.push(`${path} is not valid and was not examined`)
+    else {
+      invalid.push(path)
+      notes.push(`${path} is not valid and was not examined`)
+    }
     if (format === 'unread') notes.push(`${path} is in a format that is not examined`)
   }
-  return { manifests, locks }
-}
-
-const lockFormats: Readonly<Record<Ecosystem, readonly LockFormat[]>> = {
-  npm: ['npm', 'yarn', 'pnpm', 'unread'],
-  python: ['poetry', 'uv', 'unread'],
-  cargo: ['cargo'],
-  go: ['go'],
+  return { manifests, locks, invalid }
 }
 
 /** A manifest is governed by the lock file beside it, or as a workspace member by the one at the root. */
 function lockOf(manifest: Manifest, locks: readonly Lock[], workspaces: readonly Workspace[]): Lock | null {
   const own = folderOf(manifest.file)
-  const fits = locks.filter(({ format, file }) => lockFormats[manifest.ecosystem].includes(format) && suits(manifest, file))
-  const beside = fits.find(({ file }) => folderOf(file) === own)
+  const beside = locks.find(({ file }) => folderOf(file) === own)
   if (beside !== undefined) return beside
   const member = workspaces.some((workspace) => isMember(workspace, own))
-  return member ? (fits.find(({ file }) => folderOf(file) === '') ?? null) : null
+  return member ? (locks.find(({ file }) => folderOf(file) === '') ?? null) : null
 }
 
-function suits(manifest: Manifest, lock: string): boolean {
-  if (manifest.ecosystem !== 'python')
-    return !lock.endsWith('Pipfile.lock') && (manifest.ecosystem !== 'npm' || !lock.endsWith('deno.lock'))
-  return manifest.file.endsWith('pyproject.toml') && !/(bun\.lockb?|deno\.lock|Pipfile\.lock)$/.test(lock)
-}
+const isLocal = (range: string): boolean => /^(workspace|link|file|portal):/.test(range)
 
-function resolve(manifest: Manifest, entry: Declared, lock: Lock | null, names: ReadonlySet<string>): DependencyFinding {
-  const finding = (locked: string | null): DependencyFinding => ({
-    ...entry,
-    manifest: manifest.file,
-    ecosystem: manifest.ecosystem,
-    locked,
-  })
-  if (/^(workspace|link|file|portal):/.test(entry.range)) return finding('local')
-  if (manifest.ecosystem === 'go') return finding(entry.range)
+function resolve(manifest: Manifest, entry: Declared, lock: Lock | null, names: ReadonlySet<string | null>): DependencyFinding {
   const found = lock === null ? null : lockedFor(lock, folderOf(manifest.file), entry.name)
-  if (found === 'link') return finding('local')
-  if (found !== null) return finding(found.version)
-  if (manifest.ecosystem === 'python') return finding(/^==\s*([^\s,]+)$/.exec(entry.range)?.[1] ?? null)
-  return finding(lock?.format !== 'npm' && names.has(`${manifest.ecosystem} ${entry.name}`) ? 'local' : null)
+  if (found === 'link') return { ...entry, manifest: manifest.file, locked: 'local' }
+  const isOwn = isLocal(entry.range) || (found === null && lock?.format !== 'npm' && names.has(entry.name))
+  return { ...entry, manifest: manifest.file, locked: isOwn ? 'local' : (found?.version ?? null) }
 }
 
-function needsLock({ ecosystem, file, declared }: Manifest): boolean {
-  const fetched = declared.filter((entry) => entry.kind !== 'peer' && !/^(workspace|link|file|portal):/.test(entry.range))
-  if (fetched.length === 0 || ecosystem === 'go') return false
-  return ecosystem === 'python' && !file.endsWith('pyproject.toml') ? fetched.some((entry) => !/^==\s*[^\s,*]+$/.test(entry.range)) : true
-}
+const needsLock = ({ declared }: Manifest): boolean => declared.some(({ kind, range }) => kind !== 'peer' && !isLocal(range))
 
 interface NpmPackage {
   readonly name: string
@@ -190,14 +167,14 @@ async function npmPackages(
     if (known === undefined) packages.set(`${name}@${version}`, { name, version, licence })
     else known.licence ??= licence
   }
-  for (const lock of locks.filter(({ format }) => format === 'npm' || format === 'yarn' || format === 'pnpm')) {
+  for (const lock of locks) {
     for (const { name, version, licence, place } of lock.packages) {
       options.signal?.throwIfAborted()
       const installed = licence === null && place !== null ? await installedAt(folder.root, under(folderOf(lock.file), place)) : null
       add(name, version, licence ?? (installed?.version === version ? installed.licence : null))
     }
   }
-  for (const at of manifests.filter(({ ecosystem }) => ecosystem === 'npm').map(({ file }) => folderOf(file))) {
+  for (const at of manifests.map(({ file }) => folderOf(file))) {
     for (const place of await installedIn(folder.root, under(at, 'node_modules'))) {
       options.signal?.throwIfAborted()
       const installed = await installedAt(folder.root, place)
@@ -210,8 +187,8 @@ async function npmPackages(
 async function installedAt(root: string, place: string): Promise<NpmPackage | null> {
   const bytes = await bytesBelow(root, join(place, 'package.json'), largestInstalled)
   const json = bytes === null || bytes === 'too-large' ? null : jsonObject(bytes.toString('utf8'))
-  if (json === null || typeof json.name !== 'string' || typeof json.version !== 'string') return null
-  return { name: json.name, version: json.version, licence: statedLicence(json) }
+  const [name, version] = [stated(json?.['name']), stated(json?.['version'])]
+  return json === null || name === null || version === null ? null : { name, version, licence: statedLicence(json) }
 }
 
 /** The packages in a `node_modules` folder, scoped ones and pnpm's store included. A link to a package of the folder itself is left out. */

@@ -22,8 +22,6 @@ export interface Abortable {
 export interface Repository extends AsyncDisposable {
   /** The paths git tracks or would track below the folder (relative, `/`); `null` when the folder is an ignored part of the repository, or git cannot say. */
   files(): Promise<string[] | null>
-  /** The tracked paths below the folder; `null` when git cannot say. */
-  tracked(): Promise<Set<string> | null>
   /** When each line of `text`, the content of `path`, was written: seconds since 1970 by line number (1-based). A line that git cannot date for certain is absent. */
   lineTimes(path: string, text: string): Promise<Map<number, number>>
   /** What git was not asked any more, in a sentence: its time was up. */
@@ -137,10 +135,6 @@ function repository({ root, place, own, shallow, signal }: Asking, close: () => 
       if (ignored !== null) return null
       const listed = await list(['ls-files', '-co', '--exclude-standard', '-z'])
       return listed === null || listed === '' ? null : [...new Set(entries(listed))]
-    },
-    async tracked() {
-      const listed = await list(['ls-files', '-c', '-z'])
-      return listed === null ? null : new Set(entries(listed))
     },
     // an empty working tree: the attributes of the real one are not even read, and what is dated is the text that was searched
     async lineTimes(path, text) {

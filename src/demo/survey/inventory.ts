@@ -2,10 +2,9 @@
  * The survey of what there is: files, languages, sizes, and the signals that decide which specialists are recruited.
  * Owns: counting and the signals. Does not own: what a specialist makes of them.
  */
-import { isDockerfile, isTestFile, languageOf } from './languages.ts'
+import { isTestFile, languageOf } from './languages.ts'
 import { ciFilesOf } from './ci.ts'
-import { ecosystemOf, type Ecosystem } from './manifests.ts'
-import { migrationFoldersOf } from './migration-files.ts'
+import { isManifest } from './manifests.ts'
 import { byText, linesOf, openFolder, type Coverage, type SurveyOptions } from './walk.ts'
 import { membersOf, workspacesOf, type WorkspaceTool } from './workspaces.ts'
 
@@ -24,11 +23,8 @@ export interface Signals {
   git: boolean
   /** `null` when the folder is no workspace; `members` are the packages beside the root's own. */
   monorepo: { tools: WorkspaceTool[]; members: number } | null
-  dockerfiles: string[]
-  /** Folders with SQL migrations. */
-  migrations: string[]
   ci: string[]
-  manifests: { file: string; ecosystem: Ecosystem }[]
+  manifests: string[]
   markdown: number
   tests: number
 }
@@ -59,7 +55,7 @@ export async function surveyInventory(root: string, options: SurveyOptions = {})
     if (text !== null) linesByFile.set(path, lines)
     const language = languageOf(path)
     const name = language?.name ?? (folder.isBinary(path) === true ? 'Binary' : 'other')
-    const count = languages.get(name) ?? { language: name, files: 0, lines: 0, bytes: 0, code: language?.code ?? false }
+    const count = languages.get(name) ?? { language: name, files: 0, lines: 0, bytes: 0, code: language?.kind === 'code' }
     languages.set(name, { ...count, files: count.files + 1, lines: count.lines + lines, bytes: count.bytes + size })
   }
   const workspaces = await workspacesOf(folder)
@@ -78,13 +74,8 @@ export async function surveyInventory(root: string, options: SurveyOptions = {})
     signals: {
       git: coverage.source === 'git',
       monorepo: workspaces.length === 0 ? null : { tools: workspaces.map(({ tool }) => tool), members: members.size },
-      dockerfiles: paths.filter(isDockerfile),
-      migrations: migrationFoldersOf(paths),
       ci: ciFilesOf(paths),
-      manifests: paths.flatMap((file) => {
-        const ecosystem = ecosystemOf(file)
-        return ecosystem === null ? [] : [{ file, ecosystem }]
-      }),
+      manifests: paths.filter(isManifest),
       markdown: paths.filter((path) => languageOf(path)?.name === 'Markdown').length,
       tests: paths.filter(isTestFile).length,
     },
@@ -93,24 +84,13 @@ export async function surveyInventory(root: string, options: SurveyOptions = {})
 
 /** A specialist worth recruiting, and why, in a sentence that names what was found. */
 export interface Recruit {
-  readonly specialist: 'monorepo' | 'docker' | 'migrations'
+  readonly specialist: 'monorepo'
   readonly reason: string
 }
 
 /** Which specialists the signals call for. */
-export function recruitsFor(signals: Signals): Recruit[] {
-  const recruits: Recruit[] = []
-  const { monorepo, dockerfiles, migrations } = signals
-  if (monorepo !== null) {
-    const members = monorepo.members === 1 ? '1 member' : `${monorepo.members} members`
-    recruits.push({ specialist: 'monorepo', reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${members}` })
-  }
-  if (dockerfiles.length > 0) recruits.push({ specialist: 'docker', reason: `the folder holds ${some(dockerfiles, 'Dockerfile')}` })
-  if (migrations.length > 0)
-    recruits.push({ specialist: 'migrations', reason: `the folder holds ${some(migrations, 'folder')} with SQL migrations` })
-  return recruits
-}
-
-function some(paths: readonly string[], what: string): string {
-  return paths.length === 1 ? `1 ${what} (${paths[0] ?? ''})` : `${paths.length} ${what}s (${paths[0] ?? ''} first)`
+export function recruitsFor({ monorepo }: Signals): Recruit[] {
+  if (monorepo === null) return []
+  const members = monorepo.members === 1 ? '1 member' : `${monorepo.members} members`
+  return [{ specialist: 'monorepo', reason: `the folder is a workspace (${monorepo.tools.join(', ')}) with ${members}` }]
 }

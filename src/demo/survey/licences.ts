@@ -2,7 +2,7 @@
  * What a licence expression asks of those who use the package: reading SPDX expressions and the common spellings before SPDX.
  * Owns: the classes. Does not own: where a licence was read (`dependencies.ts`). This is a sorting aid, not legal advice.
  */
-import { isObject, type PackageJson } from './manifests.ts'
+import { isFields, type Fields } from './manifests.ts'
 
 /** From least to most demanding; `other` is a licence this table does not know (it is shown, not judged). */
 export type LicenceClass = 'permissive' | 'other' | 'weak-copyleft' | 'strong-copyleft' | 'network-copyleft'
@@ -71,15 +71,15 @@ export function isCopyleft(found: LicenceClass): boolean {
 }
 
 /** The licence a package.json states, the old forms included; `null` when it states none. Never guessed from a LICENSE file. */
-export function statedLicence(json: PackageJson): string | null {
-  const one = named(json.license)
+export function statedLicence(json: Fields): string | null {
+  const one = named(json['license'])
   if (one !== null) return one
-  if (!Array.isArray(json.licenses)) return named(json.licenses)
-  const all = json.licenses.map(named).filter((name) => name !== null)
+  if (!Array.isArray(json['licenses'])) return named(json['licenses'])
+  const all = json['licenses'].map(named).filter((name) => name !== null)
   return all.length === 0 ? null : all.length === 1 ? (all[0] ?? null) : `(${all.join(' OR ')})`
 }
 
 function named(value: unknown): string | null {
   if (typeof value === 'string') return value.trim() === '' ? null : value.trim()
-  return isObject(value) && typeof value['type'] === 'string' && value['type'] !== '' ? value['type'] : null
+  return isFields(value) && typeof value['type'] === 'string' && value['type'] !== '' ? value['type'] : null
 }

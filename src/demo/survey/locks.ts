@@ -1,9 +1,9 @@
 /**
- * What is locked: reading the lock files of npm, yarn, pnpm, Cargo, Poetry, uv and Go.
+ * What is locked: reading the lock files of npm, yarn and pnpm.
  * Owns: the packages a lock file names, with version and licence where the format records one. Does not own: what is declared (`manifests.ts`).
  */
-import { isObject, jsonObject } from './manifests.ts'
-import { withoutSecrets } from './secret-rules.ts'
+import { isFields, jsonObject, stated, type Fields } from './manifests.ts'
+import { withoutSecrets } from './masking.ts'
 import { folderOf, linesOf, nameOf, under } from './walk.ts'
 
 /** A package in a lock file. */
@@ -17,7 +17,7 @@ export interface Locked {
 }
 
 /** The formats that are read; `unread` is a lock file this survey only notes. */
-export type LockFormat = 'npm' | 'yarn' | 'pnpm' | 'cargo' | 'poetry' | 'uv' | 'go' | 'unread'
+export type LockFormat = 'npm' | 'yarn' | 'pnpm' | 'unread'
 
 /** A lock file that was read. */
 export interface Lock {
@@ -33,14 +33,8 @@ const formats: Readonly<Record<string, LockFormat>> = {
   'npm-shrinkwrap.json': 'npm',
   'yarn.lock': 'yarn',
   'pnpm-lock.yaml': 'pnpm',
-  'Cargo.lock': 'cargo',
-  'poetry.lock': 'poetry',
-  'uv.lock': 'uv',
-  'go.sum': 'go',
   'bun.lock': 'unread',
   'bun.lockb': 'unread',
-  'deno.lock': 'unread',
-  'Pipfile.lock': 'unread',
 }
 
 /** Which lock file a path is, or `null`. */
@@ -53,16 +47,13 @@ export function lockFormatOf(path: string): LockFormat | null {
 export function readLock(file: string, text: string): Lock | null {
   const format = lockFormatOf(file)
   if (format === 'npm') return readNpm(file, text)
-  const read = { yarn: readYarn, pnpm: readPnpm, cargo: readTables, poetry: readTables, uv: readTables, go: readGoSum, unread: () => [] }
+  const read = { yarn: readYarn, pnpm: readPnpm, unread: () => [] }
   return format === null ? null : { file, format, packages: read[format](text), links: new Set() }
 }
 
 /** The locked package a manifest's dependency resolves to: for npm the nearest `node_modules` up from the manifest's folder. */
 export function lockedFor(lock: Lock, manifestFolder: string, name: string): Locked | 'link' | null {
-  if (lock.format !== 'npm') {
-    const plain = lock.format === 'poetry' || lock.format === 'uv' ? normalised : (text: string): string => text
-    return lock.packages.find((entry) => plain(entry.name) === plain(name)) ?? null
-  }
+  if (lock.format !== 'npm') return lock.packages.find((entry) => entry.name === name) ?? null
   const top = folderOf(lock.file)
   let at = top === '' ? manifestFolder : manifestFolder === top ? '' : manifestFolder.slice(top.length + 1)
   for (;;) {
@@ -75,17 +66,15 @@ export function lockedFor(lock: Lock, manifestFolder: string, name: string): Loc
   }
 }
 
-const normalised = (name: string): string => name.toLowerCase().replaceAll(/[-_.]+/g, '-')
-
 function readNpm(file: string, text: string): Lock | null {
   const json = jsonObject(text)
   if (json === null) return null
   const packages: Locked[] = []
   const links = new Set<string>()
-  if (isObject(json['packages'])) {
+  if (isFields(json['packages'])) {
     for (const [place, entry] of Object.entries(json['packages'])) {
       const at = place.lastIndexOf('node_modules/')
-      if (!isObject(entry) || at === -1) continue
+      if (!isFields(entry) || at === -1) continue
       if (entry['link'] === true) links.add(place)
       else
         packages.push({
@@ -95,21 +84,17 @@ function readNpm(file: string, text: string): Lock | null {
           place,
         })
     }
-  } else if (isObject(json['dependencies'])) readNpmTree(json['dependencies'], '', packages)
+  } else if (isFields(json['dependencies'])) readNpmTree(json['dependencies'], '', packages)
   return { file, format: 'npm', packages, links }
 }
 
-function readNpmTree(tree: Record<string, unknown>, at: string, packages: Locked[]): void {
+function readNpmTree(tree: Fields, at: string, packages: Locked[]): void {
   for (const [name, entry] of Object.entries(tree)) {
-    if (!isObject(entry)) continue
+    if (!isFields(entry)) continue
     const place = under(at, `node_modules/${name}`)
     packages.push({ name, version: withoutSecrets(stated(entry['version']) ?? ''), licence: null, place })
-    if (isObject(entry['dependencies'])) readNpmTree(entry['dependencies'], place, packages)
+    if (isFields(entry['dependencies'])) readNpmTree(entry['dependencies'], place, packages)
   }
-}
-
-function stated(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
 }
 
 function readYarn(text: string): Locked[] {
@@ -145,24 +130,4 @@ function readPnpm(text: string): Locked[] {
     packages.set(`${match[1]}@${match[2]}`, { name: match[1], version: match[2], licence: null, place: null })
   }
   return [...packages.values()]
-}
-
-/** The `[[package]]` tables that Cargo, Poetry and uv share. */
-function readTables(text: string): Locked[] {
-  return text
-    .split(/^\[\[package\]\]\s*$/m)
-    .slice(1)
-    .flatMap((table) => {
-      const name = /^name = "([^"]+)"/m.exec(table)?.[1]
-      const version = /^version = "([^"]+)"/m.exec(table)?.[1]
-      return name === undefined || version === undefined ? [] : [{ name, version, licence: null, place: null }]
-    })
-}
-
-function readGoSum(text: string): Locked[] {
-  return linesOf(text).flatMap((line) => {
-    const [name, version] = line.split(' ')
-    if (name === undefined || version === undefined || version.endsWith('/go.mod')) return []
-    return [{ name, version, licence: null, place: null }]
-  })
 }

@@ -2,7 +2,7 @@
  * The specialist for workspaces: who depends on whom inside the folder, and where the packages disagree.
  * Owns: the internal graph, its cycles, differing ranges. Does not own: which packages are members (`workspaces.ts`), what is locked.
  */
-import type { Ecosystem, Manifest } from './manifests.ts'
+import type { Manifest } from './manifests.ts'
 import { byText, folderOf, listed, openFolder, type Coverage, type Listed, type SurveyOptions } from './walk.ts'
 import { membersOf, workspacesOf, type Workspace } from './workspaces.ts'
 
@@ -12,14 +12,12 @@ export interface WorkspacePackage {
   folder: string
   manifest: string
   version: string | null
-  ecosystem: Ecosystem
   dependsOn: string[]
 }
 
 /** An outside dependency that packages of the workspace declare with different ranges. */
 export interface VersionMismatch {
   name: string
-  ecosystem: Ecosystem
   /** Each range with the places that declare it (`file:line`). */
   ranges: { range: string; places: string[] }[]
 }
@@ -58,10 +56,10 @@ export async function surveyMonorepo(root: string, options: SurveyOptions = {}):
 
 function packageOf(manifest: Manifest, members: readonly Manifest[]): WorkspacePackage {
   const own = nameOfPackage(manifest)
-  const inside = new Set(members.filter((member) => member.ecosystem === manifest.ecosystem).map(nameOfPackage))
+  const inside = new Set(members.map(nameOfPackage))
   const names = manifest.declared.filter(({ kind, name }) => kind !== 'peer' && inside.has(name) && name !== own).map(({ name }) => name)
-  const { file, version, ecosystem } = manifest
-  return { name: own, folder: folderOf(file), manifest: file, version, ecosystem, dependsOn: [...new Set(names)].sort(byText) }
+  const { file, version } = manifest
+  return { name: own, folder: folderOf(file), manifest: file, version, dependsOn: [...new Set(names)].sort(byText) }
 }
 
 function nameOfPackage(manifest: Manifest): string {
@@ -69,8 +67,8 @@ function nameOfPackage(manifest: Manifest): string {
 }
 
 function duplicatesOf(packages: readonly WorkspacePackage[]): string[] {
-  const keys = packages.map(({ ecosystem, name }) => `${ecosystem} ${name}`)
-  return [...new Set(packages.filter((_, index) => keys.indexOf(keys[index] ?? '') !== index).map(({ name }) => name))].sort(byText)
+  const names = packages.map(({ name }) => name)
+  return [...new Set(names.filter((name, index) => names.indexOf(name) !== index))].sort(byText)
 }
 
 /** One shortest cycle through the first package of every group that reaches itself. */
@@ -103,23 +101,17 @@ function shortestCycle(start: string, edges: ReadonlyMap<string, readonly string
 }
 
 function mismatchesOf(members: readonly Manifest[]): VersionMismatch[] {
-  const inside = new Set(members.map((member) => `${member.ecosystem} ${nameOfPackage(member)}`))
-  const uses = new Map<string, { name: string; ecosystem: Ecosystem; ranges: Map<string, string[]> }>()
-  for (const { file, ecosystem, declared } of members) {
+  const inside = new Set(members.map(nameOfPackage))
+  const uses = new Map<string, Map<string, string[]>>()
+  for (const { file, declared } of members) {
     for (const { name, range, kind, line } of declared) {
-      const key = `${ecosystem} ${name}`
-      if (kind === 'peer' || range === '' || inside.has(key) || /^(workspace|catalog|file|link|portal):/.test(range)) continue
-      const use = uses.get(key) ?? { name, ecosystem, ranges: new Map<string, string[]>() }
-      use.ranges.set(range, [...(use.ranges.get(range) ?? []), `${file}:${line}`])
-      uses.set(key, use)
+      if (kind === 'peer' || range === '' || inside.has(name) || /^(workspace|catalog|file|link|portal):/.test(range)) continue
+      const ranges = uses.get(name) ?? new Map<string, string[]>()
+      uses.set(name, ranges.set(range, [...(ranges.get(range) ?? []), `${file}:${line}`]))
     }
   }
-  return [...uses.entries()]
-    .filter(([, use]) => use.ranges.size > 1)
+  return [...uses]
+    .filter(([, ranges]) => ranges.size > 1)
     .sort(([a], [b]) => byText(a, b))
-    .map(([, { name, ecosystem, ranges }]) => ({
-      name,
-      ecosystem,
-      ranges: [...ranges].sort(([a], [b]) => byText(a, b)).map(([range, places]) => ({ range, places })),
-    }))
+    .map(([name, ranges]) => ({ name, ranges: [...ranges].sort(([a], [b]) => byText(a, b)).map(([range, places]) => ({ range, places })) }))
 }

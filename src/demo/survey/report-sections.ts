@@ -2,16 +2,12 @@
  * One section of the report per area. Owns: how findings are laid out. Does not own: what matters most (`concerns.ts`), the frame (`report.ts`).
  */
 import type { ChecksFindings } from './checks.ts'
-import { dockerRules, missingTitles, secretTitles } from './concerns.ts'
+import { missingTitles } from './concerns.ts'
 import type { DependenciesFindings } from './dependencies.ts'
-import type { DockerFindings } from './docker.ts'
 import type { SurveyFindings } from './findings.ts'
 import type { InventoryFindings } from './inventory.ts'
-import type { LinksFindings } from './links.ts'
 import { code, grouped, joined, many, place, sized, table } from './markup.ts'
-import type { MigrationsFindings } from './migrations.ts'
 import type { MonorepoFindings } from './monorepo.ts'
-import type { SecretsFindings } from './secrets.ts'
 import type { TodosFindings } from './todos.ts'
 import { byText, type Listed } from './walk.ts'
 
@@ -21,22 +17,14 @@ const longest = 50
 /** The lines of an area's section, without its heading. */
 export function sectionOf(findings: SurveyFindings): string[] {
   switch (findings.area) {
-    case 'secrets':
-      return secrets(findings)
     case 'dependencies':
       return dependencies(findings)
     case 'checks':
       return checks(findings)
-    case 'links':
-      return links(findings)
     case 'todos':
       return todos(findings)
     case 'monorepo':
       return monorepo(findings)
-    case 'docker':
-      return docker(findings)
-    case 'migrations':
-      return migrations(findings)
     case 'inventory':
       return inventory(findings)
   }
@@ -45,25 +33,14 @@ export function sectionOf(findings: SurveyFindings): string[] {
 /** What an area holds, in a few words for the table up front. */
 export function gistOf(findings: SurveyFindings): string {
   switch (findings.area) {
-    case 'secrets':
-      return `${many(findings.secrets.total, 'possible secret')}, ${many(findings.envFiles.length, 'environment file')}`
     case 'dependencies':
       return `${many(findings.declared.total, 'declared dependency', 'declared dependencies')}, ${many(findings.licences.packages, 'package')} looked at for licences`
     case 'checks':
       return `${many(findings.testFiles, 'test file')}, ${many(findings.ci.length, 'CI file')}, ${many(findings.missing.length, 'piece')} missing`
-    case 'links':
-      return `${many(findings.broken.total, 'broken link')} of ${grouped(findings.checked)} checked in ${many(findings.pages, 'page')}`
     case 'todos':
       return `${many(findings.todos.total, 'marked comment')}`
     case 'monorepo':
       return `${many(findings.packages.total, 'package')}, ${many(findings.cycles.length, 'cycle')}, ${many(findings.mismatches.total, 'mismatch', 'mismatches')}`
-    case 'docker':
-      return `${many(findings.dockerfiles.length, 'Dockerfile')}, ${many(findings.findings.total, 'remark')}`
-    case 'migrations':
-      return `${many(
-        findings.series.reduce((sum, { migrations: n }) => sum + n, 0),
-        'migration',
-      )}, ${many(findings.destructive.total, 'destructive statement')}`
     case 'inventory':
       return `${many(findings.coverage.files, 'file')}, ${many(findings.lines, 'line')}, ${sized(findings.bytes)}`
   }
@@ -78,28 +55,6 @@ function rows<T>(titles: readonly string[], list: Listed<T>, row: (item: T) => r
 }
 
 const all = <T>(items: readonly T[]): Listed<T> => ({ total: items.length, items: [...items] })
-
-function secrets({ secrets: found, envFiles }: SecretsFindings): string[] {
-  if (found.total + envFiles.length === 0) return ['No known shape of a secret was found. That is no proof that there is none.', '']
-  const inGit = (tracked: boolean | null): string => (tracked === null ? 'unknown' : tracked ? 'yes' : 'no')
-  const states = { committed: 'committed to git', 'not-ignored': 'not committed, not ignored', unknown: 'not a git repository' }
-  return [
-    'Values are masked: at most the first four characters and the length. A secret that was ever committed should be replaced, not only deleted.',
-    '',
-    ...rows(['where', 'what', 'value', 'confidence', 'in git'], found, (s) => [
-      place(s.file, s.line),
-      secretTitles[s.kind],
-      s.masked === null ? 'not shown' : code(s.masked),
-      s.confidence,
-      inGit(s.tracked),
-    ]),
-    ...rows(['environment file', '>values', 'state'], all(envFiles), (env) => [
-      place(env.file),
-      grouped(env.assignments),
-      states[env.state],
-    ]),
-  ]
-}
 
 function dependencies({ manifests, locks, declared, notLocked, withoutLock, licences, notes }: DependenciesFindings): string[] {
   if (manifests.length === 0) return ['No manifest was found.', '']
@@ -176,35 +131,6 @@ function checks(found: ChecksFindings): string[] {
   ]
 }
 
-function links({ broken, siteLinks, notChecked, pages, checked }: LinksFindings): string[] {
-  const reason = { 'file-missing': 'no such file', 'anchor-missing': 'no such heading' }
-  const row = (link: LinksFindings['broken']['items'][number]): string[] => [
-    place(link.file, link.line),
-    code(link.target),
-    reason[link.reason],
-    link.hint === null ? '' : code(link.hint),
-  ]
-  const left = [
-    many(notChecked.web, 'web link'),
-    `${grouped(notChecked.outside)} out of the folder`,
-    `${grouped(notChecked.template)} written by templates`,
-  ]
-  return [
-    `${many(checked, 'relative link')} checked in ${many(pages, 'page')}; not checked: ${joined(left)}.`,
-    '',
-    ...rows(['where', 'target', 'why', 'perhaps'], broken, row),
-    ...(siteLinks.total === 0
-      ? []
-      : [
-          '### In the manner of a site',
-          '',
-          'Not in the folder under this path: broken on GitHub, perhaps right on a site that is built from it.',
-          '',
-          ...rows(['where', 'target', 'why', 'perhaps'], siteLinks, row),
-        ]),
-  ]
-}
-
 function todos({ todos: found, unknownAge, notSearched }: TodosFindings): string[] {
   const skipped =
     notSearched === 0
@@ -249,52 +175,6 @@ function monorepo({ workspaces, packages, cycles, mismatches }: MonorepoFindings
             m.ranges.map(({ places }) => places.map((at) => code(at)).join(', ')).join('<br>'),
           ]),
         ]),
-  ]
-}
-
-function docker({ dockerfiles, findings }: DockerFindings): string[] {
-  if (dockerfiles.length === 0) return ['No Dockerfile was found.', '']
-  return [
-    ...rows(['Dockerfile', '>stages', 'base images'], all(dockerfiles), (d) => [
-      place(d.file),
-      grouped(d.stages),
-      d.baseImages.map(code).join(', '),
-    ]),
-    ...(findings.total === 0
-      ? ['Nothing to remark.', '']
-      : rows(['where', 'remark', 'concerns'], findings, (f) => [place(f.file, f.line), dockerRules[f.rule].title, code(f.subject)])),
-  ]
-}
-
-function migrations({ series, destructive, nonTransactional }: MigrationsFindings): string[] {
-  const where = (f: MigrationsFindings['destructive']['items'][number]): string[] => [
-    place(f.file, f.line),
-    f.statement.replaceAll('-', ' ').toUpperCase(),
-    f.subject === '' ? '' : code(f.subject),
-  ]
-  if (series.length === 0) return ['No SQL migrations were found.', '']
-  const duplicates = series.flatMap((one) => one.duplicates)
-  const missing = series.flatMap((one) => one.missingDown)
-  return [
-    ...rows(['folder', '>migrations', 'numbering', 'gaps', '>can be undone'], all(series), (s) => [
-      place(s.folder),
-      grouped(s.migrations),
-      s.numbering,
-      s.gaps.length === 0 ? '–' : s.gaps.join(', '),
-      grouped(s.reversible),
-    ]),
-    ...(duplicates.length === 0
-      ? []
-      : [
-          '### Numbers used more than once',
-          '',
-          ...rows(['number', 'files'], all(duplicates), (d) => [code(d.number), d.files.map((file) => place(file)).join(', ')]),
-        ]),
-    ...(destructive.total === 0 ? [] : ['### Destroys data', '', ...rows(['where', 'statement', 'of'], destructive, where)]),
-    ...(nonTransactional.total === 0
-      ? []
-      : ['### May not run inside a transaction', '', ...rows(['where', 'statement', 'of'], nonTransactional, where)]),
-    ...(missing.length === 0 ? [] : ['### Cannot be undone', '', ...rows(['migration'], all(missing), (file) => [place(file)])]),
   ]
 }
 

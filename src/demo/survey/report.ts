@@ -6,7 +6,7 @@
  * compared without them (`comparableReport`). R3: an area that failed is named where it would have stood, with the reason.
  */
 import { concernsOf, type Concern, type Severity } from './concerns.ts'
-import { areaTitles, surveyAreas, type SurveyArea, type SurveyFindings } from './findings.ts'
+import { areaTitles, type SurveyArea, type SurveyFindings } from './findings.ts'
 import { code, grouped, joined, many, table, words } from './markup.ts'
 import { gistOf, sectionOf } from './report-sections.ts'
 import { byText } from './walk.ts'
@@ -33,13 +33,13 @@ export interface ReportInput {
 }
 
 const marks: Readonly<Record<Severity | 'clear' | 'failed', string>> = {
-  urgent: '🔴 urgent',
   soon: '🟠 soon',
   minor: '🟡 minor',
   clear: '🟢 clear',
   failed: '⚪ not examined',
 }
-const severities: readonly Severity[] = ['urgent', 'soon', 'minor']
+const order = Object.keys(areaTitles)
+const severities: readonly Severity[] = ['soon', 'minor']
 
 /** Renders the report. */
 export function renderReport(input: ReportInput): string {
@@ -79,12 +79,12 @@ function markOf(area: AreaReport): Severity | 'clear' | 'failed' {
   return area.type === 'failed' ? 'failed' : (concernsOf(area.findings)[0]?.severity ?? 'clear')
 }
 
-/** What needs attention first: urgent areas, then those not examined, then the rest; the inventory last. */
+/** What needs attention first: areas not examined, then by severity; the inventory last. */
 function ordered(areas: readonly AreaReport[]): AreaReport[] {
-  const rank = { urgent: 0, failed: 1, soon: 2, minor: 3, clear: 4 }
+  const rank = { failed: 0, soon: 1, minor: 2, clear: 3 }
   const weight = (area: AreaReport): number => (areaOf(area) === 'inventory' && area.type === 'examined' ? 9 : rank[markOf(area)])
   return [...areas].sort(
-    (a, b) => weight(a) - weight(b) || surveyAreas.indexOf(areaOf(a)) - surveyAreas.indexOf(areaOf(b)) || byText(a.worker, b.worker),
+    (a, b) => weight(a) - weight(b) || order.indexOf(areaOf(a)) - order.indexOf(areaOf(b)) || byText(a.worker, b.worker),
   )
 }
 
@@ -92,9 +92,7 @@ function headline(concerns: readonly Concern[], failed: number): string {
   const counts = severities
     .map((severity) => ({ severity, count: concerns.filter((one) => one.severity === severity).length }))
     .filter(({ count }) => count > 0)
-  const found = counts.map(({ severity, count }) =>
-    severity === 'urgent' ? `**${grouped(count)} urgent**` : `${grouped(count)} ${severity}`,
-  )
+  const found = counts.map(({ severity, count }) => `${grouped(count)} ${severity}`)
   const open = failed === 0 ? '' : ` **${many(failed, 'area')} could not be examined.**`
   return `${found.length === 0 ? 'Nothing that needs attention was found.' : `Needs attention: ${joined(found)}.`}${open}`
 }

@@ -1,13 +1,9 @@
 /** The surveys by area. Owns: nothing but this list. */
 import { surveyChecks } from './checks.ts'
 import { surveyDependencies } from './dependencies.ts'
-import { surveyDocker } from './docker.ts'
 import type { SurveyArea, SurveyFindings } from './findings.ts'
 import { surveyInventory } from './inventory.ts'
-import { surveyLinks } from './links.ts'
-import { surveyMigrations } from './migrations.ts'
 import { surveyMonorepo } from './monorepo.ts'
-import { surveySecrets } from './secrets.ts'
 import { surveyTodos } from './todos.ts'
 import type { SurveyOptions } from './walk.ts'
 
@@ -21,11 +17,7 @@ export type Surveys = Readonly<Record<SurveyArea, Survey>>
 export const surveys: Surveys = {
   inventory: surveyInventory,
   dependencies: surveyDependencies,
-  links: surveyLinks,
   todos: surveyTodos,
-  secrets: surveySecrets,
   checks: surveyChecks,
   monorepo: surveyMonorepo,
-  docker: surveyDocker,
-  migrations: surveyMigrations,
 }

@@ -36,5 +36,5 @@ try {
   if (size > longestFindings) throw new Error(`it found ${size} characters, more than the ${longestFindings} that a report can take`)
   say({ type: 'found', findings })
 } catch (thrown) {
-  say({ type: 'failed', message: thrown instanceof Error ? thrown.message : String(thrown) })
+  say({ type: 'failed', message: bounded(thrown instanceof Error ? thrown.message : String(thrown)) as string })
 }

@@ -125,6 +125,7 @@ function skipped(path: string): boolean {
   return path === ownReport || path.split('/').some((name) => skippedFolders.has(name))
 }
 
+/** Folder by folder: `readdir` with `recursive` fails at the first folder that may not be read, and `fs.glob` hides it and follows links out of the tree. */
 async function walkFolder(root: string, at: string, found: Found, limits: WalkLimits, options: SurveyOptions): Promise<void> {
   options.signal?.throwIfAborted()
   const here = await readdir(join(root, at), { withFileTypes: true }).catch(() => null)
