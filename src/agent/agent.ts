@@ -29,7 +29,7 @@ import {
   dataOf,
   factNames,
   factProblems,
-  mindNames,
+  mindChecks,
   mindProblems,
   schemaOf,
   toolProblems,
@@ -97,7 +97,10 @@ export function agent(
 }
 
 /** The options of an agent that thinks with a model. */
-const modelNames: NamesOf<Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>> = { ...factNames, ...mindNames }
+const modelNames: Readonly<Record<keyof Omit<ModelAgentOptions<string, undefined, undefined>, 'run'>, unknown>> = {
+  ...factNames,
+  ...mindChecks,
+}
 /** The options of an agent that is code. */
 const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unknown>, 'model'>> = {
   ...factNames,
@@ -109,7 +112,7 @@ const codeNames: NamesOf<Omit<CodeAgentOptions<string, undefined, undefined, unk
  * Throws `agent.invalid` unless there is one thing that it thinks with: `model`, `run` or, where it is `known`, `base`, beside which a model may stand. Says with it which names are
  * not known.
  */
-export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, true>>): void {
+export function mustHaveBrain(options: object, where: string, known: Readonly<Record<string, unknown>>): void {
   const { model, run, base } = options as { readonly model?: unknown; readonly run?: unknown; readonly base?: unknown }
   const mayHaveBase = 'base' in known
   const problem =

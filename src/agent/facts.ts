@@ -3,7 +3,20 @@
  *
  * Owns: these options, their checks, the part of them that is data. Does not own: the constructors that take them (agent.ts, flow, ../supervisor).
  */
-import { askTool, described, transferTool, unknownNames, isObject, jsonProblem, type Json, type NamesOf } from '../core/index.ts'
+import {
+  askTool,
+  described,
+  functionCheck,
+  isObject,
+  jsonProblem,
+  object,
+  knownProblems,
+  transferTool,
+  unchecked,
+  type Checks,
+  type Json,
+  type NamesOf,
+} from '../core/index.ts'
 import {
   compileSchema,
   limitProblems,
@@ -16,12 +29,12 @@ import {
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
 import { assessProblems, reportTool, type Assess } from './assessment.ts'
-import { compactionData, compactionProblems, type Compaction } from './around/compaction.ts'
+import { compactionCheck, compactionData, type Compaction } from './around/compaction.ts'
 import { completionData, completionProblems, scorerAgents, type Completion } from './around/completion.ts'
 import { isAgent, isName, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './around/iteration.ts'
-import { middlewareProblems, type MiddlewareHooks } from './around/middleware.ts'
-import { retryProblems } from './retry.ts'
+import { middlewareCheck, type MiddlewareHooks } from './around/middleware.ts'
+import { retryCheck } from './retry.ts'
 import type { Tool, ToolsLike } from './tool.ts'
 
 /** What every kind of agent is told. */
@@ -186,32 +199,16 @@ export const factNames: NamesOf<AgentFacts<string, undefined, undefined>> = {
   version: true,
 }
 
-/** The options of every mind. */
-export const mindNames: NamesOf<MindFacts> = {
-  model: true,
-  instructions: true,
-  tools: true,
-  settings: true,
-  prices: true,
-  retry: true,
-  middleware: true,
-  templating: true,
-  lastAnswer: true,
-  onIterationComplete: true,
-  isComplete: true,
-  compaction: true,
-}
-
-const settingNames: NamesOf<ModelSettings> = {
-  temperature: true,
-  topP: true,
-  topK: true,
-  maxOutputTokens: true,
-  stop: true,
-  seed: true,
-  presencePenalty: true,
-  frequencyPenalty: true,
-  providerOptions: true,
+const settingChecks: Checks<ModelSettings> = {
+  temperature: unchecked,
+  topP: unchecked,
+  topK: unchecked,
+  maxOutputTokens: unchecked,
+  stop: unchecked,
+  seed: unchecked,
+  presencePenalty: unchecked,
+  frequencyPenalty: unchecked,
+  providerOptions: unchecked,
 }
 
 const middlewareNames: NamesOf<Middleware> = {
@@ -223,6 +220,22 @@ const middlewareNames: NamesOf<Middleware> = {
   afterModel: true,
   wrapTool: true,
   after: true,
+}
+
+/** The options of every mind; its model, tools and prices are looked at where they are made. */
+export const mindChecks: Checks<MindFacts> = {
+  model: unchecked,
+  instructions: unchecked,
+  tools: unchecked,
+  settings: object(settingChecks),
+  prices: unchecked,
+  retry: retryCheck,
+  middleware: middlewareCheck(middlewareNames),
+  templating: unchecked,
+  lastAnswer: unchecked,
+  onIterationComplete: functionCheck,
+  isComplete: unchecked, // by completionProblems
+  compaction: compactionCheck,
 }
 
 /** What is wrong with the facts of one agent. `where` begins each sentence: default `agent "name"`. */
@@ -251,18 +264,9 @@ const thinks = (options: object): boolean =>
   (('model' in options && options.model !== undefined) || ('base' in options && options.base !== undefined))
 
 /** What is wrong with what a mind is told, apart from its tools. */
-export const mindProblems = (
-  { settings, retry, middleware, onIterationComplete, isComplete, compaction }: MindFacts,
-  where: string,
-): string[] => [
-  ...(settings === undefined ? [] : unknownNames(settings, settingNames, `${where}: settings`)),
-  ...retryProblems(retry, where),
-  ...middlewareProblems(middleware, where, middlewareNames),
-  ...(onIterationComplete === undefined || typeof onIterationComplete === 'function'
-    ? []
-    : [`${where}: onIterationComplete is ${described(onIterationComplete)}, expected a function`]),
-  ...completionProblems(isComplete, where),
-  ...compactionProblems(compaction, where),
+export const mindProblems = (options: MindFacts, where: string): string[] => [
+  ...knownProblems(mindChecks, options, where),
+  ...completionProblems(options.isComplete, where),
 ]
 
 /** Agents that a mind starts besides its tools and workers: they are registered along with it. */

@@ -8,12 +8,16 @@
 import {
   asText,
   described,
+  expects,
+  functionCheck,
   isObject,
+  knownProblems,
+  number,
   unknownNames,
   type HistoryEntry,
   type Json,
   type JsonObject,
-  type NamesOf,
+  type Checks,
   type Outcome,
 } from '../core/index.ts'
 import type { Candidate, Checked, Edge, Infer, Schema, SchemaLike } from '../edge/index.ts'
@@ -55,24 +59,30 @@ export interface HumanOptions<
 export type AnyHuman = HumanFacts<string, SchemaLike | undefined, SchemaLike | undefined>
 
 /** The options of every person. */
-export const humanNames: NamesOf<AnyHuman> = { ...factNames, channel: true, timeoutMs: true, onTimeout: true, prompt: true }
+const ownChecks: Checks<Omit<AnyHuman, keyof typeof factNames>> = {
+  channel: expects(
+    (given) => (Array.isArray(given) ? given : [given]).every((each) => typeof each === 'string' && each !== ''),
+    'the name of a channel, or a list of names',
+  ),
+  timeoutMs: number(Number.isFinite, 'milliseconds'),
+  onTimeout: (given, where) =>
+    given === 'fail'
+      ? []
+      : isObject(given) && given['answer'] !== undefined
+        ? unknownNames(given, { answer: true }, where)
+        : [`${where} is ${described(given)}, expected "fail" or { answer }`],
+  prompt: functionCheck,
+}
+export const humanNames = { ...factNames, ...ownChecks }
 
 /** Where a person is told. */
 export const channelsOf = ({ channel = [] }: AnyHuman): readonly string[] => (typeof channel === 'string' ? [channel] : channel)
 
 /** What is wrong with how a person is asked, one sentence each. */
-export function humanProblems({ channel, timeoutMs, onTimeout, prompt }: AnyHuman, output: Schema | undefined, where: string): string[] {
-  const problems: string[] = []
-  const channels: readonly unknown[] = Array.isArray(channel) ? channel : [channel]
-  if (channel !== undefined && !channels.every((each) => typeof each === 'string' && each !== ''))
-    problems.push(`${where}: channel is ${described(channel)}, expected the name of a channel, or a list of names`)
-  if (timeoutMs !== undefined && !Number.isFinite(timeoutMs))
-    problems.push(`${where}: timeoutMs is ${described(timeoutMs)}, expected milliseconds`)
-  if (prompt !== undefined && typeof prompt !== 'function') problems.push(`${where}: prompt is ${described(prompt)}, expected a function`)
-  if (onTimeout === undefined || onTimeout === 'fail') return problems
-  if (!isObject(onTimeout) || onTimeout['answer'] === undefined)
-    return [...problems, `${where}: onTimeout is ${described(onTimeout)}, expected "fail" or { answer }`]
-  problems.push(...unknownNames(onTimeout, { answer: true }, `${where}: onTimeout`))
+export function humanProblems(options: AnyHuman, output: Schema | undefined, where: string): string[] {
+  const { timeoutMs, onTimeout } = options
+  const problems = knownProblems(ownChecks, options, where)
+  if (!isObject(onTimeout) || onTimeout['answer'] === undefined) return problems
   const fits = fitting(onTimeout['answer'], output)
   if (!fits.ok) problems.push(`${where}: onTimeout.answer does not fit the output: ${fits.problem}`)
   if (timeoutMs === undefined) problems.push(`${where}: onTimeout without timeoutMs: there is no deadline`)

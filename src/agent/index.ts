@@ -52,7 +52,7 @@ export {
   dataOf,
   factNames,
   factProblems,
-  mindNames,
+  mindChecks,
   mindProblems,
   schemaOf,
   toolProblems,
@@ -146,7 +146,7 @@ export type {
   ToolIO,
   ToolsLike,
 } from './tool.ts'
-export { retryProblems } from './retry.ts'
+export { retryCheck, retryProblems } from './retry.ts'
 export type { ApproveAnswer, ApproveOptions } from './approving.ts'
 export {
   agentContext,

@@ -3,20 +3,15 @@
  *
  * Owns: nothing but the check. Does not own: the policy and trying again (the engine).
  */
-import { hasNames, unknownNames, type NamesOf } from '../core/index.ts'
+import { number, object, unchecked, wholeNumber, type Checks } from '../core/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 
-const names: NamesOf<RetryPolicy> = { attempts: true, backoffMs: true, maxBackoffMs: true, jitter: true }
+const wait = number((given) => given >= 0, 'milliseconds, not below 0')
+const checks: Checks<RetryPolicy> = { attempts: wholeNumber(1), backoffMs: wait, maxBackoffMs: wait, jitter: unchecked }
+
+/** The check of a policy. */
+export const retryCheck = object<RetryPolicy>(checks)
 
 /** What is wrong with a given policy, one sentence each; empty if nothing, or none is given. */
-export function retryProblems(retry: RetryPolicy | undefined, where: string): string[] {
-  if (retry === undefined) return []
-  const problems = unknownNames(retry, names, `${where}: retry`)
-  if (!hasNames(retry)) return problems
-  const { attempts = 1, backoffMs = 0, maxBackoffMs = 0 } = retry
-  if (!Number.isInteger(attempts) || attempts < 1)
-    problems.push(`${where}: retry.attempts is ${String(attempts)}, expected a whole number of at least 1`)
-  if (!(backoffMs >= 0 && maxBackoffMs >= 0))
-    problems.push(`${where}: retry.backoffMs and retry.maxBackoffMs are milliseconds, not below 0`)
-  return problems
-}
+export const retryProblems = (retry: RetryPolicy | undefined, where: string): readonly string[] =>
+  retry === undefined ? [] : retryCheck(retry, `${where}: retry`)

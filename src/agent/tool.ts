@@ -6,15 +6,22 @@
  * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
  */
 import {
+  choice,
   described,
+  expects,
+  flag,
   hasNames,
   isObject,
   messageOf,
   mustBeOptions,
   ReeveError,
+  number,
+  optionProblems,
+  unchecked,
   unknownNames,
   type Json,
   type JsonObject,
+  type Checks,
   type NamesOf,
 } from '../core/index.ts'
 import {
@@ -35,7 +42,7 @@ import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { approvalProblems, type ApprovalTimeout, type Risk, type UsedCapability } from '../oversight/index.ts'
 import { isName, versionOf, type Agent } from './definition.ts'
 import type { Desk } from './desk.ts'
-import { retryProblems } from './retry.ts'
+import { retryCheck } from './retry.ts'
 import type { AgentContext } from './verbs.ts'
 
 /** What `execute` gets besides the input. */
@@ -168,27 +175,30 @@ export interface OrchestrationToolOptions<Name extends string, S extends SchemaL
   readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
 }
 
-const commonNames: NamesOf<ToolOptions<string, undefined>> = {
-  name: true,
-  description: true,
-  input: true,
-  parameters: true,
-  sensitive: true,
-  approval: true,
-  costUsd: true,
-  action: true,
-  background: true,
-  version: true,
-}
-const effectNames: NamesOf<EffectToolOptions<string, undefined>> = {
-  ...commonNames,
-  effect: true,
-  timeoutMs: true,
-  retry: true,
-  execute: true,
-}
-const orchestrationNames: NamesOf<OrchestrationToolOptions<string, undefined>> = { ...commonNames, run: true }
 const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true, validForMs: true }
+const commonChecks: Checks<ToolOptions<string, undefined>> = {
+  name: unchecked,
+  description: unchecked,
+  input: unchecked,
+  parameters: unchecked,
+  sensitive: unchecked,
+  approval: (given, where) => (['boolean', 'function'].includes(typeof given) ? [] : unknownNames(given, approvalNames, where)),
+  costUsd: expects(
+    (given) => typeof given === 'function' || (Number.isFinite(given) && (given as number) >= 0),
+    'US dollars, or a function',
+  ),
+  action: actionProblems,
+  background: flag,
+  version: unchecked,
+}
+const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
+  ...commonChecks,
+  effect: choice('read', 'idempotent', 'once'),
+  timeoutMs: number((given) => given > 0, 'more than 0'),
+  retry: retryCheck,
+  execute: unchecked,
+}
+const orchestrationChecks: Checks<OrchestrationToolOptions<string, undefined>> = { ...commonChecks, run: unchecked }
 
 /** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
 export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
@@ -203,23 +213,13 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
   const { name, description = '', sensitive = false } = options
   const where = `tool "${name}"`
   const both = options.execute !== undefined && options.run !== undefined // then every name is known, and the problem is another one
-  const names = both ? { ...effectNames, ...orchestrationNames } : options.run === undefined ? effectNames : orchestrationNames
-  const problems = unknownNames(options, names, where)
+  const checks = both ? { ...effectChecks, ...orchestrationChecks } : options.run === undefined ? effectChecks : orchestrationChecks
+  const problems = optionProblems(checks, options, where)
   if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
   if ((typeof options.execute === 'function') === (typeof options.run === 'function')) problems.push(`${where}: give either execute or run`)
-  if (options.effect !== undefined && !['read', 'idempotent', 'once'].includes(options.effect))
-    problems.push(`${where}: effect is "${options.effect}", expected "read", "idempotent" or "once"`)
-  if (options.timeoutMs !== undefined && !(options.timeoutMs > 0))
-    problems.push(`${where}: timeoutMs is ${String(options.timeoutMs)}, expected more than 0`)
-  problems.push(...retryProblems(options.retry, where), ...actionProblems(options.action, where))
-  if (options.approval !== undefined && !['boolean', 'function'].includes(typeof options.approval))
-    problems.push(...unknownNames(options.approval, approvalNames, `${where}: approval`))
   const { costUsd, background = false } = options
-  if (typeof background !== 'boolean') problems.push(`${where}: background is ${described(background)}, expected true or false`)
   if (background && options.action !== undefined)
     problems.push(`${where}: it works in the background, so nothing can follow from its result: leave action or background out`)
-  if (costUsd !== undefined && typeof costUsd !== 'function' && !(Number.isFinite(costUsd) && costUsd >= 0))
-    problems.push(`${where}: costUsd is ${described(costUsd)}, expected US dollars, or a function`)
   const approval = approvalRule(options.approval, sensitive)
   if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
   const input = schemaOf(options.input, options.parameters, where, problems)
@@ -253,13 +253,11 @@ export function tool(given: EffectToolOptions<string, SchemaLike> | Orchestratio
 
 /** What is wrong with an action that stands fixed; what a function makes of a result is seen when it is called. */
 function actionProblems(rule: unknown, where: string): string[] {
-  if (rule === undefined || typeof rule === 'function') return []
+  if (typeof rule === 'function') return []
   return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
     isAction(action)
       ? []
-      : [
-          `${where}: action is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`,
-        ],
+      : [`${where} is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`],
   )
 }
 

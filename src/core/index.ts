@@ -48,6 +48,26 @@ export {
 export { isWithin } from './ids.ts'
 export { andThen, caught, detached, oneAtATime, type Now } from './now.ts'
 export { bar, beginning, cut, visible, visibleJson, visibleLine, visibleLines, wrapped } from './visible.ts'
+export {
+  amount,
+  choice,
+  expects,
+  flag,
+  fraction,
+  functionCheck,
+  knownProblems,
+  milliseconds,
+  number,
+  object,
+  optionProblems,
+  required,
+  text,
+  unchecked,
+  wholeNumber,
+  word,
+  type Check,
+  type Checks,
+} from './checks.ts'
 export { described, hasNames, meantInstead, mustBeOptions, type NamesOf, nearest, stranger, unknownNames } from './names.ts'
 export { askTool, messageContent, transferred, transferTool, type CallNumbers } from './message.ts'
 export type {

@@ -5,11 +5,11 @@
  */
 import { ReeveError, type ErrorCode } from './errors.ts'
 
-/** The names of all options of `T`, as data. The compiler refuses a list in which one is missing. */
-export type NamesOf<T> = { readonly [Name in keyof T]-?: true }
+/** A table with the names of all options of `T`: a table of checks is one, too. The compiler refuses one in which a name is missing. */
+export type NamesOf<T> = { readonly [Name in keyof T]-?: unknown }
 
-/** What is wrong with the names of given options, one sentence each; empty if nothing. Pure. */
-export function unknownNames(given: unknown, known: Readonly<Record<string, true>>, where: string): string[] {
+/** What is wrong with the names of given options, one sentence each; empty if nothing. `known`: a table whose names are those of the options. Pure. */
+export function unknownNames(given: unknown, known: Readonly<Record<string, unknown>>, where: string): string[] {
   if (!hasNames(given)) return [`${where} is ${described(given)}, expected an object`]
   return Object.keys(given).flatMap((name) => {
     if (Object.hasOwn(known, name)) return []

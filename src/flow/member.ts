@@ -228,7 +228,7 @@ export function memberProblems(
   members: readonly Agent[],
   given: unknown,
   option: string,
-  known: Readonly<Record<string, true>>,
+  known: Readonly<Record<string, unknown>>,
 ): string[] {
   const names = members.filter(isAgent).map(({ name }) => name)
   const { all, agents } = edgesOf(given)

@@ -27,7 +27,7 @@ import {
   isBlank,
   DefinedAgent,
   listProblems,
-  mindNames,
+  mindChecks,
   mustHaveBrain,
   refuseTree,
   renamable,
@@ -143,8 +143,8 @@ const ownNames: NamesOf<Pick<AnyOptions, 'workers' | 'transfer' | 'routes' | 'st
   routes: true,
   sticky: true,
 }
-const modelNames: Readonly<Record<string, true>> = { ...factNames, ...mindNames, ...ownNames }
-const codeNames: Readonly<Record<string, true>> = { ...factNames, ...ownNames, run: true }
+const modelNames: Readonly<Record<string, unknown>> = { ...factNames, ...mindChecks, ...ownNames }
+const codeNames: Readonly<Record<string, unknown>> = { ...factNames, ...ownNames, run: true }
 const transferNames: NamesOf<TransferEdge> = { ...memberEdgeNames, returns: true, followedBy: true, onFailure: true }
 
 class RouterAgent extends DefinedAgent {
@@ -242,7 +242,7 @@ class RouterAgent extends DefinedAgent {
   }
 }
 
-const namesOf = (options: AnyOptions): Readonly<Record<string, true>> => ('run' in options ? codeNames : modelNames)
+const namesOf = (options: AnyOptions): Readonly<Record<string, unknown>> => ('run' in options ? codeNames : modelNames)
 
 /** What the lead is told. Names that nobody knows are the router's to refuse. */
 const leadOptions = (options: AnyOptions): Parameters<typeof agent>[0] =>

@@ -50,7 +50,7 @@ export interface ForkOptions {
 
 const optionNames: NamesOf<ForkOptions> = { run: true, at: true, runId: true, edit: true, reason: true, by: true }
 
-const editNames: Readonly<Record<ForkEdit['type'], Readonly<Record<string, true>>>> = {
+const editNames: Readonly<Record<ForkEdit['type'], Readonly<Record<string, unknown>>>> = {
   outcome: { type: true, outcome: true },
   input: { type: true, input: true },
   message: { type: true, to: true, body: true },

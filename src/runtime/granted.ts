@@ -35,7 +35,7 @@ export async function revokeGrants(engine: Engine, given: GrantsOf & { readonly 
 
 const whose = { session: true, run: true } as const
 
-function streamFor(engine: Engine, of: unknown, where: string, known: Readonly<Record<string, true>>): StreamValues {
+function streamFor(engine: Engine, of: unknown, where: string, known: Readonly<Record<string, unknown>>): StreamValues {
   const problems = unknownNames(of, known, where)
   const { session, run } = (hasNames(of) ? of : {}) as { readonly session?: unknown; readonly run?: unknown }
   if (problems.length === 0 && (session === undefined) === (run === undefined))

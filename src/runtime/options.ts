@@ -4,7 +4,17 @@
  * Owns: what may be given to `createRuntime`, and what is wrong with what was given as such. Does not own: what becomes of it (runtime.ts), what is wrong with the agents (registry.ts).
  */
 import type { Agent } from '../agent/index.ts'
-import { described, redactionProblems, ReeveError, unknownNames, type NamesOf } from '../core/index.ts'
+import {
+  expects,
+  functionCheck,
+  knownProblems,
+  redactionProblems,
+  ReeveError,
+  unchecked,
+  unknownNames,
+  type Checks,
+  type NamesOf,
+} from '../core/index.ts'
 import { limitProblems, type Limits } from '../edge/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
@@ -57,53 +67,38 @@ export interface RuntimeOptions extends Omit<EmbeddedOptions, 'file'> {
   readonly onUnknownVersion?: 'warn' | 'refuse'
 }
 
-/** The names of all options of a runtime. */
-export const optionNames: NamesOf<RuntimeOptions> = {
-  ...hostOptionNames,
-  store: true,
-  engine: true,
-  agents: true,
-  earlier: true,
-  drive: true,
-  onMissingVersion: true,
-  channels: true,
-  mayDecide: true,
-  memory: true,
-  hooks: true,
-  versions: true,
-  defaultStatus: true,
-  trust: true,
-  onUnknownVersion: true,
-  limits: true,
-  durability: true,
-  leaseMs: true,
-  busyMs: true,
-  writer: true,
+const agentList = expects(Array.isArray, 'a list of agents')
+const ownChecks: Checks<Omit<RuntimeOptions, keyof typeof hostOptionNames>> = {
+  store: unchecked,
+  engine: unchecked,
+  agents: agentList,
+  earlier: agentList,
+  drive: unchecked,
+  onMissingVersion: unchecked,
+  channels: (given) => channelProblems(given, 'createRuntime'),
+  mayDecide: functionCheck,
+  memory: expects((given) => typeof (given as SessionMemory | null)?.recall === 'function', 'an object with recall'),
+  hooks: registeredProblems,
+  versions: unchecked, // by mustBeChoices, which knows the agents
+  defaultStatus: (given) => statusProblems(given, 'createRuntime'),
+  trust: trustPresetProblems,
+  onUnknownVersion: expects((given) => given === 'warn' || given === 'refuse', '"warn" or "refuse"'),
+  limits: (given) => runLimitProblems(given as Limits),
+  durability: unchecked,
+  leaseMs: unchecked,
+  busyMs: unchecked,
+  writer: unchecked,
 }
+
+/** The names of all options of a runtime. */
+export const optionNames: NamesOf<RuntimeOptions> = { ...hostOptionNames, ...ownChecks }
 
 /** Throws what is wrong with the options as such. */
 export function mustBeFine(options: RuntimeOptions): void {
-  const { agents, earlier, redact } = options
   const problems = [
     ...unknownNames(options, optionNames, 'createRuntime'),
-    ...Object.entries({ agents, earlier }).flatMap(([name, list]) =>
-      list === undefined || Array.isArray(list) ? [] : [`createRuntime: ${name} is ${described(list)}, expected a list of agents`],
-    ),
-    ...redactionProblems(redact, 'createRuntime: redact'),
-    ...channelProblems(options.channels, 'createRuntime'),
-    ...trustPresetProblems(options.trust, 'createRuntime: trust'),
-    ...(options.memory === undefined || typeof options.memory?.recall === 'function'
-      ? []
-      : [`createRuntime: memory is ${described(options.memory)}, expected an object with recall`]),
-    ...registeredProblems(options.hooks, 'createRuntime: hooks'),
-    ...(options.mayDecide === undefined || typeof options.mayDecide === 'function'
-      ? []
-      : [`createRuntime: mayDecide is ${described(options.mayDecide)}, expected a function`]),
-    ...statusProblems(options.defaultStatus, 'createRuntime'),
-    ...(options.limits === undefined ? [] : runLimitProblems(options.limits)),
-    ...(options.onUnknownVersion === undefined || options.onUnknownVersion === 'warn' || options.onUnknownVersion === 'refuse'
-      ? []
-      : [`createRuntime: onUnknownVersion is ${described(options.onUnknownVersion)}, expected "warn" or "refuse"`]),
+    ...redactionProblems(options.redact, 'createRuntime: redact'),
+    ...knownProblems(ownChecks, options, 'createRuntime'),
   ]
   if (problems.length > 0)
     throw new ReeveError('config.invalid', problems.join('\n'), { hint: 'Nothing was opened, and nothing was started.' })

@@ -4,7 +4,17 @@
  * Owns: saying so to the team's leader, finding in the journal what was decided. Does not own: which team is meant (team-of.ts), the decision (../team/staff).
  * K1: nobody replies to people outside; the facts are the answer, so any process may ask and any may read. K2: a wish under one request id is one wish, from however many processes it comes.
  */
-import { newId, ReeveError, unknownNames, type ActivationId, type NamesOf, type RunId } from '../core/index.ts'
+import {
+  newId,
+  optionProblems,
+  ReeveError,
+  text,
+  unchecked,
+  type ActivationId,
+  type Check,
+  type Checks,
+  type RunId,
+} from '../core/index.ts'
 import { teamMessage, type Recruited, type RecruitWish, type Retired, type RetireWish, type TeamWord } from '../agent/index.ts'
 import type { Engine } from '../engine/index.ts'
 import type { JournalEvent } from '../journal/index.ts'
@@ -33,21 +43,22 @@ export interface StaffDesk {
   readonly run: RunId
 }
 
-const outside: NamesOf<FromOutside> = { by: true, team: true, signal: true }
-const recruitNames: NamesOf<RecruitFromOutside> = {
+// what a wish says of staff is for the team to judge
+const outside: Checks<FromOutside> = { by: text, team: text, signal: unchecked }
+const recruitChecks: Checks<RecruitFromOutside> = {
   ...outside,
-  description: true,
-  role: true,
-  requestId: true,
-  parentTask: true,
-  join: true,
-  estimate: true,
+  description: unchecked,
+  role: unchecked,
+  requestId: text,
+  parentTask: unchecked,
+  join: unchecked,
+  estimate: unchecked,
 }
-const retireNames: NamesOf<RetireFromOutside> = { ...outside, member: true, mode: true, reassign: true, reason: true }
+const retireChecks: Checks<RetireFromOutside> = { ...outside, member: unchecked, mode: unchecked, reassign: unchecked, reason: unchecked }
 
 /** Asks for another member. Resolves when it was decided: with a policy that asks a human, that may take days. A team that has ended, or ends before, says `closed`. */
 export async function recruit({ engine, run }: StaffDesk, given: RecruitFromOutside): Promise<Recruited> {
-  mustBeWish(given, recruitNames, 'recruit')
+  mustBeWish(given, recruitChecks, 'recruit')
   const { by, team, signal, requestId = newId('req'), ...said } = given
   const wish: RecruitWish = { ...said, requestId }
   const say = { word: { do: 'recruit', wish }, by, id: `recruit:${requestId}` } as const
@@ -63,7 +74,7 @@ export async function recruit({ engine, run }: StaffDesk, given: RecruitFromOuts
 
 /** Asks that a member leave. Resolves when it was decided; a member that leaves gracefully may still be at its task then. */
 export async function retire({ engine, run }: StaffDesk, given: RetireFromOutside): Promise<Retired> {
-  mustBeWish(given, retireNames, 'retire')
+  mustBeWish(given, retireChecks, 'retire')
   const { by, team, signal, ...wish } = given
   const id = newId('msg')
   const gone: Retired = { retired: false, reason: 'closed', message: 'the team has ended' }
@@ -117,11 +128,7 @@ async function answerOf<A>(
   return undefined
 }
 
-/** What a wish says of staff is for the team to judge; what is no wish at all, or names nobody knows, is refused here. */
-function mustBeWish(given: object, names: Readonly<Record<string, true>>, what: string): void {
-  const problems = unknownNames(given, names, `run.${what}()`)
-  const { by, team, requestId } = (given ?? {}) as { readonly by?: unknown; readonly team?: unknown; readonly requestId?: unknown }
-  for (const [name, value] of Object.entries({ by, team, requestId }))
-    if (value !== undefined && (typeof value !== 'string' || value.trim() === '')) problems.push(`run.${what}(): ${name} must be a text`)
+function mustBeWish(given: object, checks: Readonly<Record<string, Check>>, what: string): void {
+  const problems = optionProblems(checks, given, `run.${what}()`)
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
 }

@@ -6,17 +6,21 @@
  * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command, from however many processes it comes.
  */
 import {
-  described,
+  expects,
   isObject,
   jsonProblem,
   newId,
+  number,
+  optionProblems,
   present,
   ReeveError,
   rootActivation,
-  unknownNames,
+  text,
+  unchecked,
   type ActivationId,
+  type Check,
+  type Checks,
   type Json,
-  type NamesOf,
   type RunId,
 } from '../core/index.ts'
 import { fitting, teamMessage, type Agent } from '../agent/index.ts'
@@ -115,38 +119,34 @@ export interface FinishByHand {
   readonly reason?: string
 }
 
-const pauseNames: NamesOf<PauseOptions> = { at: true, within: true, reason: true, by: true, id: true }
-const resumeNames: NamesOf<ResumeOptions> = { by: true, reason: true, id: true }
-const takeOverNames: NamesOf<TakeOverOptions> = { reason: true, by: true, at: true, within: true, id: true, signal: true }
-const handBackNames: NamesOf<HandBack> = { plan: true, team: true, reason: true, by: true, id: true, signal: true }
-const completeNames: NamesOf<CompleteByHand> = { task: true, delegation: true, output: true, by: true, reason: true, signal: true }
-const finishNames: NamesOf<FinishByHand> = { output: true, by: true, reason: true }
+const who = { by: text, reason: text }
+const within = number((given) => Number.isFinite(given) && given >= 0, 'milliseconds')
+const oneOf = (...places: readonly string[]): Check => expects((given) => places.includes(given as string), `one of ${places.join(', ')}`)
+const plan = expects(isObject, 'an edit of the plan')
+const pauseChecks: Checks<PauseOptions> = { ...who, id: text, at: oneOf('next', 'now', 'after-model', 'after-tools'), within }
+const resumeChecks: Checks<ResumeOptions> = { ...who, id: text }
+const takeOverChecks: Checks<TakeOverOptions> = { ...who, id: text, at: oneOf('next', 'now'), within, signal: unchecked }
+const handBackChecks: Checks<HandBack> = { ...who, id: text, plan, team: text, signal: unchecked }
+const completeChecks: Checks<CompleteByHand> = { ...who, task: text, delegation: text, output: unchecked, signal: unchecked }
+const finishChecks: Checks<FinishByHand> = { ...who, output: unchecked }
 
 /** Pauses a run. Resolves when the word is durable. */
 export async function pause(desk: ControlDesk, given: PauseOptions = {}): Promise<void> {
-  mustBe(given, pauseNames, 'pause', whenProblems(given, ['next', 'now', 'after-model', 'after-tools']))
+  mustBe(given, pauseChecks, 'pause')
   const { at = 'next', within, reason, by, id } = given
   await posted(desk, { type: 'pause', run: desk.run, at, ...present({ withinMs: within, reason, by, id }) })
 }
 
 /** Lets a paused run go on. Resolves when the word is durable. */
 export async function resume(desk: ControlDesk, options: ResumeOptions = {}): Promise<void> {
-  mustBe(options, resumeNames, 'resume', [])
+  mustBe(options, resumeChecks, 'resume')
   await mayResume(desk, options.id)
   await posted(desk, { type: 'resume', run: desk.run, ...present(options) })
 }
 
-/** What is wrong with when it is to take hold. */
-const whenProblems = (given: { readonly at?: string; readonly within?: number } | undefined, places: readonly string[]): string[] => [
-  ...(given?.at === undefined || places.includes(given.at) ? [] : [`"at" is ${described(given.at)}, expected one of ${places.join(', ')}`]),
-  ...(given?.within === undefined || (Number.isFinite(given.within) && given.within >= 0)
-    ? []
-    : [`"within" is ${described(given.within)}, expected milliseconds`]),
-]
-
 /** Takes a run over. Resolves when that is in the journal, with what there is to know of it then. */
 export async function takeOver(desk: ControlDesk, given: TakeOverOptions = {}): Promise<TakenOver> {
-  mustBe(given, takeOverNames, 'takeOver', whenProblems(given, ['next', 'now']))
+  mustBe(given, takeOverChecks, 'takeOver')
   const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
   await posted(desk, { type: 'pause', run: desk.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
   const noted = await told(desk, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
@@ -165,7 +165,7 @@ export const controlOf = async ({ engine, run }: ControlDesk): Promise<ControlSt
 
 /** Edits the plan, if it is to be edited, and lets the run go on. Resolves when both are in the journal. */
 export async function handBack(desk: ControlDesk, given: HandBack = {}): Promise<void> {
-  mustBe(given, handBackNames, 'handBack', given?.plan === undefined || isObject(given.plan) ? [] : [`"plan" is ${described(given.plan)}`])
+  mustBe(given, handBackChecks, 'handBack')
   const { plan, team, reason, by, id = newId('msg'), signal } = given
   await mustBeTaken(desk)
   if (plan !== undefined) await edit(desk, plan, { team, by, reason, id, signal })
@@ -178,7 +178,7 @@ export async function handBack(desk: ControlDesk, given: HandBack = {}): Promise
 /** Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken it. */
 export async function complete(desk: ControlDesk, given: CompleteByHand): Promise<void> {
   const both = (given?.task === undefined) === (given?.delegation === undefined)
-  mustBe(given, completeNames, 'complete', [...(both ? ['say which: one of "task" and "delegation"'] : []), ...outputProblems(given)])
+  mustBe(given, completeChecks, 'complete', [...(both ? ['say which: one of "task" and "delegation"'] : []), ...outputProblems(given)])
   const { task, delegation, output, by, reason, signal } = given
   const events = await readAll(desk.engine, desk.run)
   const found = workNamed(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
@@ -210,7 +210,7 @@ function fittingOutput({ find }: ControlDesk, events: readonly Recorded[], activ
 
 /** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
 export async function finish(desk: ControlDesk, given: FinishByHand): Promise<void> {
-  mustBe(given, finishNames, 'finish', outputProblems(given))
+  mustBe(given, finishChecks, 'finish', outputProblems(given))
   const { output, by = unnamed, reason } = given
   const outcome = {
     status: 'completed',
@@ -337,15 +337,9 @@ const outputProblems = (given: { readonly output?: unknown } | undefined): reado
   return problem === undefined ? [] : [problem]
 }
 
-/** All that is wrong with a command at once. */
-function mustBe(given: object, names: Readonly<Record<string, true>>, what: string, more: readonly string[]): void {
-  const problems = unknownNames(given, names, `run.${what}()`)
-  if (isObject(given))
-    for (const name of ['by', 'reason', 'id', 'team', 'task', 'delegation']) {
-      const value: unknown = given[name]
-      if (Object.hasOwn(names, name) && value !== undefined && (typeof value !== 'string' || value.trim() === ''))
-        problems.push(`run.${what}(): "${name}" is ${described(value)}, expected a text that is not empty`)
-    }
-  problems.push(...more.map((problem) => `run.${what}(): ${problem}`))
+/** All that is wrong with a command at once; `more` besides its options. */
+function mustBe(given: object, checks: Readonly<Record<string, Check>>, what: string, more: readonly string[] = []): void {
+  const where = `run.${what}()`
+  const problems = [...optionProblems(checks, given, where), ...more.map((problem) => `${where}: ${problem}`)]
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
 }

@@ -199,7 +199,7 @@ async function change(
 
 const nothing = 'Nothing was changed.'
 
-function mustBeWord(given: unknown, known: Readonly<Record<string, true>>, where: string, texts: readonly string[]): void {
+function mustBeWord(given: unknown, known: Readonly<Record<string, unknown>>, where: string, texts: readonly string[]): void {
   const problems = unknownNames(given, known, where)
   if (isObject(given)) {
     if (!isTrustName(given['trust'])) problems.push(`${where}: trust is ${described(given['trust'])}, expected a name`)

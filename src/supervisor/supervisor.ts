@@ -11,7 +11,7 @@ import {
   factNames,
   factProblems,
   MindAgent,
-  mindNames,
+  mindChecks,
   mindOf,
   mindProblems,
   mustHaveBrain,
@@ -191,7 +191,7 @@ const teamNames: NamesOf<TeamFacts<readonly Agent[], readonly Agent[]>> = {
   concurrency: true,
 }
 const leadNames: NamesOf<LeadFacts> = { guidance: true, verbs: true }
-const mindOptions = { ...factNames, ...mindNames, ...teamNames, ...leadNames }
+const mindOptions = { ...factNames, ...mindChecks, ...teamNames, ...leadNames }
 const codeOptions = { ...factNames, ...teamNames, run: true } as const
 const anyOptions = { ...mindOptions, base: true, run: true } as const
 
@@ -343,7 +343,7 @@ class SupervisorAgent extends MindAgent {
 export interface LeaderKind {
   /** How sentences about it begin. */
   readonly where: string
-  readonly names: Readonly<Record<string, true>>
+  readonly names: Readonly<Record<string, unknown>>
   readonly problems: () => readonly string[]
   /** What of it is data. */
   readonly data: JsonObject
@@ -379,7 +379,7 @@ export function codeSupervisor(options: AnyOptions, lead: (roster: Roster) => Le
 /** What is wrong with a supervisor, whatever its brain. */
 function problemsOf(
   options: AnyOptions,
-  known: Readonly<Record<string, true>>,
+  known: Readonly<Record<string, unknown>>,
   roster: Roster,
   where = `supervisor "${options.name}"`,
 ): readonly string[] {

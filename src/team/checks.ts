@@ -4,8 +4,27 @@
  * Owns: the rules for every option, those within options too, and that none is passed over: an option without a rule does not compile. Does not own: what stands behind roles (plan/roles.ts),
  * how an answer is made (result/options.ts), what is learned (learn/learning.ts), whether a plan makes sense: a fixed one is looked at like any other, when it is to be carried out (plan/validate.ts).
  */
-import { described, hasNames, meantInstead, unknownNames } from '../core/index.ts'
-import { factProblems, isAgent, isBlank, retryProblems, unkept } from '../agent/index.ts'
+import {
+  amount,
+  described,
+  flag,
+  fraction,
+  functionCheck,
+  hasNames,
+  knownProblems,
+  meantInstead,
+  milliseconds,
+  number,
+  object,
+  text,
+  unchecked,
+  unknownNames,
+  wholeNumber,
+  word,
+  type Check,
+  type Checks,
+} from '../core/index.ts'
+import { factProblems, isAgent, isBlank, retryCheck, unkept } from '../agent/index.ts'
 import { resolveModel, type Model, type ModelRef } from '../model/index.ts'
 import type { DependencyPolicy, TeamRoute, TeamStrategy } from '../journal/index.ts'
 import { learningProblems } from './learn/learning.ts'
@@ -27,7 +46,7 @@ export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly
   return [
     ...unknownOptions(options, teamNames, where, meantByOptions),
     ...factProblems(options, where),
-    ...Object.entries(rules).flatMap(([name, rule]) => broken(rule, options, name, `${where}: ${name}`)),
+    ...knownProblems(rules, options, where),
     ...roles.problems,
     ...(isBlank(defaultRole) || roles.problems.length > 0 || roles.find(defaultRole!) !== undefined
       ? []
@@ -73,7 +92,7 @@ const meantByPlanner: Readonly<Record<string, string>> = { tasks: 'subtasks', st
 /** Names that there are not, with what is meant by them: by a word of another tool, or by a slip. */
 function unknownOptions(
   given: object,
-  known: Readonly<Record<string, true>>,
+  known: Readonly<Record<string, unknown>>,
   where: string,
   meant: Readonly<Record<string, string>>,
 ): readonly string[] {
@@ -105,58 +124,7 @@ function priceProblems(options: AnyTeamOptions, where: string): readonly string[
   )
 }
 
-/** What is wrong with a value, one sentence each. `where` names it. */
-type Rule = (given: unknown, where: string) => readonly string[]
-/** A rule for each option of `T`. The compiler refuses a list in which one is missing. */
-type Rules<T> = { readonly [Name in keyof T]-?: Rule }
-
-const broken = (rule: Rule, of: object, name: string, where: string): readonly string[] => {
-  const given = (of as Readonly<Record<string, unknown>>)[name]
-  return given === undefined ? [] : rule(given, where)
-}
-
-const expects =
-  (is: (given: unknown) => boolean, expected: string): Rule =>
-  (given, where) =>
-    is(given) ? [] : [`${where} is ${described(given)}, expected ${expected}`]
-
-const flag = expects((given) => typeof given === 'boolean', 'true or false')
-const code = expects((given) => typeof given === 'function', 'a function')
-const text = expects((given) => !isBlank(given), 'a text that is not empty')
-const whole = (least: number): Rule =>
-  expects((given) => Number.isSafeInteger(given) && (given as number) >= least, `a whole number of at least ${least}`)
-const amount = expects((given) => typeof given === 'number' && Number.isFinite(given) && given >= 0, 'a number of at least 0')
-const milliseconds = expects(
-  (given) => typeof given === 'number' && Number.isFinite(given) && given >= 0,
-  'milliseconds, or 0 for no limit',
-)
-const fraction = expects((given) => typeof given === 'number' && given >= 0 && given <= 1, 'a number between 0 and 1')
-/** What is looked at elsewhere. */
-const elsewhere: Rule = () => []
-
-/** One of these words. */
-const word =
-  <Word extends string>(words: Readonly<Record<Word, true>>): Rule =>
-  (given, where) => {
-    const known = Object.keys(words)
-    if (typeof given === 'string' && known.includes(given)) return []
-    const instead = typeof given === 'string' ? meantInstead(given, known, 'there are') : `, expected one of ${known.join(', ')}`
-    return [`${where} is ${described(given)}${instead}`]
-  }
-
-/** An object with these options and no others. */
-const object =
-  <T>(inner: Rules<T>): Rule =>
-  (given, where) => {
-    const known = Object.fromEntries(Object.keys(inner).map((name) => [name, true as const]))
-    if (!hasNames(given)) return unknownNames(given, known, where)
-    return [
-      ...unknownNames(given, known, where),
-      ...Object.entries<Rule>(inner).flatMap(([name, rule]) => broken(rule, given, name, `${where}.${name}`)),
-    ]
-  }
-
-const model: Rule = (given, where) => {
+const model: Check = (given, where) => {
   const problem = modelProblem(given)
   return problem === undefined ? [] : [`${where}: ${problem}`]
 }
@@ -169,31 +137,31 @@ const routing = object<RouteHints>({
   dynamic: flag,
   communicating: flag,
   simpleBelow: fraction,
-  teamAbove: whole(0),
+  teamAbove: wholeNumber(0),
   dependenciesImplyTeam: flag,
 })
-const dependencies: Rule = (given, where) =>
+const dependencies: Check = (given, where) =>
   typeof given === 'string'
     ? [`${where} is ${described(given)}: say \`dependencies: { policy: '${Object.hasOwn(policies, given) ? given : 'require'}' }\``]
     : dependencyOptions(given, where)
 const dependencyOptions = object<DependencyOptions>({ policy: word(policies), timeoutMs: milliseconds, passAll: flag })
 const mailbox = object<MailboxOptions>({
-  maxMessages: whole(1),
-  maxPerRecipient: whole(1),
+  maxMessages: wholeNumber(1),
+  maxPerRecipient: wholeNumber(1),
   overflow: word({ 'keep-newest-half': true, 'drop-oldest': true, 'drop-newest': true }),
-  maxBytes: whole(1),
-  quota: whole(0),
-  maxExchanges: whole(0),
-  policy: code,
+  maxBytes: wholeNumber(1),
+  quota: wholeNumber(0),
+  maxExchanges: wholeNumber(0),
+  policy: functionCheck,
 })
 const recruit = object<RecruitOptions>({
-  policy: code,
+  policy: functionCheck,
   counts: word({ ever: true, active: true }),
-  perMember: whole(0),
-  depth: whole(0),
+  perMember: wholeNumber(0),
+  depth: wholeNumber(0),
   countFailures: flag,
 })
-const budget: Rule = (given, where) =>
+const budget: Check = (given, where) =>
   typeof given === 'number'
     ? [`${where} is ${given}: say \`budget: { tokens: ${given} }\``]
     : [...budgetOptions(given, where), ...perTaskProblems(given, where)]
@@ -211,26 +179,26 @@ function perTaskProblems(given: unknown, where: string): readonly string[] {
 }
 
 const budgetOptions = object<BudgetOptions>({
-  tokens: whole(0),
+  tokens: wholeNumber(0),
   usd: amount,
   mode: word({ hard: true, soft: true }),
   onExhausted: word({ synthesise: true, abort: true, ask: true }),
-  perTask: object<Estimate>({ tokens: whole(0), usd: amount }),
+  perTask: object<Estimate>({ tokens: wholeNumber(0), usd: amount }),
 })
 
-const tolerance: Rule = (given, where) => {
+const tolerance: Check = (given, where) => {
   if (typeof given === 'string' && /^\s*\d+(?:\.\d+)?\s*%?\s*$/u.test(given))
     return [`${where} is ${described(given)}: say a whole number of percent: \`tolerance: ${Math.round(Number.parseFloat(given))}\``]
   return typeof given === 'string'
     ? word(Object.fromEntries(Object.keys(tolerances).map((name) => [name, true as const])))(given, where)
-    : expects(
-        (percent) => Number.isInteger(percent) && (percent as number) >= 0 && (percent as number) <= 100,
+    : number(
+        (percent) => Number.isInteger(percent) && percent >= 0 && percent <= 100,
         'a whole number of percent between 0 and 100, or a preset',
       )(given, where)
 }
 
 /** A fixed plan, a function, an agent, or a model with what it is told. */
-const planner: Rule = (given, where) => {
+const planner: Check = (given, where) => {
   if (typeof given === 'function' || isAgent(given)) return []
   if (!hasNames(given)) {
     const instead = typeof given === 'string' && modelProblem(given) === undefined ? `: say \`planner: { model: '${given}' }\`` : ''
@@ -240,51 +208,53 @@ const planner: Rule = (given, where) => {
     const both = Object.keys(plannerRules).filter((name) => name in given)
     return both.length === 0 ? [] : [`${where} has both subtasks and ${both.join(' and ')}, expected ${plannerForms}`]
   }
-  const known = Object.fromEntries(Object.keys(plannerRules).map((name) => [name, true as const]))
-  const unknown = unknownOptions(given, known, where, meantByPlanner)
   return [
-    ...unknown,
+    ...unknownOptions(given, plannerRules, where, meantByPlanner),
     ...(Object.keys(given).some((name) => Object.hasOwn(meantByPlanner, name)) ? [`${where} is ${plannerForms}`] : []),
-    ...Object.entries<Rule>(plannerRules).flatMap(([name, rule]) => broken(rule, given, name, `${where}.${name}`)),
+    ...knownProblems(plannerRules, given, where, '.'),
   ]
 }
-const plannerRules: Rules<{ model: unknown; instructions: unknown; repairs: unknown }> = { model, instructions: text, repairs: whole(0) }
+const plannerRules: Checks<{ model: unknown; instructions: unknown; repairs: unknown }> = {
+  model,
+  instructions: text,
+  repairs: wholeNumber(0),
+}
 const plannerForms = 'a plan { subtasks, … } or { model, instructions, repairs }'
 
-const retry: Rule = (given, where) => {
+const retry: Check = (given, where) => {
   if (typeof given === 'number') return [`${where} is ${given}: say \`retry: { attempts: ${given} }\``]
   if (typeof given === 'string') return word({ none: true })(given, where)
-  return retryProblems(given as AnyTeamOptions['retry'] & object, where.slice(0, where.lastIndexOf(':')))
+  return retryCheck(given, where)
 }
 
-const rules: Rules<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'>> = {
+const rules: Checks<Omit<AnyTeamOptions, 'name' | 'description' | 'limits' | 'oversight' | 'assess' | 'outputKey'>> = {
   model,
-  tools: elsewhere,
-  roles: elsewhere,
+  tools: unchecked,
+  roles: unchecked,
   defaultRole: text,
   planner,
   fallback: flag,
   route: word(routes),
   routing,
   strategy: word(strategies),
-  concurrency: whole(1),
-  maxTeamSize: whole(0),
+  concurrency: wholeNumber(1),
+  maxTeamSize: wholeNumber(0),
   tolerance,
-  maxFailures: whole(1),
+  maxFailures: wholeNumber(1),
   retry,
   timeoutMs: milliseconds,
   dependencies,
   mailbox,
   recruit,
-  policy: code,
+  policy: functionCheck,
   approvePlan: flag,
-  undo: code,
-  lead: code,
+  undo: functionCheck,
+  lead: functionCheck,
   budget,
-  synthesize: elsewhere,
-  synthesis: elsewhere,
-  memory: elsewhere,
-  advisor: elsewhere,
-  output: elsewhere,
+  synthesize: unchecked,
+  synthesis: unchecked,
+  memory: unchecked,
+  advisor: unchecked,
+  output: unchecked,
   version: text,
 }

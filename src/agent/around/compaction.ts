@@ -8,14 +8,15 @@ import {
   asText,
   copy,
   deepFreeze,
-  described,
+  expects,
   failure,
-  hasNames,
   isObject,
-  unknownNames,
+  number,
+  object,
+  required,
+  wholeNumber,
   type Failure,
   type Json,
-  type NamesOf,
   type Outcome,
   type RunId,
   type Sha256,
@@ -69,7 +70,12 @@ export interface Compaction {
 
 /** Messages that stay if nobody says. */
 const defaultKeep = 6
-const names: NamesOf<Compaction> = { above: true, keep: true, summarize: true }
+/** What may be wrong with it. */
+export const compactionCheck = object<Compaction>({
+  above: required(number((given) => given > 0 && Number.isFinite(given), 'a number of tokens above 0')),
+  keep: wholeNumber(0),
+  summarize: expects((given) => typeof given === 'function' || isAgent(given), 'a function or an agent'),
+})
 
 /** The part of it that is data, for the version of its agent. */
 export const compactionData = ({ above, keep = defaultKeep, summarize }: Compaction): Json => ({
@@ -78,25 +84,6 @@ export const compactionData = ({ above, keep = defaultKeep, summarize }: Compact
   ...(isAgent(summarize) ? { summarize: summarize.name } : undefined),
 })
 
-/** What is wrong with it, one sentence each. */
-export function compactionProblems(given: Compaction | undefined, where: string): string[] {
-  if (given === undefined) return []
-  const problems = unknownNames(given, names, `${where}: compaction`)
-  if (!hasNames(given)) return problems
-  const { above, keep = defaultKeep, summarize } = given
-  return [
-    ...problems,
-    ...(above > 0 && Number.isFinite(above)
-      ? []
-      : [`${where}: compaction.above is ${described(above)}, expected a number of tokens above 0`]),
-    ...(Number.isInteger(keep) && keep >= 0
-      ? []
-      : [`${where}: compaction.keep is ${described(keep)}, expected a whole number of at least 0`]),
-    ...(summarize === undefined || typeof summarize === 'function' || isAgent(summarize)
-      ? []
-      : [`${where}: compaction.summarize is ${described(summarize)}, expected a function or an agent`]),
-  ]
-}
 /** After one attempt, the conversation must have grown by this part of `above` before there is another. */
 const regrowth = 0.25
 

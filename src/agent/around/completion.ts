@@ -4,7 +4,23 @@
  * Owns: the options, what a scorer is given and may answer, their checks. Does not own: asking the scorers (scoring.ts), when an answer is measured (../loop.ts), a scorer that is a model
  * (judge.ts: an agent like any other). All of it is pure.
  */
-import { asText, described, hasNames, isObject, jsonIn, unknownNames, type Json, type NamesOf, type RunId } from '../../core/index.ts'
+import {
+  asText,
+  choice,
+  described,
+  flag,
+  functionCheck,
+  hasNames,
+  isObject,
+  jsonIn,
+  number,
+  object,
+  required,
+  unknownNames,
+  type Check,
+  type Json,
+  type RunId,
+} from '../../core/index.ts'
 import type { StepIO } from '../../engine/index.ts'
 import type { Caller, CompletionScored } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
@@ -112,35 +128,29 @@ export function completionData({ scorers, strategy = 'all', parallel = true, tim
   }
 }
 
-const names: NamesOf<Completion> = { scorers: true, strategy: true, parallel: true, timeoutMs: true, onScored: true }
+const scorersCheck: Check = (given, where) => {
+  if (!Array.isArray(given) || given.length === 0)
+    return [`${where} is ${Array.isArray(given) ? 'empty' : described(given)}, expected a list of at least one scorer`]
+  return given.flatMap((each, i) => scorerProblem(each, `${where}[${i}]`))
+}
+
+const completionCheck = object<Completion>({
+  scorers: required(scorersCheck),
+  strategy: choice('all', 'any'),
+  parallel: flag,
+  timeoutMs: number((given) => given > 0 && Number.isFinite(given), 'a number of milliseconds above 0'),
+  onScored: functionCheck,
+})
 
 /** What is wrong with it, one sentence each. */
 export function completionProblems(given: Completion | undefined, where: string): string[] {
   if (given === undefined) return []
-  const problems = unknownNames(given, names, `${where}: isComplete`)
-  if (!hasNames(given)) return problems
-  const { scorers, strategy = 'all', parallel = true, timeoutMs = defaultTimeoutMs, onScored } = given
-  const all = listed(given)
-  const called = all.map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
+  const called = listed(given).map((each) => (each as { readonly name?: unknown } | null | undefined)?.name)
   return [
-    ...problems,
-    ...(Array.isArray(scorers) && all.length > 0
-      ? []
-      : [
-          `${where}: isComplete.scorers is ${Array.isArray(scorers) ? 'empty' : described(scorers)}, expected a list of at least one scorer`,
-        ]),
-    ...all.flatMap((each, i) => scorerProblem(each, `${where}: isComplete.scorers[${i}]`)),
+    ...completionCheck(given, `${where}: isComplete`),
     ...called.flatMap((name, i) =>
       isName(name) && called.indexOf(name) !== i ? [`${where}: two scorers are called "${String(name)}"`] : [],
     ),
-    ...(['all', 'any'].includes(strategy) ? [] : [`${where}: isComplete.strategy is ${JSON.stringify(strategy)}, expected "all" or "any"`]),
-    ...(typeof parallel === 'boolean' ? [] : [`${where}: isComplete.parallel is ${described(parallel)}, expected true or false`]),
-    ...(timeoutMs > 0 && Number.isFinite(timeoutMs)
-      ? []
-      : [`${where}: isComplete.timeoutMs is ${String(timeoutMs)}, expected a number of milliseconds above 0`]),
-    ...(onScored === undefined || typeof onScored === 'function'
-      ? []
-      : [`${where}: isComplete.onScored is ${described(onScored)}, expected a function`]),
   ]
 }
 

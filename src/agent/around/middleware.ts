@@ -4,7 +4,7 @@
  * Owns: the interface that users implement, its checks. Does not own: when a hook is called and what becomes of its word (hooks.ts).
  * Hooks are orchestration (K3): pure, or through `at.ctx`. What is uncertain is a `step`, so it happens once, also across a crash and on replay (K10).
  */
-import { described, isObject, unknownNames, type Action, type Json, type Outcome } from '../../core/index.ts'
+import { described, isObject, unknownNames, type Action, type Check, type Json, type Outcome } from '../../core/index.ts'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../../model/index.ts'
 import { isName } from '../definition.ts'
 import type { AgentContext } from '../verbs.ts'
@@ -93,20 +93,23 @@ export interface MiddlewareHooks {
   after?(outcome: Outcome, at: Moment): Word<Outcome>
 }
 
-/** What is wrong with the middlewares of one agent, one sentence each. */
-export function middlewareProblems(given: unknown, where: string, known: Readonly<Record<string, true>>): string[] {
-  if (given === undefined) return []
-  if (!Array.isArray(given)) return [`${where}: middleware is ${described(given)}, expected a list`]
-  const list = given as readonly unknown[]
-  const names = list.map((each) => (each as MiddlewareHooks | null | undefined)?.name)
-  return names.flatMap((name, i) => [
-    // an instance of a class may keep whatever it likes
-    ...(typeof list[i] === 'object' && list[i] !== null && !isObject(list[i]) && !Array.isArray(list[i])
-      ? []
-      : unknownNames(list[i], known, `${where}: middleware[${i}]`)),
-    ...(isName(name)
-      ? []
-      : [`${where}: the name of a middleware, "${String(name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`]),
-    ...(names.indexOf(name) === i ? [] : [`${where}: two middlewares are called "${String(name)}"`]),
-  ])
-}
+/** What may be wrong with the middlewares of one agent. `known`: the names of what one may have. */
+export const middlewareCheck =
+  (known: Readonly<Record<string, unknown>>): Check =>
+  (given, where) => {
+    if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list`]
+    const list = given as readonly unknown[]
+    const names = list.map((each) => (each as MiddlewareHooks | null | undefined)?.name)
+    return names.flatMap((name, i) => [
+      // an instance of a class may keep whatever it likes
+      ...(typeof list[i] === 'object' && list[i] !== null && !isObject(list[i]) && !Array.isArray(list[i])
+        ? []
+        : unknownNames(list[i], known, `${where}[${i}]`)),
+      ...(isName(name)
+        ? []
+        : [
+            `${where}[${i}]: the name of a middleware, "${String(name)}", is not a letter or "_", then up to 63 letters, digits, "_" or "-"`,
+          ]),
+      ...(names.indexOf(name) === i ? [] : [`${where}: two middlewares are called "${String(name)}"`]),
+    ])
+  }

@@ -93,7 +93,7 @@ function problemOf(word: Json, read: (word: Json) => string | undefined): string
 }
 
 /** What is wrong with a word as such: it is an object, and has no names that nobody knows. */
-export const wordProblem = (word: Json, known: Readonly<Record<string, true>>): string | undefined =>
+export const wordProblem = (word: Json, known: Readonly<Record<string, unknown>>): string | undefined =>
   isObject(word)
     ? unknownNames(word, known, 'its word')[0]
     : `it returned ${described(word)}; expected nothing or { ${Object.keys(known).join(', ')} }`
