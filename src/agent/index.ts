@@ -3,7 +3,7 @@ export { DefinedAgent } from './defined.ts'
 export { agent, mustHaveBrain, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
 export type { Assess, Assessment } from './assessment.ts'
 export { BackgroundWork } from './background.ts'
-export { askAside, type Aside, type Brain } from './aside.ts'
+export { askSideQuery, type SideQuery, type Brain } from './side-query.ts'
 export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
 export type { Compaction, Summarize, SummaryInput } from './around/compaction.ts'
 export {

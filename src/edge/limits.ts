@@ -4,7 +4,7 @@
  * Owns: the type, the arithmetic, the check of given values. Does not own: enforcement (the engine keeps the accounts; depth is checked where
  * a worker is started; a mind counts its own turns).
  */
-import { hasNames, unknownNames, type NamesOf } from '../core/index.ts'
+import { amount, number, object, type Checks } from '../core/index.ts'
 import type { AccountLimits } from '../engine/index.ts'
 
 /** Limits of a whole tree: an agent and everything that works below it. All hard. An absent one is no limit of the agent; in a run, `defaultLimits` hold where neither its start nor its root agent says anything. */
@@ -35,34 +35,23 @@ export interface Limits {
 /** What keeps a runaway from costing without end. Holds for a run where nobody says anything: neither its start, nor its root agent, nor the runtime. */
 export const defaultLimits = { turns: 10_000, calls: 256, tasks: 2_000 } as const satisfies Limits
 
-const known: NamesOf<Limits> = {
-  turns: true,
-  ownTurns: true,
-  depth: true,
-  usd: true,
-  tokens: true,
-  minutes: true,
-  transfers: true,
-  calls: true,
-  tasks: true,
+const count = number((given) => Number.isInteger(given) && given >= 0, 'a whole number of at least 0')
+const checks: Checks<Limits> = {
+  turns: count,
+  ownTurns: count,
+  depth: count,
+  usd: amount,
+  tokens: count,
+  minutes: amount,
+  transfers: count,
+  calls: count,
+  tasks: count,
 }
-const names = Object.keys(known) as readonly (keyof Limits)[]
-const counted: ReadonlySet<string> = new Set(['turns', 'ownTurns', 'depth', 'tokens', 'transfers', 'calls', 'tasks'])
+const names = Object.keys(checks) as readonly (keyof Limits)[]
+const limitsCheck = object(checks)
 
 /** What is wrong with given limits, one sentence each; empty if nothing. */
-export function limitProblems(limits: Limits, where: string): string[] {
-  const problems = unknownNames(limits, known, `${where}: limits`)
-  if (!hasNames(limits)) return problems
-  for (const name of names) {
-    const value = limits[name]
-    if (value === undefined) continue
-    const whole = counted.has(name)
-    if (!Number.isFinite(value) || value < 0 || (whole && !Number.isInteger(value))) {
-      problems.push(`${where}: limits.${name} is ${String(value)}, expected a ${whole ? 'whole ' : ''}number of at least 0`)
-    }
-  }
-  return problems
-}
+export const limitProblems = (limits: Limits, where: string): readonly string[] => limitsCheck(limits, `${where}: limits`)
 
 /** The smaller of both for each limit; undefined if neither limits anything. */
 export function tighter(one: Limits | undefined, other: Limits | undefined): Limits | undefined {

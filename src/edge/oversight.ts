@@ -4,7 +4,7 @@
  * Owns: the type, the check of given values, how what is above and what is a worker's own combine. Does not own: what follows from it (../oversight), who is asked (runtime).
  * JSON: it crosses with the edge, so whatever a gate decides by is recorded (K1).
  */
-import { described, hasNames, isSamePerson, nearest, personName, unknownNames, type NamesOf } from '../core/index.ts'
+import { described, expects, flag, hasNames, isSamePerson, nearest, object, personName, required, type Check } from '../core/index.ts'
 
 /**
  * How much is asked. `in-command`: every action. `in-the-loop`: what is sensitive, costs too much or is otherwise escalated. `on-the-loop`: nothing, hits are only noted. What always requires an
@@ -71,42 +71,23 @@ export interface Oversight {
   readonly approval?: ApprovalRules
 }
 
-const names: NamesOf<Oversight> = { mode: true, trust: true, escalate: true, approval: true }
-const escalateNames: NamesOf<Escalate> = {
-  confidenceBelow: true,
-  costAboveUsd: true,
-  sensitive: true,
-  exceptions: true,
-  match: true,
-  scanDescription: true,
-  consecutiveFailures: true,
-  decisionMs: true,
-  outOfScope: true,
-}
-const approvalNames: NamesOf<ApprovalRules> = {
-  timeoutMs: true,
-  onTimeout: true,
-  approvers: true,
-  fourEyes: true,
-  notify: true,
-  rounds: true,
-}
-const tierNames: NamesOf<ApproverTier> = { who: true, timeoutMs: true }
-
 /** From the loosest to the strictest. */
 export const oversightModes: readonly OversightMode[] = ['on-the-loop', 'in-the-loop', 'in-command']
 /** From the least to the worst. */
 export const riskLevels: readonly RiskLevel[] = ['low', 'medium', 'high', 'critical']
 
-/** What is wrong with a list of names, each element by itself. */
-function listProblems(given: unknown, where: string, of: string): string[] {
-  if (!Array.isArray(given)) return [`${where} is ${described(given)}, expected a list of ${of}`]
-  return (given as readonly unknown[]).flatMap((each, i) =>
-    typeof each === 'string' && each !== ''
-      ? []
-      : [`${where}[${i}] is ${each instanceof RegExp ? 'a RegExp' : described(each)}, expected a name`],
-  )
-}
+/** A list of names, each element by itself. */
+const listOf =
+  (of: string): Check =>
+  (given, where) =>
+    Array.isArray(given)
+      ? given.flatMap((each: unknown, i) =>
+          typeof each === 'string' && each !== ''
+            ? []
+            : [`${where}[${i}] is ${each instanceof RegExp ? 'a RegExp' : described(each)}, expected a name`],
+        )
+      : [`${where} is ${described(given)}, expected a list of ${of}`]
+
 /** A name that nobody could decide under, because nothing of it can be seen. */
 const unseenProblems = (who: unknown, where: string): string[] =>
   (Array.isArray(who) ? (who as readonly unknown[]) : []).flatMap((each, i) =>
@@ -123,79 +104,75 @@ function slip(given: unknown, words: readonly string[]): string {
   return meant === undefined ? '' : `: did you mean "${meant}"?`
 }
 
+const modeCheck: Check = (given, where) =>
+  oversightModes.includes(given as OversightMode)
+    ? []
+    : [`${where} is ${described(given)}, expected "in-command", "in-the-loop" or "on-the-loop"${slip(given, oversightModes)}`]
+
+const orOff =
+  (check: Check): Check =>
+  (given, where) =>
+    given === false ? [] : check(given, where)
+const amountOrOff = orOff(expects(isAmount, 'a number of at least 0, or false'))
+const escalateCheck = object<Escalate>({
+  confidenceBelow: orOff((given, where) => (isAmount(given) ? expects((of) => (of as number) <= 1, '0 to 1') : amountOrOff)(given, where)),
+  costAboveUsd: amountOrOff,
+  sensitive: orOff(listOf('names')),
+  exceptions: listOf('names'),
+  match: expects((given) => given === 'substring' || given === 'word', '"substring" or "word"'),
+  scanDescription: flag,
+  consecutiveFailures: orOff(
+    expects((given) => Number.isInteger(given) && (given as number) >= 1, 'a whole number of at least 1, or false'),
+  ),
+  decisionMs: amountOrOff,
+  outOfScope: flag,
+})
+
+const finiteMs = expects(Number.isFinite, 'milliseconds')
+const tierCheck = object<ApproverTier>({
+  who: required((given, where) => [...listOf('names')(given, where), ...unseenProblems(given, where)]),
+  timeoutMs: finiteMs,
+})
+const approvalOptions = object<ApprovalRules>({
+  timeoutMs: finiteMs,
+  onTimeout: expects((given) => given === 'reject' || given === 'approve' || given === 'escalate', '"reject", "approve" or "escalate"'),
+  approvers: (given, where) =>
+    Array.isArray(given)
+      ? given.flatMap((tier: unknown, i) => tierCheck(tier, `${where}[${i}]`))
+      : [`${where} is ${described(given)}, expected a list`],
+  fourEyes: orOff(
+    expects((given) => riskLevels.includes(given as RiskLevel), `${riskLevels.map((each) => `"${each}"`).join(', ')} or false`),
+  ),
+  notify: listOf('names of channels'),
+  rounds: expects((given) => Number.isInteger(given) && (given as number) >= 0, 'a whole number of at least 0'),
+})
+
+/** The rules of approvals, each by itself, and what one of them needs of another. */
+const approvalCheck: Check = (given, where) => {
+  const problems = approvalOptions(given, where)
+  const { onTimeout, approvers, fourEyes } = (hasNames(given) ? given : {}) as ApprovalRules
+  if (onTimeout === 'escalate' && (approvers?.length ?? 0) < 2)
+    return [...problems, `${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`]
+  if (problems.length > 0 || approvers === undefined || fourEyes === undefined || fourEyes === false) return problems
+  const people = approvers.flatMap(({ who }) => who)
+  return people.length > 0 && approvers.every(({ who }) => who.length > 0) && people.every((each) => isSamePerson(each, people[0]!))
+    ? [`${where}: fourEyes needs two different people, and approvers names only "${people[0]!}"`]
+    : []
+}
+
+const oversightCheck = object<Oversight>({
+  mode: modeCheck,
+  trust: expects(
+    (given) => isTrustName(given) || (Array.isArray(given) && given.every(isTrustName)),
+    'a name: 1 to 120 letters, digits, ".", "_", ":", "@" or "-"',
+  ),
+  escalate: escalateCheck,
+  approval: approvalCheck,
+})
+
 /** What is wrong with given oversight, one sentence each; empty if nothing. */
-export function oversightProblems(given: unknown, where: string): string[] {
-  if (given === undefined) return []
-  const problems = unknownNames(given, names, `${where}: oversight`)
-  if (!hasNames(given)) return problems
-  const { mode, trust, escalate, approval } = given as { readonly [name: string]: unknown }
-  if (mode !== undefined && !oversightModes.includes(mode as OversightMode))
-    problems.push(
-      `${where}: oversight.mode is ${described(mode)}, expected "in-command", "in-the-loop" or "on-the-loop"${slip(mode, oversightModes)}`,
-    )
-  if (trust !== undefined && !isTrustName(trust) && !(Array.isArray(trust) && trust.every(isTrustName)))
-    problems.push(`${where}: oversight.trust is ${described(trust)}, expected a name: 1 to 120 letters, digits, ".", "_", ":", "@" or "-"`)
-  if (escalate !== undefined) problems.push(...escalateProblems(escalate, `${where}: oversight.escalate`))
-  if (approval !== undefined) problems.push(...approvalRuleProblems(approval, `${where}: oversight.approval`))
-  return problems
-}
-
-function escalateProblems(given: unknown, where: string): string[] {
-  const problems = unknownNames(given, escalateNames, where)
-  if (!hasNames(given)) return problems
-  const { sensitive, exceptions, match, scanDescription, outOfScope, ...numbers } = given as { readonly [name: string]: unknown }
-  for (const [name, list] of Object.entries({ sensitive, exceptions }))
-    if (list !== undefined && !(name === 'sensitive' && list === false)) problems.push(...listProblems(list, `${where}.${name}`, 'names'))
-  if (match !== undefined && match !== 'substring' && match !== 'word')
-    problems.push(`${where}.match is ${described(match)}, expected "substring" or "word"`)
-  for (const [name, flag] of Object.entries({ scanDescription, outOfScope }))
-    if (flag !== undefined && typeof flag !== 'boolean') problems.push(`${where}.${name} is ${described(flag)}, expected true or false`)
-  for (const name of ['confidenceBelow', 'costAboveUsd', 'consecutiveFailures', 'decisionMs']) {
-    const value = numbers[name]
-    if (value === undefined || value === false) continue
-    const whole = name === 'consecutiveFailures'
-    if (!isAmount(value) || (whole && !(Number.isInteger(value) && (value as number) >= 1)))
-      problems.push(
-        `${where}.${name} is ${described(value)}, expected ${whole ? 'a whole number of at least 1' : 'a number of at least 0'}, or false`,
-      )
-    else if (name === 'confidenceBelow' && (value as number) > 1) problems.push(`${where}.${name} is ${described(value)}, expected 0 to 1`)
-  }
-  return problems
-}
-
-function approvalRuleProblems(given: unknown, where: string): string[] {
-  const problems = unknownNames(given, approvalNames, where)
-  if (!hasNames(given)) return problems
-  const { timeoutMs, onTimeout, approvers, fourEyes, notify, rounds } = given as { readonly [name: string]: unknown }
-  if (timeoutMs !== undefined && !Number.isFinite(timeoutMs))
-    problems.push(`${where}.timeoutMs is ${described(timeoutMs)}, expected milliseconds`)
-  if (onTimeout !== undefined && onTimeout !== 'reject' && onTimeout !== 'approve' && onTimeout !== 'escalate')
-    problems.push(`${where}.onTimeout is ${described(onTimeout)}, expected "reject", "approve" or "escalate"`)
-  if (onTimeout === 'escalate' && !(Array.isArray(approvers) && approvers.length > 1))
-    problems.push(`${where}.onTimeout is "escalate", and there is nobody to escalate to: give approvers, at least two`)
-  if (fourEyes !== undefined && fourEyes !== false && !riskLevels.includes(fourEyes as RiskLevel))
-    problems.push(`${where}.fourEyes is ${described(fourEyes)}, expected ${riskLevels.map((each) => `"${each}"`).join(', ')} or false`)
-  if (notify !== undefined) problems.push(...listProblems(notify, `${where}.notify`, 'names of channels'))
-  if (rounds !== undefined && !(Number.isInteger(rounds) && (rounds as number) >= 0))
-    problems.push(`${where}.rounds is ${described(rounds)}, expected a whole number of at least 0`)
-  if (approvers === undefined) return problems
-  if (!Array.isArray(approvers)) return [...problems, `${where}.approvers is ${described(approvers)}, expected a list`]
-  for (const [i, tier] of (approvers as readonly unknown[]).entries()) {
-    const unknown = unknownNames(tier, tierNames, `${where}.approvers[${i}]`)
-    problems.push(...unknown)
-    if (unknown.length > 0) continue
-    const { who, timeoutMs: ms } = tier as { readonly who?: unknown; readonly timeoutMs?: unknown }
-    problems.push(...listProblems(who, `${where}.approvers[${i}].who`, 'names'), ...unseenProblems(who, `${where}.approvers[${i}].who`))
-    if (ms !== undefined && !Number.isFinite(ms))
-      problems.push(`${where}.approvers[${i}].timeoutMs is ${described(ms)}, expected milliseconds`)
-  }
-  if (problems.length > 0 || fourEyes === undefined || fourEyes === false) return problems
-  const tiers = approvers as readonly ApproverTier[]
-  const people = tiers.flatMap(({ who }) => who)
-  if (people.length > 0 && tiers.every(({ who }) => who.length > 0) && people.every((each) => isSamePerson(each, people[0]!)))
-    problems.push(`${where}: fourEyes needs two different people, and approvers names only "${people[0]!}"`)
-  return problems
-}
+export const oversightProblems = (given: unknown, where: string): readonly string[] =>
+  given === undefined ? [] : oversightCheck(given, `${where}: oversight`)
 
 /** How strict a mode is. One that nobody knows is the strictest. */
 const strictness = (mode: OversightMode): number => (oversightModes.includes(mode) ? oversightModes.indexOf(mode) : oversightModes.length)

@@ -3,7 +3,7 @@
  *
  * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks (agent/gate.ts).
  */
-import { described, hasNames, unknownNames, type NamesOf } from '../core/index.ts'
+import { described, object, type Check } from '../core/index.ts'
 
 /**
  * Permissions by tool name. A pattern is a name, or the beginning of one followed by `*` (`'*'` is every tool): nothing more, so that two
@@ -18,27 +18,26 @@ export interface Permissions {
   readonly approval?: 'all' | readonly string[]
 }
 
-const known: NamesOf<Permissions> = { tools: true, deny: true, approval: true }
 const pattern = /^(?:[A-Za-z0-9_.:-]*\*|[A-Za-z0-9_.:-]+)$/
 
+const patterns: Check = (given, where) =>
+  Array.isArray(given)
+    ? (given as readonly unknown[])
+        .filter((entry) => typeof entry !== 'string' || !pattern.test(entry))
+        .map((entry) => {
+          const at = where.lastIndexOf(': ') + 2
+          return `${where.slice(0, at)}"${String(entry)}" in ${where.slice(at)} is not a tool name or a beginning followed by "*"`
+        })
+    : [`${where} is ${described(given)}, expected a list of tool names`]
+const permissionsCheck = object<Permissions>({
+  tools: patterns,
+  deny: patterns,
+  approval: (given, where) => (given === 'all' ? [] : patterns(given, where)),
+})
+
 /** What is wrong with given permissions, one sentence each; empty if nothing. */
-export function permissionProblems(permissions: Permissions, where: string): string[] {
-  const unknown = unknownNames(permissions, known, `${where}: permissions`)
-  if (!hasNames(permissions)) return unknown
-  const lists: { readonly [name: string]: unknown } = {
-    tools: permissions.tools,
-    deny: permissions.deny,
-    approval: permissions.approval === 'all' ? undefined : permissions.approval,
-  }
-  const problems = Object.entries(lists).flatMap(([name, list]) => {
-    if (list === undefined) return []
-    if (!Array.isArray(list)) return [`${where}: permissions.${name} is ${described(list)}, expected a list of tool names`]
-    return (list as readonly unknown[])
-      .filter((entry) => typeof entry !== 'string' || !pattern.test(entry))
-      .map((entry) => `${where}: "${String(entry)}" in permissions.${name} is not a tool name or a beginning followed by "*"`)
-  })
-  return [...unknown, ...problems]
-}
+export const permissionProblems = (permissions: Permissions, where: string): readonly string[] =>
+  permissionsCheck(permissions, `${where}: permissions`)
 
 const fits = (entry: string, name: string): boolean => (entry.endsWith('*') ? name.startsWith(entry.slice(0, -1)) : entry === name)
 const among = (list: readonly string[], name: string): boolean => list.some((entry) => fits(entry, name))

@@ -17,7 +17,7 @@ import {
   type JsonObject,
   type Outcome,
 } from '../../core/index.ts'
-import { askAside, mindOf, type Agent, type Brain } from '../../agent/index.ts'
+import { askSideQuery, mindOf, type Agent, type Brain } from '../../agent/index.ts'
 import { compileSchema, type Edge, type Schema } from '../../edge/index.ts'
 import type { Context, StepIO } from '../../engine/index.ts'
 import type { ModelRef } from '../../model/index.ts'
@@ -260,4 +260,4 @@ export function tableOf(facts: Omit<Table, 'said' | 'text'>, said: () => readonl
 export const askOf =
   (name: string, edge: Edge, said: () => readonly HistoryEntry[]): Floor['ask'] =>
   (ctx, model, question, { output, aloud = false } = {}) =>
-    askAside(brainOf(name, model), ctx, edge, { said: said(), question, output, purpose: aloud ? undefined : 'choice' })
+    askSideQuery(brainOf(name, model), ctx, edge, { said: said(), question, output, purpose: aloud ? undefined : 'choice' })

@@ -6,7 +6,7 @@
  * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it counts as the leader's).
  */
 import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
-import { askAside, type Brain, type Desk, type Heard, type Reply } from '../../agent/index.ts'
+import { askSideQuery, type Brain, type Desk, type Heard, type Reply } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Message } from '../../model/index.ts'
 import { askHook, type DelegationMoment } from './hooks.ts'
@@ -108,7 +108,7 @@ export class Answers {
       const { messages, settings = brain.settings } = (await desk.hooks?.shown(ctx, brain.settings)) ?? { messages: desk.messages }
       const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
       const said = saidUntilNow(brain.agent, messages)
-      return replyOf(await askAside({ ...brain, settings }, ctx, desk.edge, { system, said, question: put(asked) }))
+      return replyOf(await askSideQuery({ ...brain, settings }, ctx, desk.edge, { system, said, question: put(asked) }))
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown
       return unanswered('your supervisor could not answer that')

@@ -6,7 +6,7 @@
  */
 import { copy, failure, FailureError, failureFrom, type Failure, type HistoryEntry, type Json, type Outcome } from '../../core/index.ts'
 import { writtenPlan } from '../../journal/index.ts'
-import { askAside, delegate, isAgent, mindOf, step, type Agent } from '../../agent/index.ts'
+import { askSideQuery, delegate, isAgent, mindOf, step, type Agent } from '../../agent/index.ts'
 import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
@@ -122,7 +122,7 @@ const askModel =
     const { problems } = question
     const first: HistoryEntry = { message: { role: 'user', content: put } }
     const last: HistoryEntry = { agent: team, message: { role: 'assistant', content: JSON.stringify(before) } }
-    const outcome = await askAside({ agent: team, model, settings, retry }, ctx.scope('plan'), edge, {
+    const outcome = await askSideQuery({ agent: team, model, settings, retry }, ctx.scope('plan'), edge, {
       system: instructions === undefined || instructions.trim() === '' ? rules : `${instructions}\n\n${rules}`,
       said: problems === undefined ? saidBefore(edge) : [...saidBefore(edge), first, last],
       question: problems === undefined ? put : toldProblems(problems),

@@ -7,7 +7,7 @@
  * reason; and nobody is asked where there is nothing to say.
  */
 import { asText, copy, describeOutcome, failure, type Failure, type Json, type Outcome, type TaskResult } from '../../core/index.ts'
-import { askAside, askWord, isAgent, mindOf, outputOf, fitting, startWorker, type Agent } from '../../agent/index.ts'
+import { askSideQuery, askWord, isAgent, mindOf, outputOf, fitting, startWorker, type Agent } from '../../agent/index.ts'
 import type { Checked, Edge, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ResultsSynthesised, TeamRoute } from '../../journal/index.ts'
@@ -163,7 +163,7 @@ async function askModel(
   const { name } = options
   const brain = mindOf(name, { model }, undefined, undefined)
   const question = synthesisBrief(input, mostOf(options))
-  return ended(await askAside(brain, ctx, edge, { system: instructions ?? synthesisInstructions, said: [], question, output: schema }))
+  return ended(await askSideQuery(brain, ctx, edge, { system: instructions ?? synthesisInstructions, said: [], question, output: schema }))
 }
 
 const mostOf = ({ synthesis }: AnswerOptions): number => synthesis?.maxCharacters ?? maxCharactersByDefault

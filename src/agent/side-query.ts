@@ -1,5 +1,5 @@
 /**
- * Aside: a question to a model that is nobody's turn at the work: who speaks next, what a worker wants to know, how far things are.
+ * Side query: a question to a model that is nobody's turn at the work: who speaks next, what a worker wants to know, how far things are.
  *
  * Owns: how such a question is put. Does not own: who asks and what becomes of the answer (../supervisor), the loop that asks and corrects (loop.ts): it is the same one.
  * Holds: K4 (whoever asks gives it a scope of its own), K11 (it counts like every call of a model).
@@ -16,7 +16,7 @@ import { mindOf } from './mind.ts'
 export type Brain = Pick<Mind, 'agent' | 'model' | 'settings' | 'retry'>
 
 /** What is asked. */
-export interface Aside {
+export interface SideQuery {
   readonly system?: string | undefined
   /** What was said so far. */
   readonly said: readonly HistoryEntry[]
@@ -31,11 +31,11 @@ export interface Aside {
 const strayCalls = 1
 
 /** Asks without tools, and without what stands around the asked one's own work. Resolves to its answer, or to why there is none. */
-export function askAside(
+export function askSideQuery(
   { agent, model, settings, retry }: Brain,
   ctx: Context,
   edge: Edge,
-  { system, said, question, output, purpose }: Aside,
+  { system, said, question, output, purpose }: SideQuery,
 ): Promise<Outcome> {
   const facts = { model, ...(settings === undefined ? undefined : { settings }), ...(retry === undefined ? undefined : { retry }) }
   const mind = mindOf(agent, facts, output, { turns: 1 + outputRepairs + strayCalls })
