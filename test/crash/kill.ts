@@ -1,9 +1,9 @@
 /**
  * Real processes, real `kill -9`, real SIGSTOP: nothing that was recorded is lost, nothing that was recorded is done again, no `once` is repeated.
  *
- *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--writer auto|inline|thread] [--durability full|relaxed] [--freezes 0.12] [--keep]
+ *   node test/crash/kill.ts [--kills 300] [--seed n] [--runs 12] [--workers 2] [--patience 20] [--writer auto|inline|thread] [--durability full|relaxed] [--freezes 0.12] [--keep]
  *
- * Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
+ * `--workers`: so many processes have a store open. `--patience`: seconds that runs have after the last kill. Prints figures, then a line for each promise, then `N passed, N failed`. Exit code 1 on a failure.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,8 @@ const { values: args } = parseArgs({
     kills: { type: 'string', default: '300' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     runs: { type: 'string', default: '12' },
+    workers: { type: 'string', default: '2' },
+    patience: { type: 'string', default: '20' },
     writer: { type: 'string', default: 'auto' },
     durability: { type: 'string', default: 'full' },
     freezes: { type: 'string', default: '0.12' },
@@ -30,14 +32,14 @@ const budget = Number(args.kills)
 const seed = Number(args.seed)
 const plan: Plan = {
   runs: Number(args.runs),
-  processes: 2,
+  processes: Number(args.workers),
   leaseMs: 400,
   blockMs: 0,
   freezes: Number(args.freezes),
   durability: args.durability as Plan['durability'],
   writer: args.writer as Plan['writer'],
   tortureMs: 6_000,
-  patienceMs: 20_000,
+  patienceMs: Number(args.patience) * 1_000,
 }
 const figures: Figures = {
   kills: 0,
@@ -71,7 +73,7 @@ const dir = mkdtempSync(join(tmpdir(), 'reeve-kill-'))
 process.env['NODE_COMPILE_CACHE'] ??= join(dir, 'cache')
 const dice = new Dice(seed)
 const start = performance.now()
-const limitMs = 60_000 + budget * 2_000
+const limitMs = 60_000 + (budget * plan.patienceMs) / 10
 let left = budget
 const mayKill = (): boolean => left > 0 && left-- > 0
 
@@ -82,11 +84,12 @@ await world.listen(socket)
 const fine = (): boolean => Object.values(problems).every((list) => list.length === 0)
 let number = 0
 
-/** Three processes, whose tools block their event loops for longer than the lease; of every other such store the lease is the default. */
+const many = Math.max(3, plan.processes)
+/** So many processes, whose tools block their event loops for longer than the lease; of every other such store the lease is the default. */
 const blocking = (round: number): Plan =>
   round % 2 === 0
-    ? { ...plan, processes: 3, runs: 4, freezes: 0, leaseMs: undefined, blockMs: 3_500 }
-    : { ...plan, processes: 3, runs: 4, blockMs: 1_000 }
+    ? { ...plan, processes: many, runs: 4, freezes: 0, leaseMs: undefined, blockMs: 3_500 }
+    : { ...plan, processes: many, runs: 4, blockMs: 1_000 }
 
 /** One store after the other, until all kills are spent or something has gone wrong. */
 async function lane(): Promise<void> {
@@ -99,14 +102,14 @@ async function lane(): Promise<void> {
     if (!args.keep && fine()) for (const end of ['', '-wal', '-shm']) rmSync(file + end, { force: true })
   }
 }
-// Two stores at a time, with two or three processes each: somebody is always at work while others start or stand still.
+// Two stores at a time, with several processes each: somebody is always at work while others start or stand still.
 await Promise.all([lane(), lane()])
 world.close()
 
 const seconds = ((performance.now() - start) / 1_000).toFixed(1)
 const f = figures
 console.log(
-  `seed ${seed} · ${f.kills} kill -9 of processes that held runs, ${f.killsIdle} of others, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, two or three processes each · ${seconds} s`,
+  `seed ${seed} · ${f.kills} kill -9 of processes that held runs, ${f.killsIdle} of others, ${f.killsAtStart} while starting, ${f.freezes} freezes beyond the lease · ${f.rounds} stores, ${f.runs} runs, ${plan.processes} or ${many} processes each · ${seconds} s`,
 )
 console.log(
   `${f.entries} journal entries, ${f.steps} steps recorded · ${f.done} effects seen from outside, ${f.repeated} of them repeats of unrecorded ones · ${f.doubts} once in doubt, ${f.decided} decisions`,

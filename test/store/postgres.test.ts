@@ -16,8 +16,9 @@ import { batch, World } from './postgres-world.ts'
 import { Wire } from './proxy.ts'
 
 const [one, two] = [run('r1'), run('r2')] as const
+/** For as long as a test may take: on a busy machine it takes a while until a lost session or server is back. */
 const until = async (condition: () => unknown): Promise<void> => {
-  await expect.poll(condition).toBeTruthy()
+  await expect.poll(condition, { timeout: 60_000 }).toBeTruthy()
 }
 
 async function errorOf(store: PostgresStore, work: () => unknown): Promise<ReeveError> {
@@ -209,7 +210,7 @@ describe('a server', () => {
     await store.stop()
     await store.release()
     await store.close()
-  }, 30_000)
+  }, 60_000)
 })
 
 const bouncer = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path))
@@ -716,7 +717,7 @@ describe('a lease', () => {
     const end = Date.now() + 800
     while (Date.now() < end) expect((await b.store.lease.buryDead()).owners).toBe(0)
     expect((await a.commit((draft) => draft.holds(one).log(root(one), 1, stepped('s')))).fenced).toEqual([])
-  })
+  }, 60_000)
 
   test('a session that is lost for longer is taken for the end of its process, which looks again before anything leaves (K2)', async () => {
     await using world = await World.fresh()

@@ -49,6 +49,8 @@ export interface Figures {
 export type Problems = Record<'lost' | 'journal' | 'once' | 'epoch' | 'outcome' | 'operator', string[]>
 
 const childFile = fileURLToPath(new URL('./child.ts', import.meta.url))
+/** No process takes longer to start. Milliseconds. */
+const startMs = 60_000
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** What each agent's run ends with, and which `once` steps it takes, when nothing goes wrong. */
@@ -75,6 +77,8 @@ export class Round {
   readonly #open = new Set<string>()
   readonly #ups = new Map<number, () => void>()
   readonly #leave: () => void
+  /** The first process has the store open. */
+  readonly #begun = Promise.withResolvers<void>()
   #over = false
   #calm = Infinity
 
@@ -114,6 +118,8 @@ export class Round {
   async #untilEnded(): Promise<void> {
     const { plan, problems } = this.#o
     const { engine } = this.#operator
+    // Where the machine is busy, processes take longer to start than a round is tortured.
+    await Promise.race([this.#begun.promise, pause(startMs)])
     this.#calm = Date.now() + plan.tortureMs
     const until = this.#calm + plan.patienceMs
     while (this.#open.size > 0 && Date.now() < until) {
@@ -144,7 +150,12 @@ export class Round {
         stdio: ['ignore', 'ignore', 'inherit'],
       })
       const gone = once(child, 'exit')
-      const up = new Promise<void>((resolve) => this.#ups.set(child.pid!, resolve))
+      const up = new Promise<void>((resolve) =>
+        this.#ups.set(child.pid!, () => {
+          resolve()
+          this.#begun.resolve()
+        }),
+      )
       const fate = dice.next()
       if (fate < 0.08 && this.#mayKill()) {
         await pause(dice.between(5, 200))
