@@ -28,5 +28,6 @@ export type { Memory, MemoryExchange, MemoryQuery, ThreadMemory, WorkerMemory } 
 export type { References } from './delegation/references.ts'
 export type { BackgroundPlan, DelegationRetry, Disposition, Hedge } from './delegation/dispatch.ts'
 export { Watch, type WatchOptions, type WorkerEnd } from './worker/watch.ts'
+export { pauseBeforeRetry, retryDelay, startTask, type StartedTask, type WorkerTask } from './worker/worker-task.ts'
 export type { Keep } from './worker/race.ts'
 export { delegateToSeveral, type SeveralEnd, type SeveralOptions, type SeveralResult } from './delegation/several.ts'

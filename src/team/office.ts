@@ -7,7 +7,7 @@
 import { messageOf, own, type JsonObject } from '../core/index.ts'
 import { replyToWord, wordIn, type HeardWord, type TeamWord } from '../agent/index.ts'
 import { isLeaving, type Context } from '../engine/index.ts'
-import type { Entry } from './work/book.ts'
+import type { Entry } from './work/task-graph.ts'
 
 /** Whose word it is: a member's, by its task; or somebody's outside. */
 export interface Speaker {

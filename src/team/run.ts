@@ -26,9 +26,9 @@ import { Directory } from './staff/directory.ts'
 import { joins, plannedTask } from './staff/joining.ts'
 import { waitingFor } from './staff/permission.ts'
 import { Staff } from './staff/staff.ts'
-import { Book, newEntry, type Entry } from './work/book.ts'
+import { TaskGraph, newEntry, type Entry } from './work/task-graph.ts'
 import { Deadlocks } from './work/deadlocks.ts'
-import { edited, type EditParts } from './work/editing.ts'
+import { edited, type EditParts } from './work/plan-edit.ts'
 import { Exchanges } from './work/exchanges.ts'
 import { failureBudgetOf, givenUp, type FailureBudget } from './work/failure-budget.ts'
 import { isRefused } from './work/reviews.ts'
@@ -36,7 +36,7 @@ import type { WorkRules } from './work/rules.ts'
 import { Spending } from './work/spending.ts'
 import { Rollback } from './work/rollback.ts'
 import { published, Topics } from './work/topics.ts'
-import { Work } from './work/work.ts'
+import { Scheduler } from './work/scheduler.ts'
 
 /** What a team is made of. */
 export interface TeamParts {
@@ -51,7 +51,7 @@ export class TeamRun {
   readonly #outputSchema: Schema | undefined
   readonly #ctx: Context
   readonly #edge: Edge
-  readonly #book = new Book()
+  readonly #graph = new TaskGraph()
   readonly #directory: Directory
   readonly #topics = new Topics()
   readonly #rounds: Exchanges
@@ -109,7 +109,7 @@ export class TeamRun {
     { plan, warnings }: Validated,
     fallback: Failure | undefined,
     advice: Advice | undefined,
-  ): { readonly route: TeamRoute; readonly work: Work } {
+  ): { readonly route: TeamRoute; readonly work: Scheduler } {
     const options = this.#options
     const { route, reasons } = routeOf(plan, options.routing, options.route)
     const subtasks = route === 'simple' || plan.subtasks.length === 0 ? [this.#whole(plan)] : plan.subtasks
@@ -121,7 +121,7 @@ export class TeamRun {
     const failures = failureBudgetOf(subtasks.length, options.tolerance ?? defaults.tolerance, options.maxFailures)
     for (const task of subtasks) {
       const role = this.#roles.find(task.role ?? options.defaultRole ?? generalist)!
-      this.#book.add(newEntry(task, role, this.#directory.newId(role.role, false)))
+      this.#graph.add(newEntry(task, role, this.#directory.newId(role.role, false)))
     }
     this.#ctx.emit({
       type: 'plan.created',
@@ -131,15 +131,15 @@ export class TeamRun {
       concurrency,
       maxFailures: failures.maxFailures,
       complexity: plan.complexity ?? 0.5,
-      tasks: this.#book.planned.map((entry) => plannedTask(entry, this.#edge.oversight)),
+      tasks: this.#graph.planned.map((entry) => plannedTask(entry, this.#edge.oversight)),
       warnings,
       ...(fallback === undefined ? undefined : { fallback }),
     })
-    for (const entry of this.#book.planned) joins(this.#ctx, this.#directory, entry)
+    for (const entry of this.#graph.planned) joins(this.#ctx, this.#directory, entry)
     return { route, work: this.#work(concurrency, failures, route) }
   }
 
-  #work(concurrency: number, failures: FailureBudget, route: TeamRoute): Work {
+  #work(concurrency: number, failures: FailureBudget, route: TeamRoute): Scheduler {
     const { retry, timeoutMs, dependencies, recruit, budget } = this.#options
     const rules: WorkRules & EditParts['rules'] = {
       concurrency,
@@ -153,9 +153,9 @@ export class TeamRun {
       verbs: route === 'team' ? ['mail', 'recruit', 'publish'] : [],
     }
     this.#rules = rules
-    const parts = { book: this.#book, directory: this.#directory, topics: this.#topics }
-    const spending = (this.#spending = new Spending(this.#ctx, this.#book, budget))
-    const work = new Work(this.#ctx, this.#edge, parts, rules, {
+    const parts = { graph: this.#graph, directory: this.#directory, topics: this.#topics }
+    const spending = (this.#spending = new Spending(this.#ctx, this.#graph, budget))
+    const work = new Scheduler(this.#ctx, this.#edge, parts, rules, {
       mayBegin: spending.mayBegin,
       unread: ({ member }) => this.#post?.unread(member) ?? 0,
       notBegun: (entry) => spending.notBegun(entry),
@@ -189,17 +189,17 @@ export class TeamRun {
   #back(entry: Entry): void {
     const { member: from, role } = entry
     if (this.#directory.back(from)) return this.#post?.back(from)
-    entry.member = this.#directory.newId(role.role, false, (id) => this.#book.get(id) !== undefined)
+    entry.member = this.#directory.newId(role.role, false, (id) => this.#graph.get(id) !== undefined)
     this.#ctx.emit({ type: 'task.reassigned', task: entry.id, from, to: entry.member })
     joins(this.#ctx, this.#directory, entry)
   }
 
   /** Who answers what members and people outside ask. */
-  #clerks(work: Work, route: TeamRoute): Clerks {
+  #clerks(work: Scheduler, route: TeamRoute): Clerks {
     const post = (this.#post = this.#postRoom(work, route))
     const staff = (this.#staff = this.#staffOf(work, post))
     this.#deadlocks = new Deadlocks(this.#ctx, {
-      book: this.#book,
+      graph: this.#graph,
       directory: this.#directory,
       work,
       mail: post,
@@ -219,14 +219,14 @@ export class TeamRun {
     }
   }
 
-  #editing(work: Work): EditParts {
+  #editing(work: Scheduler): EditParts {
     const { defaultRole = generalist } = this.#options
-    const parts = { ctx: this.#ctx, book: this.#book, directory: this.#directory, roles: this.#roles, rules: this.#rules! }
+    const parts = { ctx: this.#ctx, graph: this.#graph, directory: this.#directory, roles: this.#roles, rules: this.#rules! }
     return { ...parts, work, defaultRole, oversight: this.#edge.oversight, limits: this.#edge.limits }
   }
 
   /** Who looks after the mail. */
-  #postRoom(work: Work, route: TeamRoute): PostRoom {
+  #postRoom(work: Scheduler, route: TeamRoute): PostRoom {
     const { mailbox: options, policy } = this.#options
     return new PostRoom({
       ctx: this.#ctx,
@@ -241,13 +241,13 @@ export class TeamRun {
       waitForHuman: (member, ask) => waitingFor(member, work, ask),
       decided: () => this.#deadlocks?.look(),
       rounds: this.#rounds,
-      toldAt: (member) => (route === 'team' && isMind(this.#book.ofMember(member)) ? work.activationOf(member) : undefined),
+      toldAt: (member) => (route === 'team' && isMind(this.#graph.ofMember(member)) ? work.activationOf(member) : undefined),
       leave: work.leave,
     })
   }
 
   /** Who joins and leaves while it works. */
-  #staffOf(work: Work, post: PostRoom): Staff {
+  #staffOf(work: Scheduler, post: PostRoom): Staff {
     const { recruit, maxTeamSize = defaults.maxTeamSize, defaultRole = generalist, policy, lead } = this.#options
     const rules = { ...recruit, maxTeamSize, defaultRole, policies: [recruit?.policy, policy] }
     const parts = {
@@ -256,7 +256,7 @@ export class TeamRun {
       oversight: this.#edge.oversight,
       limits: this.#edge.limits,
       roles: this.#roles,
-      book: this.#book,
+      graph: this.#graph,
       directory: this.#directory,
       work,
       admit: (estimate: Estimate | undefined, asker: string | undefined) => this.#spending?.refusal(estimate, asker),
@@ -280,16 +280,16 @@ export class TeamRun {
     return { ...this.#roles.inputFor(only.role, question), ...kept, description: own }
   }
 
-  async #answer(route: TeamRoute, question: Json, work: Work): Promise<Outcome> {
+  async #answer(route: TeamRoute, question: Json, work: Scheduler): Promise<Outcome> {
     const results = this.#results()
     const { aborted } = work
     if (aborted !== undefined) {
-      const critical = this.#book.planned.find(({ status, task }) => status === 'failed' && task.critical === true)
-      const refused = aborted.reason === 'rejected' ? this.#book.planned.find(isRefused)?.failure : undefined
+      const critical = this.#graph.planned.find(({ status, task }) => status === 'failed' && task.critical === true)
+      const refused = aborted.reason === 'rejected' ? this.#graph.planned.find(isRefused)?.failure : undefined
       const gaveUp = refused ?? this.#spending?.gaveUp ?? givenUp(aborted, results.coverage.planned, critical?.id)
       return { status: 'failed', failure: gaveUp, results }
     }
-    const subtasks = this.#book.all.map(({ task }) => task)
+    const subtasks = this.#graph.all.map(({ task }) => task)
     const material = { question, results: results.tasks, subtasks, route }
     const answer = await synthesise(this.#ctx.scope('synthesis'), this.#edge, this.#options, material, this.#outputSchema)
     if ('failure' in answer) return { status: 'failed', failure: answer.failure, results }
@@ -297,7 +297,7 @@ export class TeamRun {
   }
 
   #results(): PlanResults {
-    const tasks = this.#book.results()
+    const tasks = this.#graph.results()
     const planned = tasks.filter(({ recruited }) => recruited !== true)
     const succeeded = planned.filter(({ status }) => status === 'succeeded').length
     return { coverage: { succeeded, planned: planned.length }, partial: succeeded < planned.length, tasks }

@@ -8,7 +8,7 @@ import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
 import { PostRoom } from '../../src/team/mail/post-room.ts'
 import { RoleBook } from '../../src/team/plan/roles.ts'
 import { Directory } from '../../src/team/staff/directory.ts'
-import { newEntry, type Entry } from '../../src/team/work/book.ts'
+import { newEntry, type Entry } from '../../src/team/work/task-graph.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {

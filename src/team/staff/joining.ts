@@ -1,5 +1,5 @@
 /**
- * Joining: somebody is on the team from now on, with a task; in the book, in the directory and in the journal.
+ * Joining: somebody is on the team from now on, with a task; in the task graph, in the directory and in the journal.
  *
  * Owns: that all three know it, in one order. Does not own: who may join (recruiting.ts), who leaves for whom (retiring.ts), what the plan says (../plan).
  */
@@ -8,7 +8,7 @@ import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { PlannedTask } from '../../journal/index.ts'
 import { gateOfTask, oversightOf } from '../plan/overseen.ts'
-import type { Entry } from '../work/book.ts'
+import type { Entry } from '../work/task-graph.ts'
 import type { Directory } from './directory.ts'
 
 /** Takes in whoever has this task. */

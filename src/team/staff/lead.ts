@@ -29,7 +29,7 @@ import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Clerks } from '../office.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { hasEnded, newEntry, resultOf, type Entry } from '../work/book.ts'
+import { hasEnded, newEntry, resultOf, type Entry } from '../work/task-graph.ts'
 import { joins, plannedTask } from './joining.ts'
 import type { StaffParts } from './recruiting.ts'
 
@@ -85,10 +85,10 @@ export class LeadDesk {
   }
 
   async #look(ended: TaskResult): Promise<void> {
-    const { book, directory, work } = this.#parts
+    const { graph, directory, work } = this.#parts
     if (work.closed !== undefined) return
     const ctx = this.#ctx.scope('look')
-    const moment = { ended, tasks: book.results(), team: directory.list() }
+    const moment = { ended, tasks: graph.results(), team: directory.list() }
     const shown = copy(moment as unknown as Json) as unknown as LeadMoment
     const { outcome } = await ctx.next(
       ctx.begin(name, async (io) => orders(await this.#lead(shown, io)), { ...computation, holds: 'text' }),
@@ -116,10 +116,10 @@ export class LeadDesk {
 
   /** Tasks are added all together or not at all. */
   #add(ctx: Context, added: readonly Subtask[]): void {
-    const { book, directory, roles, work, rules, oversight, limits } = this.#parts
+    const { graph, directory, roles, work, rules, oversight, limits } = this.#parts
     if (work.closed !== undefined) return this.#refuse(ctx, 'the work of this team has ended: no tasks are added')
-    const existing = book.all.map(({ task }) => task)
-    const ended = new Set(book.all.flatMap((entry) => (hasEnded(entry) ? [entry.id] : [])))
+    const existing = graph.all.map(({ task }) => task)
+    const ended = new Set(graph.all.flatMap((entry) => (hasEnded(entry) ? [entry.id] : [])))
     const around = { existing, ended, defaultRole: rules.defaultRole, oversight, limits }
     const { plan, problems, warnings } = validatePlan({ subtasks: added }, roles, around)
     if (problems.length > 0) return this.#refuse(ctx, `tasks were not added: ${problems.join('; ')}`, problems)
@@ -129,10 +129,10 @@ export class LeadDesk {
       return newEntry(
         task,
         role,
-        directory.newId(role.role, false, (id) => book.get(id) !== undefined),
+        directory.newId(role.role, false, (id) => graph.get(id) !== undefined),
       )
     })
-    for (const entry of entries) book.add(entry)
+    for (const entry of entries) graph.add(entry)
     const doubts = warnings.length === 0 ? undefined : { warnings }
     ctx.emit({ type: 'plan.revised', added: entries.map((entry) => plannedTask(entry, oversight)), by: name, ...doubts })
     for (const entry of entries) joins(ctx, directory, entry)

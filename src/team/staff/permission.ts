@@ -8,8 +8,8 @@ import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalateToBegin, goodUntil, refusalOf } from '../../oversight/index.ts'
-import type { Entry } from '../work/book.ts'
-import type { Work } from '../work/work.ts'
+import type { Entry } from '../work/task-graph.ts'
+import type { Scheduler } from '../work/scheduler.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
 
 /** What is asked: all that a policy and a human see of a wish. */
@@ -25,11 +25,11 @@ export type Permission =
 /** Whose wish it is, who watches whoever works, and how closely humans look. */
 export interface WhoAsks {
   readonly entry: Entry | undefined
-  readonly work: Pick<Work, 'activationOf' | 'watch'>
+  readonly work: Pick<Scheduler, 'activationOf' | 'watch'>
   readonly oversight: Oversight | undefined
 }
 
-/** Asks a human. From when `asking` is called the member who waits for the answer, if one does, waits for a human: its clock stands, and it holds no permit. */
+/** Asks a human. From when `asking` is called the member who waits for the answer, if one does, waits for a human: its clock stands, and it holds no slot. */
 export async function waitingFor<T>(
   member: string | undefined,
   work: WhoAsks['work'],
@@ -45,7 +45,7 @@ export async function waitingFor<T>(
   return said
 }
 
-/** Asks. Nothing is recorded where no policy is set and no human is in command: that one is asked whatever policies allow. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no permit. Rejects only with `Cancelled`. */
+/** Asks. Nothing is recorded where no policy is set and no human is in command: that one is asked whatever policies allow. While a human is asked, the member whose wish it is waits for one: its clock stands, and it holds no slot. Rejects only with `Cancelled`. */
 export async function permission(
   ctx: Context,
   policies: readonly (TeamPolicy | undefined)[],

@@ -12,8 +12,8 @@ import type { StaffRefusal } from '../../journal/index.ts'
 import type { Speaker } from '../office.ts'
 import type { Estimate } from '../plan/plan.ts'
 import { generalist, type RoleBook } from '../plan/roles.ts'
-import { hasEnded, newEntry, type Book, type Entry } from '../work/book.ts'
-import type { Work } from '../work/work.ts'
+import { hasEnded, newEntry, type TaskGraph, type Entry } from '../work/task-graph.ts'
+import type { Scheduler } from '../work/scheduler.ts'
 import { isSameRole, type Directory } from './directory.ts'
 import { joins } from './joining.ts'
 import { permission, type Permission } from './permission.ts'
@@ -60,9 +60,9 @@ export interface StaffParts {
   readonly oversight: Oversight | undefined
   readonly limits: Limits | undefined
   readonly roles: RoleBook
-  readonly book: Book
+  readonly graph: TaskGraph
   readonly directory: Directory
-  readonly work: Work
+  readonly work: Scheduler
   /** Whether the budget may have room for somebody who is expected to use this; a failure says why not. `asker`: the task of whoever asks. */
   readonly admit: (estimate: Estimate | undefined, asker: string | undefined) => Failure | undefined
   /** Whether it is too late: the work has ended. */
@@ -81,8 +81,8 @@ export class Recruiting {
 
   /** Decides on a wish. `id`: of the word; the request, if the wish names none. The same request again has the same answer. Rejects only with `Cancelled`. */
   recruit(given: RecruitWish, speaker: Speaker, id: string): Promise<Recruited> {
-    const { book, isClosed } = this.#parts
-    const read = readRecruit(given, speaker.entry?.id, (task) => book.get(task) !== undefined)
+    const { graph, isClosed } = this.#parts
+    const read = readRecruit(given, speaker.entry?.id, (task) => graph.get(task) !== undefined)
     const request = requestOf(given) ?? id
     const known = this.#answers.get(request)
     const refused = !read.ok
@@ -143,17 +143,17 @@ export class Recruiting {
   #answer(wish: ReadRecruit, asked: ReadRecruit, speaker: Speaker, request: string, may: Extract<Permission, { ok: true }>): Recruited {
     const refused = this.#refusal(wish, speaker)
     if (refused !== undefined) return this.#note(request, refused)
-    const { book, directory, work, ctx } = this.#parts
+    const { graph, directory, work, ctx } = this.#parts
     const role = this.#roleOf(wish)!
-    const already = book.all.find((each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member))
+    const already = graph.all.find((each) => isSameWork(each, role.role, wish.description) && directory.isThere(each.member))
     if (already !== undefined) return this.#note(request, { admitted: true, member: already.member, duplicate: true })
     const { description, parent, join, estimate } = wish
-    const member = directory.newId(role.role, true, (id) => book.get(id) !== undefined)
+    const member = directory.newId(role.role, true, (id) => graph.get(id) !== undefined)
     const task = { id: member, description, role: role.role, ...(estimate === undefined ? undefined : { estimate }) }
     const entry = newEntry(task, role, member, { by: speaker.name, asker: speaker.entry?.member, parent, join, depth: depthOf(speaker) })
     entry.looked = may.seen === true
     entry.lookedUntil = may.until
-    book.add(entry)
+    graph.add(entry)
     const changed = wish === asked ? undefined : { role: role.role, description }
     const answer = this.#note(request, { admitted: true, member, duplicate: false }, changed)
     joins(ctx, directory, entry)
@@ -163,7 +163,7 @@ export class Recruiting {
 
   /** Why there is no room; in the order in which it is asked. */
   #refusal({ estimate, ...wish }: ReadRecruit, speaker: Speaker): Refused | undefined {
-    const { rules, directory, book, admit, isClosed } = this.#parts
+    const { rules, directory, graph, admit, isClosed } = this.#parts
     const { counts = 'ever', perMember = perMemberDefault, depth = depthDefault, maxTeamSize: most } = rules
     if (isClosed()) return closed
     if (this.#roleOf({ estimate, ...wish }) === undefined) return refusal('invalid', `nobody is there for the role "${wish.role}"`)
@@ -171,7 +171,7 @@ export class Recruiting {
     if (size >= most)
       return refusal('team_size', `the team has ${size} members${counts === 'ever' ? ' in all' : ''}, and ${most} is the most`)
     const { entry, name } = speaker
-    const own = entry === undefined ? 0 : book.all.filter(({ recruit }) => recruit?.asker === entry.member).length
+    const own = entry === undefined ? 0 : graph.all.filter(({ recruit }) => recruit?.asker === entry.member).length
     if (entry !== undefined && own >= perMember)
       return refusal('per_member', `"${name}" has ${own} recruits, and ${perMember} is the most for one member`)
     if (depthOf(speaker) > depth) return refusal('depth', `recruits may recruit ${depth} deep, and "${name}" is that deep already`)

@@ -8,7 +8,7 @@ import { failure, meantInstead } from '../../core/index.ts'
 import type { Retired, RetireWish } from '../../agent/index.ts'
 import type { StaffRefusal } from '../../journal/index.ts'
 import type { Speaker } from '../office.ts'
-import { hasEnded, type Entry } from '../work/book.ts'
+import { hasEnded, type Entry } from '../work/task-graph.ts'
 import { joins } from './joining.ts'
 import { permission } from './permission.ts'
 import type { StaffParts } from './recruiting.ts'
@@ -70,10 +70,10 @@ export class Retiring {
   }
 
   #leave(wish: ReadRetire, { name }: Speaker, request: string): void {
-    const { ctx, book, directory, work } = this.#parts
+    const { ctx, graph, directory, work } = this.#parts
     const { member, mode, reason } = wish
     const { task, status, attempts } = directory.get(member)!
-    const entry = book.get(task)
+    const entry = graph.get(task)
     ctx.emit({ type: 'teammate.retired', member, mode, ...(reason === undefined ? undefined : { reason }), by: name, request })
     const hasBegun = status !== 'pending' || attempts > 0
     if (entry === undefined || hasEnded(entry)) return directory.move(member, 'retired')
@@ -87,9 +87,9 @@ export class Retiring {
 
   /** Somebody new of the same role begins the task anew. */
   #handOver(entry: Entry): void {
-    const { ctx, book, directory, work } = this.#parts
+    const { ctx, graph, directory, work } = this.#parts
     const { member: from, role, recruit } = entry
-    entry.member = directory.newId(role.role, recruit !== undefined, (id) => book.get(id) !== undefined)
+    entry.member = directory.newId(role.role, recruit !== undefined, (id) => graph.get(id) !== undefined)
     ctx.emit({ type: 'task.reassigned', task: entry.id, from, to: entry.member })
     joins(ctx, directory, entry)
     work.advance()

@@ -7,7 +7,7 @@
 import type { Json, JsonObject } from '../../core/index.ts'
 import { replyToWord, type HeardWord } from '../../agent/index.ts'
 import type { Clerks } from '../office.ts'
-import type { Entry } from '../work/book.ts'
+import type { Entry } from '../work/task-graph.ts'
 import { LeadDesk, type Lead } from './lead.ts'
 import { Recruiting, type StaffParts } from './recruiting.ts'
 import { Retiring } from './retiring.ts'

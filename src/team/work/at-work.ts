@@ -1,11 +1,11 @@
 /**
- * Who of a team is at work now, on what, and who of them holds a permit. Pure but for being written to.
+ * Who of a team is at work now, on what, and who of them holds a slot. Pure but for being written to.
  *
- * Owns: finding somebody by activation, task or name; counting permits. Does not own: beginnings and ends (work.ts).
+ * Owns: finding somebody by activation, task or name; counting slots. Does not own: beginnings and ends (scheduler.ts).
  */
 import type { ActivationId } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
-import type { Entry } from './book.ts'
+import type { Entry } from './task-graph.ts'
 
 /** Somebody at work. */
 export interface AtWork {
@@ -13,7 +13,7 @@ export interface AtWork {
   readonly activation: ActivationId
   readonly ctx: Context
   waitsForHuman: boolean
-  /** It waits for mail: it holds no permit. */
+  /** It waits for mail: it holds no slot. */
   waitsForMail: boolean
   /** It was told to leave before it was done: what becomes of its task then. */
   recalled: (() => void) | undefined
@@ -44,11 +44,11 @@ export class Staffed {
     return this.#byActivation.size
   }
 
-  /** Whoever waits for a human or for mail holds none, and has it again at once: for a moment there may be more at work than permits. */
-  get permits(): number {
-    let permits = 0
-    for (const { waitsForHuman, waitsForMail } of this.#byActivation.values()) if (!waitsForHuman && !waitsForMail) permits++
-    return permits
+  /** How many slots are held. A member that waits for a human or for mail holds none, and has it again at once: for a moment there may be more at work than slots. */
+  get slots(): number {
+    let slots = 0
+    for (const { waitsForHuman, waitsForMail } of this.#byActivation.values()) if (!waitsForHuman && !waitsForMail) slots++
+    return slots
   }
 
   of(entry: Entry): AtWork | undefined {

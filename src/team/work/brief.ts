@@ -4,7 +4,7 @@
 import { asText, type ActivationId, type Json } from '../../core/index.ts'
 import type { Agent } from '../../agent/index.ts'
 import type { Assignment, TaskInput, TeamVerb } from '../../edge/index.ts'
-import type { Entry } from './book.ts'
+import type { Entry } from './task-graph.ts'
 import type { ShownTopic } from './topics.ts'
 
 /** The place of whoever is to begin a task now. `inputs`: copies. `unread`: how much mail is there. Pure. */

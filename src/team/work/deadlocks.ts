@@ -2,14 +2,14 @@
  * Deadlocks: looks whether everybody of a team can still go on, whenever something has changed, and sets free who cannot.
  *
  * Owns: the picture of who waits for whom, whom it breaks at, the fact. Does not own: the graph's rule (wait-graph.ts), waits (../mail, spending.ts), what the one who waited does then.
- * Holds: K3: it follows from the book and the waits, which follow from recorded arrivals. Nobody outside is counted on, unless somebody waits for them.
+ * Holds: K3: it follows from the task graph and the waits, which follow from recorded arrivals. Nobody outside is counted on, unless somebody waits for them.
  */
 import { failure } from '../../core/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { Directory } from '../staff/directory.ts'
-import { hasEnded, type Book, type Entry } from './book.ts'
+import { hasEnded, type TaskGraph, type Entry } from './task-graph.ts'
 import { stuckAmong, type Stuck, type Waiter } from './wait-graph.ts'
-import type { Work } from './work.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** Somebody who waits for mail. */
 export interface MailWaiter {
@@ -37,9 +37,9 @@ export interface RoomWaits {
 
 /** What a look is taken at. */
 export interface DeadlockParts {
-  readonly book: Book
+  readonly graph: TaskGraph
   readonly directory: Pick<Directory, 'get' | 'isThere' | 'mayJoin'>
-  readonly work: Pick<Work, 'awaited' | 'closed' | 'leave' | 'running' | 'settle' | 'waitsForHuman' | 'watch'>
+  readonly work: Pick<Scheduler, 'awaited' | 'closed' | 'leave' | 'running' | 'settle' | 'waitsForHuman' | 'watch'>
   readonly mail: MailWaits
   readonly room: RoomWaits
   /** Whether there is a lead, who may write. */
@@ -107,12 +107,12 @@ export class Deadlocks {
   }
 
   #sender({ from }: MailWaiter): Entry | undefined {
-    return from === undefined ? undefined : this.#parts.book.ofMember(from)
+    return from === undefined ? undefined : this.#parts.graph.ofMember(from)
   }
 
   #waiters(waits: readonly MailWaiter[]): readonly Waiter[] {
-    const { book, isUndecided } = this.#parts
-    const open = book.all.filter((each) => !hasEnded(each))
+    const { graph, isUndecided } = this.#parts
+    const open = graph.all.filter((each) => !hasEnded(each))
     const mayCome = isUndecided()
     const byEntry = new Map(waits.map((wait) => [wait.entry, wait]))
     return open.map((entry): Waiter => {
@@ -157,17 +157,17 @@ export class Deadlocks {
   }
 
   #break({ cycle: found, names }: Stuck): void {
-    const { book, mail, room, work } = this.#parts
-    const cycle = inPlanOrder(found, book)
+    const { graph, mail, room, work } = this.#parts
+    const cycle = inPlanOrder(found, graph)
     // whoever is at work goes on without the one who has not begun
-    const short = cycle.map((id) => book.get(id)!).find((each) => room.awaited(each) !== undefined)
+    const short = cycle.map((id) => graph.get(id)!).find((each) => room.awaited(each) !== undefined)
     if (short !== undefined) {
       this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message: this.#told(cycle, undefined) })
       return room.refuse(short)
     }
     const waits = mail.waiting()
     const hit = waits.findLast(({ entry }) => cycle.includes(entry.id)) ?? waits.findLast(({ entry }) => names.includes(entry.id))
-    const entry = hit?.entry ?? book.get(cycle[0]!)!
+    const entry = hit?.entry ?? graph.get(cycle[0]!)!
     const message = this.#told(cycle, hit)
     this.#ctx.emit({ type: 'deadlock.found', kind: 'deadlock', cycle, message })
     if (hit !== undefined) mail.failWait(entry, message, cycle)
@@ -188,8 +188,8 @@ export class Deadlocks {
 }
 
 /** The same cycle, beginning with the task that comes first. */
-function inPlanOrder(cycle: readonly string[], book: Book): readonly string[] {
-  const first = book.all.find(({ id }) => cycle.includes(id))
+function inPlanOrder(cycle: readonly string[], graph: TaskGraph): readonly string[] {
+  const first = graph.all.find(({ id }) => cycle.includes(id))
   const at = cycle.indexOf(first?.id ?? cycle[0]!)
   return [...cycle.slice(at), ...cycle.slice(0, at)]
 }

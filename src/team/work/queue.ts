@@ -1,10 +1,10 @@
 /**
  * The queue of a team at work: tasks that nobody works on, and which of them may begin next: in the order of the plan, then recruits as they came (spec team R-4).
  *
- * Owns: who is looked at again, and when; who waits, and for whom. Does not own: whether a task may begin (readiness.ts), permits and beginnings (work.ts).
+ * Owns: who is looked at again, and when; who waits, and for whom. Does not own: whether a task may begin (readiness.ts), slots and beginnings (scheduler.ts).
  * A task that waits is looked at again when one of those it waits for ends, and at once when one of them has not succeeded, or has nothing for its topic: so a plan of thousands is not read anew at every end.
  */
-import { hasEnded, inOrder, type Book, type Entry } from './book.ts'
+import { hasEnded, inOrder, type TaskGraph, type Entry } from './task-graph.ts'
 import type { Readiness } from './readiness.ts'
 import type { Topics } from './topics.ts'
 
@@ -12,7 +12,7 @@ import type { Topics } from './topics.ts'
 export type Impossible = Extract<Readiness, { readonly type: 'impossible' }>
 
 export class Queue {
-  readonly #book: Book
+  readonly #graph: TaskGraph
   readonly #readiness: (entry: Entry) => Readiness
   readonly #topics: Pick<Topics, 'has'>
   #seen = 0
@@ -23,8 +23,8 @@ export class Queue {
   /** By a task: who waits for it, and maybe for others. */
   readonly #watchers = new Map<Entry, Entry[]>()
 
-  constructor(book: Book, readinessOf: (entry: Entry) => Readiness, topics: Pick<Topics, 'has'>) {
-    this.#book = book
+  constructor(graph: TaskGraph, readinessOf: (entry: Entry) => Readiness, topics: Pick<Topics, 'has'>) {
+    this.#graph = graph
     this.#readiness = readinessOf
     this.#topics = topics
   }
@@ -45,30 +45,30 @@ export class Queue {
     const watchers = this.#watchers.get(entry) ?? []
     this.#watchers.delete(entry)
     for (const each of watchers) this.again(each)
-    if (entry.status !== 'succeeded') for (const each of this.#book.after(entry)) this.again(each)
+    if (entry.status !== 'succeeded') for (const each of this.#graph.after(entry)) this.again(each)
     for (const topic of new Set(entry.task.produces)) this.#lacking(topic, entry)
   }
 
   /** One who was to add to a topic has ended: where nobody has, and nobody else will, who needs it is looked at. Also if that one has succeeded: its entry may have been refused. */
   #lacking(topic: string, ended: Entry): void {
     if (this.#topics.has(topic)) return
-    const [open, ...others] = this.#book.producers(topic, ended).filter((each) => !hasEnded(each))
+    const [open, ...others] = this.#graph.producers(topic, ended).filter((each) => !hasEnded(each))
     if (others.length > 0) return
-    for (const each of this.#book.consumers(topic)) if (open === undefined || open === each) this.again(each)
+    for (const each of this.#graph.consumers(topic)) if (open === undefined || open === each) this.again(each)
   }
 
   /** The first entry of a topic is there. */
   published(topic: string): void {
-    for (const each of this.#book.consumers(topic)) this.again(each)
+    for (const each of this.#graph.consumers(topic)) this.again(each)
   }
 
   /** Looks at whoever is to be looked at. `impossible` hears of those that can never begin, and ends them. */
   look(impossible: (entry: Entry, why: Impossible) => void): void {
-    for (const entry of this.#book.since(this.#seen)) {
+    for (const entry of this.#graph.since(this.#seen)) {
       this.again(entry)
-      for (const each of entry.recruit === undefined ? [] : this.#book.after(entry)) this.again(each)
+      for (const each of entry.recruit === undefined ? [] : this.#graph.after(entry)) this.again(each)
     }
-    this.#seen = this.#book.size
+    this.#seen = this.#graph.size
     while (this.#unlooked.size > 0) {
       for (const entry of [...this.#unlooked].sort(inOrder)) {
         this.#unlooked.delete(entry)

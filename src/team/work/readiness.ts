@@ -1,10 +1,10 @@
 /**
  * Readiness: whether a task may begin, must wait, or cannot be done at all (spec team R-4, R-5). Pure.
  *
- * Owns: the rule. Does not own: concurrency and order (work.ts), clocks (patience.ts), what an entry of a topic holds (topics.ts).
+ * Owns: the rule. Does not own: concurrency and order (scheduler.ts), clocks (dependency-timeouts.ts), what an entry of a topic holds (topics.ts).
  */
 import type { DependencyPolicy } from '../../journal/index.ts'
-import { hasEnded, policyTowards, type Book, type Entry } from './book.ts'
+import { hasEnded, policyTowards, type TaskGraph, type Entry } from './task-graph.ts'
 
 /** Whether a task may begin. */
 export type Readiness =
@@ -25,8 +25,8 @@ interface Need {
 }
 
 /** Whether this task may begin now. `has`: whether a topic has an entry. */
-export function readiness(entry: Entry, book: Book, has: (topic: string) => boolean, common: DependencyPolicy): Readiness {
-  const needs = needsOf(entry, book, has, common)
+export function readiness(entry: Entry, graph: TaskGraph, has: (topic: string) => boolean, common: DependencyPolicy): Readiness {
+  const needs = needsOf(entry, graph, has, common)
   const lost = needs.find(({ state, policy }) => state === 'missing' && policy !== 'tolerate')
   if (lost !== undefined) return { type: 'impossible', status: lost.policy === 'fail' ? 'failed' : 'skipped', on: lost.name }
   const open = needs.filter(({ state }) => state === 'open')
@@ -35,14 +35,14 @@ export function readiness(entry: Entry, book: Book, has: (topic: string) => bool
   return { type: 'ready', missing, satisfied: needs.length > 0 && missing.length === 0 }
 }
 
-function needsOf(entry: Entry, book: Book, has: (topic: string) => boolean, common: DependencyPolicy): readonly Need[] {
-  const tasks = book.before(entry).map((on): Need => {
+function needsOf(entry: Entry, graph: TaskGraph, has: (topic: string) => boolean, common: DependencyPolicy): readonly Need[] {
+  const tasks = graph.before(entry).map((on): Need => {
     const state = !hasEnded(on) ? 'open' : on.status === 'succeeded' ? 'there' : 'missing'
     const policy = on.recruit === undefined ? policyTowards(entry, on.id, common) : 'tolerate'
     return { name: on.id, state, on: [on], policy }
   })
   const topics = (entry.task.consumes ?? []).flatMap((topic): Need[] => {
-    const producers = book.producers(topic, entry)
+    const producers = graph.producers(topic, entry)
     if (producers.length === 0) return [] // the plan was warned of it: nobody is waited for
     const on = producers.filter((each) => !hasEnded(each))
     const state = has(topic) ? 'there' : on.length > 0 ? 'open' : 'missing'

@@ -2,7 +2,7 @@
  * Task reviews: an approver sees a task before it begins, or its result before it counts (spec team R-15, R-16).
  *
  * Owns: what is shown, what of a verdict the work is told, how often a task may be sent back. Does not own: whether an approver is asked (../../oversight), what follows for the
- * task (work.ts), for what it acts on (rework.ts).
+ * task (scheduler.ts), for what it acts on (rework.ts).
  * Holds: K4: a scope for each task and question, so any number may be open at once; K6: what was approved is not asked again for the same attempt, also over a crash. Nothing is recorded where nothing is overseen.
  */
 import { digestJson, failed, present, type Json } from '../../core/index.ts'
@@ -10,8 +10,8 @@ import type { Edge, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalate, goodUntil, review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
 import { oversightOf, subjectOf } from '../plan/overseen.ts'
-import type { Book, Entry } from './book.ts'
-import { editedTask } from './edited.ts'
+import type { TaskGraph, Entry } from './task-graph.ts'
+import { editedTask } from './task-edit.ts'
 
 /** What the work is told. */
 export type Word =
@@ -37,7 +37,7 @@ export type Word =
 export interface ReviewParts {
   readonly ctx: Context
   readonly edge: Edge
-  readonly book: Book
+  readonly graph: TaskGraph
   /** An approver is asked about this one (true), or not any more. */
   readonly asks: (entry: Entry, waits: boolean) => void
 }
@@ -94,17 +94,17 @@ export class Reviews {
 
   /** Reviews a task that may begin. `lapsed`: why it is asked again. Rejects only with `Cancelled`. */
   async before(entry: Entry, lapsed?: string): Promise<Word> {
-    const { book } = this.#parts
+    const { graph } = this.#parts
     const { task } = entry
     const { id, description, input: given, toolParameters, action } = task
     let [edited, reason] = [task, '']
     let context: Json | undefined
-    const isStale = (): boolean => !isSame(context, inputsOf(book, entry))
+    const isStale = (): boolean => !isSame(context, inputsOf(graph, entry))
     const verdict = await review({
       input: { task: id, description, ...present({ action, input: given, toolParameters }) },
       misfit: 'as it was edited it cannot be done',
       ask: async ({ input, again = lapsed }) => {
-        context = inputsOf(book, entry)
+        context = inputsOf(graph, entry)
         const asked = await this.#ask(entry, 'task', input, context, again)
         reason = asked.reason
         return asked.verdict
@@ -207,8 +207,8 @@ export const isRefused = ({ failure }: Entry): boolean => failure?.code === 'tas
 const isSame = (one: Json | undefined, other: Json | undefined): boolean => digestJson(one ?? null) === digestJson(other ?? null)
 
 /** What a task will act on: the outputs of those before it. Undefined: nothing. */
-function inputsOf(book: Book, entry: Entry): Json | undefined {
-  const outputs = Object.entries(book.inputs(entry, false)).flatMap(([id, { output }]) =>
+function inputsOf(graph: TaskGraph, entry: Entry): Json | undefined {
+  const outputs = Object.entries(graph.inputs(entry, false)).flatMap(([id, { output }]) =>
     output === undefined ? [] : [[id, output] as const],
   )
   return outputs.length === 0 ? undefined : Object.fromEntries(outputs)

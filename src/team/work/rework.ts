@@ -1,16 +1,16 @@
 /**
  * Rework: whoever decides on a task wants what it acts on to be changed: those before it begin again, and are told why (spec team R-16, `modify_retry`).
  *
- * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often (reviews.ts), beginning (work.ts), coming back to the team (../run.ts).
+ * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often (reviews.ts), beginning (scheduler.ts), coming back to the team (../run.ts).
  * Holds: K3: it follows from a decision. No attempt is consumed and no failure counted. Who has begun with what there was before goes on with it.
  */
 import type { Context } from '../../engine/index.ts'
-import type { Book, Entry } from './book.ts'
+import type { TaskGraph, Entry } from './task-graph.ts'
 
 /** Those that begin again so that this task has something else to act on: the tasks of the plan that it depends on. None: itself. */
-export const actedOn = (book: Book, { task }: Entry): readonly Entry[] =>
+export const actedOn = (graph: TaskGraph, { task }: Entry): readonly Entry[] =>
   (task.dependencies ?? []).flatMap((id) => {
-    const entry = book.get(id)
+    const entry = graph.get(id)
     // what a human gave stands
     return entry?.status === 'succeeded' && entry.by === undefined ? [entry] : []
   })

@@ -9,7 +9,7 @@ import { present, type Json, type Outcome, type Failure } from '../../core/index
 import { agentContext, type AgentContext } from '../../agent/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { AtWork } from './at-work.ts'
-import type { Entry } from './book.ts'
+import type { Entry } from './task-graph.ts'
 
 /** A task that has ended and is to be undone. */
 export interface EndedTask {

@@ -1,12 +1,12 @@
 /**
- * What a team's work goes by, and who has a say in it. Types only; the scheduler is work.ts.
+ * What a team's work goes by, and who has a say in it. Types only; the scheduler is scheduler.ts.
  */
 import type { Failure } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
 import type { RetryPolicy } from '../../engine/index.ts'
 import type { DependencyPolicy, PlanAborted } from '../../journal/index.ts'
 import type { WorkerEnd } from '../../supervisor/index.ts'
-import type { Entry } from './book.ts'
+import type { Entry } from './task-graph.ts'
 import type { FailureBudget } from './failure-budget.ts'
 
 /** How the tasks of a plan are carried out. */
@@ -24,7 +24,7 @@ export interface WorkRules {
 
 /** Who wants to know what happens, or has a say in it. */
 export interface WorkListener {
-  /** Whether there is budget for it; a failure says why not. `later`: not yet; the work is told when (`Work.again`). */
+  /** Whether there is budget for it; a failure says why not. `later`: not yet; the work is told when (`Scheduler.again`). */
   mayBegin(entry: Entry): Failure | 'later' | undefined
   /** How much mail its member has not read who is about to begin. */
   unread(entry: Entry): number

@@ -1,7 +1,7 @@
 /**
  * Spending: a budget at work. Who may begin, what is noted of it, and what becomes of the rest when it is used up (spec team R-20).
  *
- * Owns: the word on every beginning, who waits for room, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (work.ts).
+ * Owns: the word on every beginning, who waits for room, the question to a human. Does not own: the ledger (budget.ts), how tasks begin and end (scheduler.ts).
  * Holds: K3: everything follows from ends of members and one answer, in recorded order; K8: a question that nobody needs any more is withdrawn. A task that waits for room holds none, and only
  * those at work hold any: so nobody waits for themselves, and room comes with every end. Who at work waits for a task that waits for room is found as every circle is (deadlocks.ts).
  */
@@ -11,16 +11,16 @@ import { namesLeaderLimit } from '../../journal/index.ts'
 import { interrupt } from '../../oversight/index.ts'
 import type { WorkerEnd } from '../../supervisor/index.ts'
 import type { Estimate } from '../plan/plan.ts'
-import { hasEnded, type Book, type Entry } from './book.ts'
+import { hasEnded, type TaskGraph, type Entry } from './task-graph.ts'
 import { TeamBudget, treeLimits, type BudgetOptions, type Counted, type Shortage } from './budget.ts'
-import type { Work } from './work.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** What a budget has a say in. */
-export type SpentOn = Pick<Work, 'settle' | 'abort' | 'again' | 'requeue' | 'leave' | 'closed' | 'waitsForRoom'>
+export type SpentOn = Pick<Scheduler, 'settle' | 'abort' | 'again' | 'requeue' | 'leave' | 'closed' | 'waitsForRoom'>
 
 export class Spending {
   readonly #ctx: Context
-  readonly #book: Book
+  readonly #graph: TaskGraph
   readonly #mode: 'hard' | 'soft'
   readonly #budget: TeamBudget | undefined
   #onExhausted: NonNullable<BudgetOptions['onExhausted']>
@@ -36,9 +36,9 @@ export class Spending {
   readonly #short = new Set<Entry>()
 
   /** Notes what there is to be spent, if there is a budget. */
-  constructor(ctx: Context, book: Book, options: BudgetOptions | undefined) {
+  constructor(ctx: Context, graph: TaskGraph, options: BudgetOptions | undefined) {
     this.#ctx = ctx.scope('budget')
-    this.#book = book
+    this.#graph = graph
     this.#mode = options?.mode ?? 'hard'
     this.#onExhausted = options?.onExhausted ?? 'synthesise'
     this.#tree = treeLimits(options)
@@ -209,8 +209,8 @@ export class Spending {
     const used = this.#budget?.exhausted()
     if (used === undefined) return
     // what is used up by the last one is no matter, unless that one could not be done for it
-    const isDone = this.#book.all.every(hasEnded)
-    if (isDone && !this.#book.all.some(({ failure: what }) => what?.code === 'budget.exceeded')) return
+    const isDone = this.#graph.all.every(hasEnded)
+    if (isDone && !this.#graph.all.some(({ failure: what }) => what?.code === 'budget.exceeded')) return
     if (this.#onExhausted === 'abort') {
       this.#gaveUp = noRoom(used)
       this.#work.abort('budget')
@@ -221,7 +221,7 @@ export class Spending {
   #skipRest(): void {
     if (this.#ending) return
     this.#ending = true
-    for (const entry of this.#book.all) if (entry.status === 'pending' || entry.status === 'waiting') this.#skip(entry)
+    for (const entry of this.#graph.all) if (entry.status === 'pending' || entry.status === 'waiting') this.#skip(entry)
     this.#ending = false
   }
 

@@ -4,7 +4,7 @@
 import { copy, digestJson, jsonBytes, type Json, type JsonObject } from '../../core/index.ts'
 import type { TaskInput } from '../../edge/index.ts'
 import type { Subtask } from '../plan/plan.ts'
-import type { Entry } from './book.ts'
+import type { Entry } from './task-graph.ts'
 
 /** Bytes of one entry as JSON. */
 export const maxEntryBytes = 1024 * 1024

@@ -1,7 +1,7 @@
 /**
- * The wait-for graph of a team: who waits for whom, whatever the wait is for: tasks, topics, mail, a permit, a human. Pure.
+ * The wait-for graph of a team: who waits for whom, whatever the wait is for: tasks, topics, mail, a slot, a human. Pure.
  *
- * Owns: finding those who wait for ever, and a cycle among them to show for it. Does not own: how waits come about (work.ts, ../mail), what is done about it (deadlocks.ts).
+ * Owns: finding those who wait for ever, and a cycle among them to show for it. Does not own: how waits come about (scheduler.ts, ../mail), what is done about it (deadlocks.ts).
  */
 
 /** Somebody, and what has to happen before they go on. Names are tasks'. */
@@ -10,7 +10,7 @@ export type Waiter =
   | { readonly name: string; readonly needs: 'nothing' }
   /** All of these must have moved: dependencies, topics. */
   | { readonly name: string; readonly needs: 'all'; readonly of: readonly string[] }
-  /** One of these must move: mail from anybody, a permit. */
+  /** One of these must move: mail from anybody, a slot. */
   | { readonly name: string; readonly needs: 'any'; readonly of: readonly string[] }
 
 /** Who waits for ever. */

@@ -1,11 +1,11 @@
 /**
- * Ends: what the end of an attempt means for its task: done, failed, or to be tried again; and the ends of tasks that nobody tries (spec team R-5, R-10). Pure.
+ * Outcome mapping: what the end of an attempt means for its task: done, failed, or to be tried again; and the ends of tasks that nobody tries (spec team R-5, R-10). Pure.
  *
- * Owns: the rule. Does not own: when it is tried again (work.ts). One retry layer: what a step has tried again already is not tried again here.
+ * Owns: the rule. Does not own: when it is tried again (scheduler.ts). One retry layer: what a step has tried again already is not tried again here.
  */
 import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
-import type { Entry } from './book.ts'
+import type { Entry } from './task-graph.ts'
 import type { Word } from './reviews.ts'
 
 /** What an attempt has come to. */

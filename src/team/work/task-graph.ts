@@ -1,7 +1,7 @@
 /**
- * The book of a team at work: every task, who has it, and where it is. Plan tasks in the order of the plan, then recruits in the order in which they came.
+ * The task graph of a team: every task, which member has it, where it stands, and what it waits for. Plan tasks in the order of the plan, then recruits in the order in which they came.
  *
- * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (work.ts), who is on the team (../staff). Pure but for being written to.
+ * Owns: the entries, who waits for whom, what a dependent is given. Does not own: when anything begins (scheduler.ts), who is on the team (../staff). Pure but for being written to.
  * Spec team R-4 (order), R-6 (inputs by task id), R-8 (`join`).
  */
 import {
@@ -47,7 +47,7 @@ export interface Entry {
     readonly depth: number
   }
   estimate: Estimate | undefined
-  /** Where it stands among the tasks of the plan, or among the recruits. The book says so. */
+  /** Where it stands among the tasks of the plan, or among the recruits. The graph sets it. */
   place: number
   /** The id of whoever has it. */
   member: string
@@ -115,7 +115,7 @@ export const newEntry = (task: Subtask, role: RoleUse, member: string, recruit?:
   usage: [],
 })
 
-export class Book {
+export class TaskGraph {
   readonly #entries = new Map<string, Entry>()
   #plan: Entry[] = []
   readonly #recruits: Entry[] = []

@@ -1,5 +1,5 @@
 /**
- * Editing: a human who has the run changes the plan, or gives the result of a task.
+ * Plan edit: a human who has the run changes the plan, or gives the result of a task.
  *
  * Owns: carrying an edit out, all of it or nothing, and what is recorded of it. Does not own: what an edit may say (../plan/editing.ts), who gives it and when (runtime/takeover.ts).
  * Holds: K3: it is heard as a word, in recorded order, while nothing new begins. Whatever has begun stays as it is (spec team R-13, C72, C73).
@@ -13,21 +13,21 @@ import type { Subtask } from '../plan/plan.ts'
 import type { RoleBook } from '../plan/roles.ts'
 import type { Directory } from '../staff/directory.ts'
 import { joins, plannedTask } from '../staff/joining.ts'
-import { hasEnded, newEntry, type Book, type Entry } from './book.ts'
+import { hasEnded, newEntry, type TaskGraph, type Entry } from './task-graph.ts'
 import { failureBudgetOf, withFewer } from './failure-budget.ts'
 import type { WorkRules } from './rules.ts'
-import type { Work } from './work.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** What an edit changes. */
 export interface EditParts {
   readonly ctx: Context
-  readonly book: Book
+  readonly graph: TaskGraph
   readonly directory: Directory
   readonly roles: RoleBook
   readonly defaultRole: string
   readonly oversight: Oversight | undefined
   readonly limits: Limits | undefined
-  readonly work: Work
+  readonly work: Scheduler
   /** What the work goes by; changed in place. */
   readonly rules: { -readonly [K in 'concurrency' | 'failures']: WorkRules[K] }
 }
@@ -38,12 +38,12 @@ const unnamed = 'operator'
 /** Hears a word that edits the plan. What became of it is a fact; nobody inside may say such a word. */
 export function edited(parts: EditParts, { request, edit, reason }: EditWord, { from, by }: HeardWord): JsonObject {
   if (from !== undefined) return { accepted: false, reason: 'invalid', message: 'a member does not edit the plan' }
-  const { ctx, book, roles, defaultRole, oversight, limits, work } = parts
+  const { ctx, graph, roles, defaultRole, oversight, limits, work } = parts
   const looked =
-    work.closed === undefined && !book.all.every(hasEnded)
+    work.closed === undefined && !graph.all.every(hasEnded)
       ? lookAtEdit(
           edit,
-          book.all.map((entry) => standing(entry, work)),
+          graph.all.map((entry) => standing(entry, work)),
           roles,
           { defaultRole, oversight, limits },
         )
@@ -54,7 +54,7 @@ export function edited(parts: EditParts, { request, edit, reason }: EditWord, { 
   return {}
 }
 
-function standing(entry: Entry, work: Work): Standing {
+function standing(entry: Entry, work: Scheduler): Standing {
   const state = hasEnded(entry)
     ? 'ended'
     : work.running.includes(entry)
@@ -71,19 +71,19 @@ function carryOut(
   request: string,
   { by, reason }: { readonly by: string | undefined; readonly reason: string | undefined },
 ): void {
-  const { ctx, book, directory, rules, work } = parts
+  const { ctx, graph, directory, rules, work } = parts
   const { removed, results, warnings, tolerance, maxFailures, concurrency } = looked
-  const gone = removed.map((id) => book.get(id)!)
-  const replaced = looked.replaced.map((task) => [book.get(task.id)!, task] as const)
+  const gone = removed.map((id) => graph.get(id)!)
+  const replaced = looked.replaced.map((task) => [graph.get(task.id)!, task] as const)
   const newcomers = replaced.flatMap(([entry, task]) => (replace(parts, entry, task) ? [entry] : []))
-  for (const entry of gone) book.remove(entry)
+  for (const entry of gone) graph.remove(entry)
   const added = looked.added.map((task) => addedEntry(parts, task))
-  book.reindex()
+  graph.reindex()
   if (concurrency !== undefined) rules.concurrency = concurrency
   const before = rules.failures.maxFailures
   const isTold = tolerance !== undefined || maxFailures !== undefined
-  if (isTold) rules.failures = failureBudgetOf(book.planned.length, tolerance ?? 0, maxFailures)
-  else if (gone.length > 0) rules.failures = withFewer(rules.failures, book.planned.length)
+  if (isTold) rules.failures = failureBudgetOf(graph.planned.length, tolerance ?? 0, maxFailures)
+  else if (gone.length > 0) rules.failures = withFewer(rules.failures, graph.planned.length)
   ctx.emit({
     type: 'plan.edited',
     request,
@@ -98,7 +98,7 @@ function carryOut(
   for (const entry of [...newcomers, ...added]) joins(ctx, directory, entry)
   for (const entry of gone) work.settle(entry, 'skipped', { reason: `removed by ${by ?? unnamed}` })
   for (const [id, output] of results) {
-    const entry = book.get(id)!
+    const entry = graph.get(id)!
     entry.output = output
     entry.by = by ?? unnamed
     work.settle(entry, 'succeeded')
@@ -108,7 +108,7 @@ function carryOut(
 }
 
 /** The task is another one. True: somebody else has it now. */
-function replace({ book, directory, roles, defaultRole }: EditParts, entry: Entry, task: Subtask): boolean {
+function replace({ graph, directory, roles, defaultRole }: EditParts, entry: Entry, task: Subtask): boolean {
   const role = roles.find(task.role ?? defaultRole)!
   const isElse = role.role !== entry.role.role
   entry.task = task
@@ -117,17 +117,17 @@ function replace({ book, directory, roles, defaultRole }: EditParts, entry: Entr
   if (!isElse) return false
   directory.move(entry.member, 'cancelled')
   entry.role = role
-  entry.member = directory.newId(role.role, false, (id) => book.get(id) !== undefined)
+  entry.member = directory.newId(role.role, false, (id) => graph.get(id) !== undefined)
   return true
 }
 
-function addedEntry({ book, directory, roles, defaultRole }: EditParts, task: Subtask): Entry {
+function addedEntry({ graph, directory, roles, defaultRole }: EditParts, task: Subtask): Entry {
   const role = roles.find(task.role ?? defaultRole)!
   const entry = newEntry(
     task,
     role,
-    directory.newId(role.role, false, (id) => book.get(id) !== undefined),
+    directory.newId(role.role, false, (id) => graph.get(id) !== undefined),
   )
-  book.add(entry)
+  graph.add(entry)
   return entry
 }

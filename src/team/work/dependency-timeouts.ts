@@ -1,17 +1,17 @@
 /**
- * Patience: how long a task waits while nothing moves among those it depends on; then it has failed (spec team R-5).
+ * Dependency timeouts: how long a task waits while nothing moves among those it depends on; then it has failed (spec team R-5).
  *
- * Owns: since when nothing has moved, one timer for all who wait. Does not own: what moves (work.ts), what else a wait may come to (readiness.ts).
+ * Owns: since when nothing has moved, one timer for all who wait. Does not own: what moves (scheduler.ts), what else a wait may come to (readiness.ts).
  * Holds: K3: one durable timer; what it finds follows from recorded arrivals. Working time: the clock of a task stands while one of those it waits for waits for a human, and while none of
- * them has begun: those have clocks of their own, or wait for a permit.
+ * them has begun: those have clocks of their own, or wait for a slot.
  */
 import type { Context, Pause } from '../../engine/index.ts'
 import type { Watch } from '../../supervisor/index.ts'
-import type { Book, Entry } from './book.ts'
+import type { TaskGraph, Entry } from './task-graph.ts'
 
-/** What a task's patience depends on. */
-export interface PatienceParts {
-  readonly book: Book
+/** What a dependency timeout depends on. */
+export interface DependencyTimeoutParts {
+  readonly graph: TaskGraph
   readonly watch: Watch
   /** The tasks that wait, and for whom each does now. */
   readonly waiting: () => Iterable<Entry>
@@ -31,10 +31,10 @@ interface HumanWait {
 /** Timers are dates: what is later than this never comes. */
 const latestDate = 8.64e15
 
-export class Patience {
+export class DependencyTimeouts {
   readonly #ctx: Context
   readonly #timeoutMs: number
-  readonly #parts: PatienceParts
+  readonly #parts: DependencyTimeoutParts
   readonly #movedAt = new Map<Entry, number>()
   readonly #publishedAt = new Map<string, number>()
   readonly #humanWaits = new Map<Entry, HumanWait[]>()
@@ -46,7 +46,7 @@ export class Patience {
   #isAsking = false
 
   /** `timeoutMs`: of working time; 0: no limit. */
-  constructor(ctx: Context, timeoutMs: number, parts: PatienceParts) {
+  constructor(ctx: Context, timeoutMs: number, parts: DependencyTimeoutParts) {
     this.#ctx = ctx
     this.#timeoutMs = timeoutMs
     this.#parts = parts
@@ -67,7 +67,7 @@ export class Patience {
   }
 
   /** Whoever works on it begins (true) or ceases to wait for a human. */
-  asks(entry: Entry, waits: boolean): void {
+  humanWait(entry: Entry, waits: boolean): void {
     const list = this.#humanWaits.get(entry) ?? []
     const last = list.at(-1)
     if (waits) list.push({ from: this.#now, to: undefined })
@@ -137,11 +137,11 @@ export class Patience {
 
   /** When its time is up, if nothing moves; undefined while its clock stands. */
   #deadline(entry: Entry): number | undefined {
-    const { book, awaited } = this.#parts
+    const { graph, awaited } = this.#parts
     const on = awaited(entry)
     if (!on.some(({ begun }) => begun > 0) || on.some((each) => this.#asksNow(each))) return undefined
     const topics = entry.task.consumes ?? []
-    const near = [...book.before(entry), ...topics.flatMap((topic) => book.producers(topic, entry))]
+    const near = [...graph.before(entry), ...topics.flatMap((topic) => graph.producers(topic, entry))]
     const moments = [...near.map((each) => this.#movedAt.get(each)), ...topics.map((topic) => this.#publishedAt.get(topic))]
     const since = moments.reduce<number>((latest, at) => Math.max(latest, at ?? 0), 0)
     return since + this.#timeoutMs + this.#stood(on, since)

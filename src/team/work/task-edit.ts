@@ -1,5 +1,5 @@
 /**
- * A task as whoever approved of it has changed it. Pure.
+ * Task edit: a task as its approver has changed it. Pure.
  *
  * Owns: what may be changed: what is to be done, and with what. Who does it and what comes before it stay.
  */
