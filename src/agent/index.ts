@@ -103,7 +103,7 @@ export {
   type HumanFacts,
   type HumanOptions,
 } from './human.ts'
-export { askSupervisor, endOf, questionIn, replyTo, type Heard, type Reply } from './question.ts'
+export { askSupervisor, endOf, questionsOf, type Answering, type Heard, type Reply } from './question.ts'
 export {
   isTeammate,
   teammate,

@@ -8,8 +8,8 @@
  * waits, and tells the new first one. S3: it is left in every ending of the code that joined it. S4: one that has gone without leaving is taken out by whoever waits: they look by and by.
  * S5: where waits are noted, each is noted before it begins and struck out when it is over, and whoever is noted is in the line: so S4 holds for the notes, too.
  */
-import { isObject, type ActivationId, type Json } from '../core/index.ts'
-import type { Arrival, Context } from '../engine/index.ts'
+import type { ActivationId, Json } from '../core/index.ts'
+import { Channel, type Arrival, type Context } from '../engine/index.ts'
 
 /** Somebody in a line. */
 export interface InLine {
@@ -134,33 +134,41 @@ export async function leaveLine(ctx: Context, line: Line, gone: InLine, me: InLi
     }),
   )
   const next = firstOf(gone, left.all)
-  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy) ctx.send(next.at, { type: line.word, id: next.id })
+  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy) turnsIn(line).send(ctx, next.at, { id: next.id })
 }
 
+/** That it is somebody's turn. */
+interface Turn {
+  readonly id: Json | undefined
+}
+
+/** By which those in a line are told that it is their turn. */
+const turnsIn = ({ word }: Line): Channel<Turn> => new Channel(word, (member) => ({ id: member('id') }))
+
 /** Waits until somebody says that it is my turn, but no longer than this, and no longer than it is wanted. */
-async function told(ctx: Context, { word }: Line, me: InLine, ms: number, patience: Patience): Promise<void> {
+async function told(ctx: Context, line: Line, me: InLine, ms: number, patience: Patience): Promise<void> {
   const timer = ctx.ask('wait', { until: new Date(ctx.now().getTime() + ms) })
+  const turns = turnsIn(line)
   const heard = await new Promise<Arrival | undefined>((resolve, reject) => {
     patience.wake = () => resolve(undefined)
-    ctx.next((each) => each.id === timer || isMyTurn(each, word, me)).then(resolve, reject)
+    ctx.next((each) => each.id === timer || isMyTurn(turns.in(each)?.body, me)).then(resolve, reject)
   })
   patience.wake = undefined
   if (heard?.id !== timer) ctx.stop(timer, 'it is told')
 }
 
 /** Without an id it is for whoever is at that address. */
-function isMyTurn(arrival: Arrival, word: string, me: InLine): boolean {
-  if (arrival.type !== 'message' || !isObject(arrival.body) || arrival.body['type'] !== word) return false
-  const { id } = arrival.body
-  return id === undefined || id === me.id
-}
+const isMyTurn = (turn: Turn | undefined, me: InLine): boolean => turn !== undefined && (turn.id === undefined || turn.id === me.id)
 
 /** How long the refusal of a message may take. Milliseconds. */
 const refusalMs = 1_000
 
+/** No activation looks at these: what counts is whether they are refused. */
+const looks = new Channel<object>('$line.look', () => ({}))
+
 /** Whether an activation has ended: then it takes no messages any more, and whoever sends one hears so. One that is there never looks at it. */
 export async function isOver(ctx: Context, activation: ActivationId): Promise<boolean> {
-  const sent = ctx.send(activation, { type: '$line.look' })
+  const sent = looks.send(ctx, activation, {})
   const timer = ctx.ask('look', { until: new Date(ctx.now().getTime() + refusalMs) })
   const arrival = await ctx.next((each) => each.id === timer || (each.type === 'message.refused' && each.id === sent))
   if (arrival.id === timer) return false

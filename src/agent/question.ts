@@ -1,22 +1,18 @@
 /**
- * Question: a worker asks whoever gave it its work, and waits for the reply.
+ * Question: a worker asks its leader, and waits for the reply.
  *
- * Owns: both messages, asking by code, hearing. Does not own: asking by a model (asking.ts), how a leader comes by its answer (../supervisor, the code that delegates), whether questions
+ * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (asking.ts), how a leader comes by its answer (../supervisor, the code that delegates), whether questions
  * are taken at all: the edge says so.
- * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. Whoever waits is refused if nobody is there, and never hangs: a leader that ends ends its workers.
+ * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. A worker whose leader is gone is refused, and never hangs: a leader that ends ends its workers.
  */
-import { asText, isObject, type ActivationId, type MessageId } from '../core/index.ts'
+import { asText, type ActivationId, type MessageId } from '../core/index.ts'
 import { readEdge } from '../edge/index.ts'
-import type { Arrival, Context } from '../engine/index.ts'
-import { stopAsked, workerEnd } from '../oversight/index.ts'
-
-/** Persistent: they stand in journals. */
-const asks = '$question'
-const replies = '$reply'
+import { RequestChannel, type Arrival, type Context } from '../engine/index.ts'
+import { workerEnd, type Listener } from '../oversight/index.ts'
 
 /** How a question has ended. */
 export interface Reply {
-  /** False: nobody answers it, and `text` says why. */
+  /** False: it is not answered, and `text` says why. */
   readonly answered: boolean
   readonly text: string
 }
@@ -24,10 +20,24 @@ export interface Reply {
 /** A question as a leader hears it. */
 export interface Heard {
   readonly id: MessageId
-  /** The worker, or somebody below it. */
+  /** The worker, or one below it. */
   readonly from: ActivationId
   readonly text: string
 }
+
+/** How the leader answers. */
+export type Answering = (question: Heard) => Promise<Reply>
+
+const questions = new RequestChannel<string, Reply, { readonly question: string }>(
+  '$question',
+  (member) => asText(member('question') ?? ''),
+  {
+    name: '$reply',
+    read: (member) => ({ answered: member('answered') === true, text: asText(member('text') ?? '') }),
+    write: ({ answered, text }) => ({ answered, text }),
+    gone: { answered: false, text: 'whoever gave this work is not there any more' },
+  },
+)
 
 /**
  * Asks whoever gave this agent its work, and waits for the reply. Only where the leader takes questions (`questions`, `onQuestion`); elsewhere, and where there were too many, the reply
@@ -36,42 +46,19 @@ export interface Heard {
 export async function askSupervisor(ctx: Context, question: string): Promise<Reply> {
   const { asks: to } = readEdge(ctx.input)
   if (to === undefined) return { answered: false, text: 'whoever gave this work takes no questions' }
-  const { leader } = to
-  const id = ctx.send(leader, { type: asks, question })
-  const arrival = await ctx.next((each) => (each.type === 'message.refused' && each.id === id) || replyIn(each, leader, id) !== undefined)
-  return replyIn(arrival, leader, id) ?? { answered: false, text: 'whoever gave this work is not there any more' }
+  return questions.request(ctx, to.leader, { question })
 }
 
-function replyIn(arrival: Arrival, leader: ActivationId, id: MessageId): Reply | undefined {
-  if (arrival.type !== 'message' || arrival.from !== leader || !isObject(arrival.body)) return undefined
-  const { type, to, answered, text } = arrival.body
-  return type === replies && to === id ? { answered: answered === true, text: asText(text ?? '') } : undefined
-}
-
-/** Whether this is a question of a worker, or of somebody below it. */
-export function questionIn(arrival: Arrival, worker: ActivationId): Heard | undefined {
-  if (arrival.type !== 'message' || !isObject(arrival.body) || arrival.body['type'] !== asks) return undefined
-  const { id, from, body } = arrival
-  if (from === undefined || (from !== worker && !from.startsWith(`${worker}>`))) return undefined
-  return { id, from, text: asText(body['question'] ?? '') }
-}
-
-/** Sends the reply to a question. */
-export function replyTo(ctx: Context, { id, from }: Heard, { answered, text }: Reply): void {
-  ctx.send(from, { type: replies, to: id, answered, text })
-}
+/** Hears the questions of a worker, or of one below it, and replies to them. */
+export const questionsOf = (ctx: Context, worker: ActivationId, answer: Answering): Listener => ({
+  hears(arrival: Arrival) {
+    const heard = questions.in(arrival, { activation: worker, below: true })
+    if (heard?.from === undefined) return undefined
+    const question = { id: heard.id, from: heard.from, text: heard.body }
+    return async () => questions.answer(ctx, question, await answer(question))
+  },
+})
 
 /** Waits for the end of a worker, and sees to it that its questions are answered, one after the other. Without `answer` it only waits. */
-export async function endOf(ctx: Context, worker: ActivationId, answer: ((question: Heard) => Promise<Reply>) | undefined) {
-  if (answer === undefined) return workerEnd(ctx, worker)
-  for (;;) {
-    const arrival = await ctx.next(
-      (each) => each.id === worker || questionIn(each, worker) !== undefined || stopAsked(each)?.delegation === worker,
-    )
-    if (arrival.type === 'worker.settled') return arrival
-    const stop = stopAsked(arrival)
-    if (stop !== undefined) ctx.stop(worker, stop.reason)
-    const question = questionIn(arrival, worker)
-    if (question !== undefined) replyTo(ctx, question, await answer(question))
-  }
-}
+export const endOf = (ctx: Context, worker: ActivationId, answer: Answering | undefined): ReturnType<typeof workerEnd> =>
+  workerEnd(ctx, worker, answer === undefined ? undefined : questionsOf(ctx, worker, answer))

@@ -54,7 +54,7 @@ import {
 import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../oversight/index.ts'
 import { askApproval, type ApproveAnswer, type ApproveOptions } from './approving.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
-import { endOf, type Heard, type Reply } from './question.ts'
+import { endOf, type Answering, type Reply } from './question.ts'
 
 /**
  * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options` say.
@@ -222,7 +222,7 @@ function mustBeAgent(worker: unknown): void {
 export function takingQuestions(
   ctx: Context,
   options: DelegateOptions | undefined,
-): { readonly grant: PermitGrant | undefined; readonly answer?: (question: Heard) => Promise<Reply> } {
+): { readonly grant: PermitGrant | undefined; readonly answer?: Answering } {
   const { onQuestion } = options ?? {}
   if (onQuestion === undefined) return { grant: options }
   const grant = { ...options, asks: { leader: ctx.place.activation } }

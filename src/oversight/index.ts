@@ -116,7 +116,7 @@ export {
   type UpgradeWord,
 } from './trust-record.ts'
 export { passOnWaiting, waitingWord, waitsNow } from './permit.ts'
-export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd } from './stop.ts'
+export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit.ts'
 export { verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit-check.ts'

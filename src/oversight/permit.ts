@@ -1,40 +1,43 @@
 /**
- * Permits and humans: a worker that waits for somebody outside holds no permit of its leader (spec team R-16, C85).
+ * Human waits: a worker that waits for a human holds no concurrency slot of its leader (spec team R-16, C85).
  *
- * Owns: how a worker tells whoever gave it a permit. Does not own: giving permits (supervisor/worker/slots.ts), who gave it (the edge says so).
- * Holds: K3: the leader hears of it by messages, so permits go round in recorded order.
+ * Owns: the channel by which a worker says so. Does not own: giving slots (supervisor/worker/slots.ts), whom it tells (`permit` of the edge).
+ * Holds: K3: the leader hears of it by messages, so slots go round in recorded order.
  */
-import { isObject, type ActivationId, type Json } from '../core/index.ts'
-import type { Arrival, Context } from '../engine/index.ts'
+import { isObject, own, type ActivationId, type Json } from '../core/index.ts'
+import { Channel, type Arrival, type Context } from '../engine/index.ts'
 
-/** Persistent: stands in journals. */
-const type = '$permit'
+/** A worker begins (true) or ceases to wait for a human. */
+const humanWaits = new Channel<{ readonly waits: boolean }>('$permit', (member) => ({ waits: member('waits') === true }))
 
-/** Waits for a human without the permit to work, if there is one; has it again afterwards. */
+/** Who hears of the human waits of a worker with this input; undefined: no leader has to know. */
+function hearerOf(input: Json): ActivationId | undefined {
+  const permit = isObject(input) ? own(input, 'permit') : undefined
+  return typeof permit === 'string' ? (permit as ActivationId) : undefined
+}
+
+/** Waits for a human without the slot to work, if there is one; has it again afterwards. */
 export async function withoutPermit<T>(ctx: Context, wait: () => Promise<T>): Promise<T> {
-  const giver = isObject(ctx.input) ? ctx.input['permit'] : undefined
-  if (typeof giver !== 'string') return wait()
-  ctx.send(giver as ActivationId, { type, waits: true })
+  const leader = hearerOf(ctx.input)
+  if (leader === undefined) return wait()
+  humanWaits.send(ctx, leader, { waits: true })
   const end = await wait()
-  ctx.send(giver as ActivationId, { type, waits: false })
+  humanWaits.send(ctx, leader, { waits: false })
   return end
 }
 
-/** Who is told that somebody with this input begins (true) or ceases to wait for an operator: whoever gave them a permit. Undefined: nobody has to know. */
+/** The message for the leader of a worker with this input, where the worker begins (true) or ceases to wait for an operator. Undefined: no leader has to know. */
 export function waitingWord(input: Json, waits: boolean): { readonly to: ActivationId; readonly body: Json } | undefined {
-  const giver = isObject(input) ? input['permit'] : undefined
-  return typeof giver === 'string' ? { to: giver as ActivationId, body: { type, waits } } : undefined
+  const to = hearerOf(input)
+  return to === undefined ? undefined : { to, body: humanWaits.message({ waits }) }
 }
 
-/** A leader that gives permits of its own hears this in the place of whoever gave it one: it says so in turn. */
+/** A leader that gives slots of its own hears this in the place of its own leader: it passes it on. */
 export function passOnWaiting(ctx: Context, waits: boolean): void {
-  const giver = isObject(ctx.input) ? ctx.input['permit'] : undefined
-  if (typeof giver === 'string' && giver !== ctx.place.activation) ctx.send(giver as ActivationId, { type, waits })
+  const leader = hearerOf(ctx.input)
+  if (leader !== undefined && leader !== ctx.place.activation) humanWaits.send(ctx, leader, { waits })
 }
 
-/** Whether this is the word of a worker, or of somebody below it, that it begins (true) or ceases (false) to wait; undefined if it is not. */
-export function waitsNow(arrival: Arrival, worker: ActivationId): boolean | undefined {
-  if (arrival.type !== 'message' || !isObject(arrival.body) || arrival.body['type'] !== type) return undefined
-  const { from, body } = arrival
-  return from === worker || from?.startsWith(`${worker}>`) === true ? body['waits'] === true : undefined
-}
+/** Whether a worker, or one below it, says that it begins (true) or ceases (false) to wait; undefined: it says nothing of it. */
+export const waitsNow = (arrival: Arrival, worker: ActivationId): boolean | undefined =>
+  humanWaits.in(arrival, { activation: worker, below: true })?.body.waits

@@ -4,11 +4,8 @@
  * Owns: the message that asks for it, waiting for a worker in a way that hears it. Does not own: sending it (runtime), who else works for a leader (supervisor/worker/watch.ts).
  * Holds: K3: the leader hears of it by a message, so on replay it stops the same worker at the same point. Only messages from outside count: an agent stops nobody else's worker.
  */
-import { isObject, type ActivationId, type Json } from '../core/index.ts'
-import type { Arrival, Context } from '../engine/index.ts'
-
-/** Persistent: stands in journals. */
-const type = '$stop'
+import type { ActivationId, Json } from '../core/index.ts'
+import { Channel, type Arrival, type Context } from '../engine/index.ts'
 
 /** What is to be stopped, and why. */
 export interface StopAsked {
@@ -17,18 +14,19 @@ export interface StopAsked {
   readonly reason: string
 }
 
+const stops = new Channel<StopAsked>('$stop', (member) => {
+  const [delegation, reason] = [member('delegation'), member('reason')]
+  return typeof delegation === 'string' ? { delegation, reason: typeof reason === 'string' ? reason : 'stopped' } : undefined
+})
+
 /** The message by which a leader is asked to stop one of its workers. */
-export const stopMessage = ({ delegation, reason }: StopAsked): Json => ({ type, delegation, reason })
+export const stopMessage = ({ delegation, reason }: StopAsked): Json => stops.message({ delegation, reason })
 
 /** Whether this asks for a stop; undefined if it does not. */
-export function stopAsked(arrival: Arrival): StopAsked | undefined {
-  if (arrival.type !== 'message' || arrival.from !== undefined || !isObject(arrival.body) || arrival.body['type'] !== type) return undefined
-  const { delegation, reason } = arrival.body
-  return typeof delegation === 'string' ? { delegation, reason: typeof reason === 'string' ? reason : 'stopped' } : undefined
-}
+export const stopAsked = (arrival: Arrival): StopAsked | undefined => stops.in(arrival, 'outside')?.body
 
-/** Whether this is the word by which a stop is asked for, which nobody may say who only posts a message. */
-export const isStopWord = (message: Json): boolean => isObject(message) && message['type'] === type
+/** Whether this body asks for a stop, which a plain message may not do. */
+export const isStopWord = (message: Json): boolean => stops.claims(message)
 
 /** How the reason of a stop reads. */
 export const stoppedBy = (reason: string | undefined, by: string | undefined): string => {
@@ -36,11 +34,25 @@ export const stoppedBy = (reason: string | undefined, by: string | undefined): s
   return reason === undefined || reason === '' ? `stopped by ${who}` : `stopped by ${who}: ${reason}`
 }
 
-/** Waits for the end of a worker, and stops it if somebody outside asks for that. */
-export async function workerEnd(ctx: Context, worker: ActivationId): Promise<Extract<Arrival, { readonly type: 'worker.settled' }>> {
+/** What is heard besides while a worker is waited for. */
+export interface Listener {
+  /** How to see to an arrival; undefined: it is none of the listener's. Pure. */
+  readonly hears: (arrival: Arrival) => (() => Promise<void>) | undefined
+}
+
+/** Waits for the end of a worker, and stops it if an operator asks for that. `listener`: sees to other arrivals, one after the other. */
+export async function workerEnd(
+  ctx: Context,
+  worker: ActivationId,
+  listener?: Listener,
+): Promise<Extract<Arrival, { readonly type: 'worker.settled' }>> {
   for (;;) {
-    const arrival = await ctx.next((each) => each.id === worker || stopAsked(each)?.delegation === worker)
+    const arrival = await ctx.next(
+      (each) => each.id === worker || stopAsked(each)?.delegation === worker || listener?.hears(each) !== undefined,
+    )
     if (arrival.type === 'worker.settled') return arrival
-    ctx.stop(worker, stopAsked(arrival)?.reason ?? 'stopped')
+    const stop = stopAsked(arrival)
+    if (stop !== undefined) ctx.stop(worker, stop.reason)
+    await listener?.hears(arrival)?.()
   }
 }

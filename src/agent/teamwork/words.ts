@@ -1,16 +1,12 @@
 /**
  * The words between a member of a planned team and whoever leads it: what a member may ask for, and the replies.
  *
- * Owns: the messages, telling whose they are, asking and waiting. Does not own: what the leader does about it (../../team), the verbs of members (teammate.ts, tools.ts).
+ * Owns: the channels, and what their messages say. Does not own: what the leader does about it (../../team), the verbs of members (teammate.ts, tools.ts).
  * Holds: K3: both sides wait for messages, so replay hears them in the recorded order; nobody hangs: who has no leader any more is refused. Persistent: they stand in journals.
  */
 import { isObject, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
 import type { TeamVerb } from '../../edge/index.ts'
-import type { Arrival, Context } from '../../engine/index.ts'
-
-const asks = '$team'
-const replies = '$team.reply'
-const notes = '$team.mail'
+import { Channel, RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
 
 /** Mail to send. `to`: a member, `role:<name>`, or `*` for everybody else. */
 export interface MailToSend {
@@ -108,41 +104,7 @@ export interface HeardWord {
   readonly by?: string
 }
 
-/** The message of a word. `by`: who says so, from outside. */
-export const teamMessage = (word: TeamWord, by?: string): Json =>
-  ({ type: asks, ...word, ...(by === undefined ? undefined : { by }) }) as unknown as Json
-
-/** Whether this is a word to a team's leader; undefined if it is not. What it says is not checked. */
-export function wordIn(arrival: Arrival): HeardWord | undefined {
-  if (arrival.type !== 'message' || !isObject(arrival.body) || arrival.body['type'] !== asks) return undefined
-  const { type: _type, by, ...word } = arrival.body
-  return {
-    id: arrival.id,
-    from: arrival.from,
-    word: word as unknown as TeamWord,
-    ...(typeof by === 'string' ? { by } : undefined),
-  }
-}
-
-/** Whether this is a word to a team's leader, which nobody may say who only posts a message. */
-export const isTeamWord = (message: Json): boolean => isObject(message) && [asks, replies, notes].includes(message['type'] as string)
-
-/** Replies to a word. Nothing for those from outside: they read the journal. */
-export function replyToWord(ctx: Context, { id, from }: Pick<HeardWord, 'id' | 'from'>, reply: JsonObject): void {
-  if (from !== undefined) ctx.send(from, { type: replies, to: id, reply })
-}
-
-/** Tells a member who works that its inbox is not empty any more. `seq`: of the newest mail in it. */
-export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId => ctx.send(member, { type: notes, seq })
-
-/** The number in such a note of this leader; undefined if it is none. */
-export function noteIn(arrival: Arrival, leader: ActivationId): number | undefined {
-  if (arrival.type !== 'message' || arrival.from !== leader || !isObject(arrival.body) || arrival.body['type'] !== notes) return undefined
-  const { seq } = arrival.body
-  return typeof seq === 'number' ? seq : undefined
-}
-
-/** What comes back to a member whose team has ended. */
+/** The reply to a member whose team has ended. */
 const teamGone: JsonObject = {
   accepted: false,
   admitted: false,
@@ -153,22 +115,61 @@ const teamGone: JsonObject = {
   team: [],
 }
 
+type Spoken = Pick<HeardWord, 'word' | 'by'>
+
+/** What a word says is not checked here: whoever answers it does. */
+const words = new RequestChannel<Spoken, JsonObject, TeamWord & { readonly by?: string }>(
+  '$team',
+  (member, { type: _type, by: _by, ...word }) => {
+    const by = member('by')
+    return { word: word as unknown as TeamWord, ...(typeof by === 'string' ? { by } : undefined) }
+  },
+  {
+    name: '$team.reply',
+    read: (member) => {
+      const reply = member('reply')
+      return isObject(reply) ? reply : undefined
+    },
+    write: (reply) => ({ reply }),
+    gone: teamGone,
+  },
+)
+
+/** Notes to members at work that their inbox is not empty any more. */
+const notes = new Channel<{ readonly seq: number }>('$team.mail', (member) => {
+  const seq = member('seq')
+  return typeof seq === 'number' ? { seq } : undefined
+})
+
+/** The message of a word. `by`: who says so, from outside. */
+export const teamMessage = (word: TeamWord, by?: string): Json => words.message({ ...word, ...(by === undefined ? undefined : { by }) })
+
+/** The word to a team's leader in an arrival; undefined if it is none. What it says is not checked. */
+export function wordIn(arrival: Arrival): HeardWord | undefined {
+  const heard = words.in(arrival)
+  return heard && { id: heard.id, from: heard.from, ...heard.body }
+}
+
+/** Whether this body is part of a team's own conversation, which a plain message may not be. */
+export const isTeamWord = (message: Json): boolean => words.claims(message) || words.claimsReply(message) || notes.claims(message)
+
+/** Replies to a word. Nothing for those from outside: they read the journal. */
+export const replyToWord = (ctx: Context, heard: Pick<HeardWord, 'id' | 'from'>, reply: JsonObject): void => words.answer(ctx, heard, reply)
+
+/** Tells a member who works that its inbox is not empty any more. `seq`: of the newest mail in it. */
+export const noteMail = (ctx: Context, member: ActivationId, seq: number): MessageId => notes.send(ctx, member, { seq })
+
+/** The number in such a note of this leader; undefined if it is none. */
+export const noteIn = (arrival: Arrival, leader: ActivationId): number | undefined => notes.in(arrival, { activation: leader })?.body.seq
+
 /** Says something to the leader and goes on. */
-export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamWord): MessageId => ctx.send(leader, teamMessage(word))
+export const tellLeader = (ctx: Context, leader: ActivationId, word: TeamWord): MessageId => words.send(ctx, leader, word)
 
 /** Waits for the reply to a word that was said. */
-export async function leaderReply(ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> {
-  const arrival = await ctx.next((each) => replyIn(each, leader, id) !== undefined)
-  return replyIn(arrival, leader, id) ?? teamGone
-}
+export const leaderReply = (ctx: Context, leader: ActivationId, id: MessageId): Promise<JsonObject> => words.reply(ctx, leader, id)
 
-/** The reply to this word, if it is one; that nobody is there is a reply, too. */
-export function replyIn(arrival: Arrival, leader: ActivationId, id: MessageId): JsonObject | undefined {
-  if (arrival.type === 'message.refused') return arrival.id === id ? teamGone : undefined
-  if (arrival.type !== 'message' || arrival.from !== leader || !isObject(arrival.body)) return undefined
-  const { type, to, reply } = arrival.body
-  return type === replies && to === id && isObject(reply) ? reply : undefined
-}
+/** The reply to this word, if it is one; that the team has ended is a reply, too. */
+export const replyIn = (arrival: Arrival, leader: ActivationId, id: MessageId): JsonObject | undefined => words.replyIn(arrival, leader, id)
 
 /** The names of what a member's model may be offered. */
 export const teamVerbs: readonly TeamVerb[] = ['mail', 'recruit', 'publish']

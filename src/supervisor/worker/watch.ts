@@ -6,9 +6,9 @@
  * While nobody works, nothing is waited for.
  */
 import { lateReason, type ActivationId, type OpId } from '../../core/index.ts'
-import { questionIn, replyTo, type Heard, type Reply } from '../../agent/index.ts'
+import { questionsOf, type Answering } from '../../agent/index.ts'
 import type { Arrival, Context } from '../../engine/index.ts'
-import { passOnWaiting, stopAsked, waitsNow } from '../../oversight/index.ts'
+import { passOnWaiting, stopAsked, waitsNow, type Listener } from '../../oversight/index.ts'
 import { WorkClock } from './work-clock.ts'
 
 /** The end of a worker. */
@@ -22,7 +22,7 @@ export interface WatchOptions {
   /** Hears that it, or somebody below it, begins (true) or ceases (false) to wait for a human. */
   readonly onWait?: (waiting: boolean) => void
   /** Answers what it, or somebody below it, asks; one after the other, and nobody else waits for it. Default: nothing is heard. */
-  readonly answer?: (question: Heard) => Promise<Reply>
+  readonly answer?: Answering
 }
 
 /** A worker that is waited for. */
@@ -36,7 +36,9 @@ interface Watched {
   waiting: number
   /** Of its working time, if that is limited. */
   readonly clock: WorkClock | undefined
-  /** The answers to its questions so far. */
+  /** Its questions, if they are answered. */
+  readonly questions: Listener | undefined
+  /** The answers to them so far. */
   answering: Promise<void>
 }
 
@@ -68,6 +70,7 @@ export class Watch {
         reject,
         waiting: 0,
         clock: this.#clockOf(ctx, worker, options, reject),
+        questions: options.answer && questionsOf(ctx, worker, options.answer),
         answering: Promise.resolve(),
       }
       this.#workers.set(worker, watched)
@@ -169,14 +172,11 @@ export class Watch {
   /** How to see to a question, if this is one. */
   #questioning(arrival: Arrival): (() => void) | undefined {
     for (const watched of this.#workers.values()) {
-      const { answer } = watched.options
-      const question = answer && questionIn(arrival, watched.worker)
-      if (question === undefined) continue
-      return () => {
-        const { ctx, reject } = watched
-        const answered = async (): Promise<void> => replyTo(ctx, question, await answer!(question))
-        watched.answering = watched.answering.then(answered).catch(reject)
-      }
+      const answered = watched.questions?.hears(arrival)
+      if (answered !== undefined)
+        return () => {
+          watched.answering = watched.answering.then(answered).catch(watched.reject)
+        }
     }
     return undefined
   }

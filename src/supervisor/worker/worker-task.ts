@@ -7,7 +7,7 @@
  * One mechanism, three leaders: a delegation (delegation/attempts.ts), a race (race.ts), a task of a planned team (../team/work/scheduler.ts). How they differ is data.
  */
 import { present, timedOut, trailOf, withoutTrail, type ActivationId, type Failure, type Outcome, type Usage } from '../../core/index.ts'
-import { startWorker, type Heard, type Reply } from '../../agent/index.ts'
+import { startWorker, type Answering } from '../../agent/index.ts'
 import type { Brief, Edge, PermitGrant, Receiver } from '../../edge/index.ts'
 import { backoff, type Context, type RetryPolicy } from '../../engine/index.ts'
 import type { Slot } from './slots.ts'
@@ -34,7 +34,7 @@ export interface WorkerTask {
   /** Hears that the worker, or one below it, begins (true) or ceases to wait for a human. */
   readonly onWait?: ((waiting: boolean) => void) | undefined
   /** Answers its questions. Default: it may ask none. */
-  readonly answer?: ((question: Heard) => Promise<Reply>) | undefined
+  readonly answer?: Answering | undefined
   /** Whether it was stopped for another reason: then it has not run out of time. Default: its time counts all the same. */
   readonly wasStopped?: () => boolean
 }
