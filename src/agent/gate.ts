@@ -250,7 +250,7 @@ async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCa
   const started = startWorker(ctx, desk.edge, work.agent, brief, isApproved ? { ...grant, admitted: true } : grant, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
   const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
-  streakOf(desk.edge).note(outcome)
+  streakOf(ctx).note(outcome)
   if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
   const told = toolTold(name, outcome)
   return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }

@@ -33,14 +33,13 @@ export interface Asking {
   readonly isLast?: boolean
 }
 
-/** How often calls of each tool were sent back, by the edge under which an activation works: so it is counted anew for each, and by every replay. */
-const sent = new WeakMap<Edge, Map<string, number>>()
+/** How often calls of each tool were sent back, in one run of the code. */
+const sentBackCounts = (): Map<string, number> => new Map()
 /** Where nobody says how often. */
 const defaultRounds = 3
 
-function roundsOf(edge: Edge, tool: string): Required<Pick<Asking, 'sentBack' | 'isLast'>> {
-  const counts = sent.get(edge) ?? new Map<string, number>()
-  sent.set(edge, counts)
+function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<Asking, 'sentBack' | 'isLast'>> {
+  const counts = ctx.local(sentBackCounts)
   const before = counts.get(tool) ?? 0
   const isLast = before >= (edge.oversight?.approval?.rounds ?? defaultRounds)
   return { isLast, sentBack: () => void counts.set(tool, (counts.get(tool) ?? 0) + 1) }
@@ -103,7 +102,7 @@ async function overseenCall(
     reason: reasonOf(word, always),
     always: always !== undefined,
     word,
-    ...roundsOf(edge, name),
+    ...roundsOf(ctx, edge, name),
     rules: oversight.approval ?? {},
   }
 }

@@ -20,7 +20,7 @@ import {
   type Trail,
 } from '../core/index.ts'
 import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge, type Layer, type Work } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
+import { Locals, type Context } from '../engine/index.ts'
 import {
   escalate,
   escalateToBegin,
@@ -49,7 +49,7 @@ export const reviewLayer =
     edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : lookedAfter(agent, ctx, edge, next)
 
 async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: Work): Promise<Outcome> {
-  const begun = await admitted(agent, given, { ...recorded })
+  const begun = await admitted(agent, given, recorded)
   if ('status' in begun) return begun
   const looks = looksAtResult(agent, begun)
   // a result is looked at with how it came about, and work goes on from there
@@ -57,14 +57,15 @@ async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: W
   const before: HistoryEntry[] = []
   const spent = new Spent()
   for (let round = 0; ; round++) {
-    const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent)
+    const locals = new Locals()
+    const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent, locals)
     const begunAt = given.now().getTime()
     const outcome = await work(ctx, edge)
     if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer') return left(given, begun, outcome, before)
     const tookMs = given.now().getTime() - begunAt
     const verdict = await lookedAt(
       agent,
-      new OwnEdge(given.scope('result'), edge, spent),
+      new OwnEdge(given.scope('result'), edge, spent, locals),
       edge,
       outcome,
       { tookMs, costUsd: spent.usd },

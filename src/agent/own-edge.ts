@@ -2,11 +2,11 @@
  * Own edge: the context of whoever works under an edge that is not quite as it was recorded, with what the work has cost so far.
  *
  * Owns: the view, the sum. Does not own: what differs and why (overseen.ts), accounts and limits (the engine).
- * Each run of the code has an edge object of its own, so what is kept by it lives exactly as long as the run of the code does. Costs are added up from arrivals, so replay makes the same sum (K3).
+ * Each run of the code has locals of its own: what it counts begins anew when work is done again. Costs are added up from arrivals, so replay makes the same sum (K3).
  */
 import { isObject, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'
 import type { Edge } from '../edge/index.ts'
-import { ContextView, type Arrival, type Context, type StepIO, type StepOptions } from '../engine/index.ts'
+import { LocalsView, type Arrival, type Context, type Locals, type StepIO, type StepOptions } from '../engine/index.ts'
 
 /** What work has cost: its model's calls and everybody below it. */
 export class Spent {
@@ -39,12 +39,13 @@ export class Spent {
   }
 }
 
-export class OwnEdge extends ContextView {
+export class OwnEdge extends LocalsView {
   readonly #edge: Edge
   readonly #spent: Spent
 
-  constructor(ctx: Context, edge: Edge, spent: Spent) {
-    super(ctx)
+  /** `locals`: of the run of the code that works under this edge. */
+  constructor(ctx: Context, edge: Edge, spent: Spent, locals: Locals) {
+    super(ctx, locals)
     this.#edge = edge
     this.#spent = spent
   }
@@ -53,8 +54,8 @@ export class OwnEdge extends ContextView {
     return this.#edge as unknown as Json
   }
 
-  protected of(ctx: Context): Context {
-    return new OwnEdge(ctx, this.#edge, this.#spent)
+  protected override of(ctx: Context): Context {
+    return new OwnEdge(ctx, this.#edge, this.#spent, this.locals)
   }
 
   override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {

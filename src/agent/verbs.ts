@@ -208,7 +208,7 @@ export async function delegate<A extends Agent>(
     return failed(started)
   }
   const { outcome } = await endOf(scope, started, answer)
-  streakOf(above).note(outcome)
+  streakOf(scope).note(outcome)
   return outcome as Outcome<OutputOf<A>>
 }
 
@@ -253,7 +253,7 @@ export function startWorker(
   if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
   const receiver = revised(above.versions, worker)
   const begun = workerEdge(above, receiver, brief, purpose === undefined ? grant : { ...grant, admitted: true })
-  const edge = begun.admitted === true ? begun : afterFailures(above, begun)
+  const edge = begun.admitted === true ? begun : afterFailures(ctx, above, begun)
   const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
   const version = own(above.versions, worker.name)?.base
   return ctx.start(worker.name, edge as unknown as Json, {

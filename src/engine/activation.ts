@@ -43,6 +43,7 @@ import { EarlierWork } from './earlier.ts'
 import { cutSegment, dropSteps, Ending, writeSegment } from './ending.ts'
 import { admitted, type Command, type Host } from './host.ts'
 import { LiveQueue, type Live } from './live.ts'
+import { Locals } from './locals.ts'
 import { addressOf, openOperation, reserveOf, type Birth, type Known, type Operation, type Owner } from './operation.ts'
 import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from './origin.ts'
 import { divergence, RecordedLog, type Pausing } from './recorded.ts'
@@ -69,6 +70,9 @@ export class Activation implements Owner, Verbs {
   over = false
   usage: Usage = []
   readonly operations = new Map<string, Operation>()
+  /** How many operations were opened. */
+  opened = 0
+  locals = new Locals()
   /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
   taken: string[] = []
   readonly #log = new RecordedLog()
@@ -415,6 +419,7 @@ export class Activation implements Owner, Verbs {
 
   #nextSegment(state: Json): void {
     this.#restarting = undefined
+    this.locals = new Locals()
     const { carried: open, steps } = cutSegment(this.operations.values())
     const unread = this.#waits.unread
       .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))

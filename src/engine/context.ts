@@ -203,6 +203,10 @@ export interface Context {
   onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void
   /** What the runtime has under this name for hooks of a start: a function, or an agent that measures. Absent where nobody has named any. */
   hook?(name: string): unknown
+  /**
+   * What this run of the code keeps in memory for a maker, made when it is first asked for. Nothing of it is recorded: every run of the code, a replay too, makes it anew. `make`: a constant.
+   */
+  local<T>(make: () => T): T
   readonly values: SessionValues
   /** Values of a stream that outlives runs and sessions: `reg_…`, `mem_…` or `trust_…`. The same promises as for `values`. Throws `input.invalid` for another name. */
   stream(name: string): SessionValues

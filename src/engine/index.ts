@@ -12,6 +12,7 @@ export { defaultDeadlines, Effects, encodeEnd, type Deadlines, type EffectsHost 
 export { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from './fork.ts'
 export { valuesHeard } from './fork-values.ts'
 export { doneBy, doneIn, happenedAs } from './origin.ts'
+export { Locals, LocalsView } from './locals.ts'
 export { governorOf, Governor, type GovernedModel } from './governor.ts'
 export type { Digests, Host } from './host.ts'
 export { mustBeJson } from './scope.ts'

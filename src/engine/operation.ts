@@ -45,6 +45,8 @@ export interface Owner {
   version: string
   /** Next position in its log. */
   seq: number
+  /** How many operations were opened: the place of the next one. */
+  opened: number
   /** Why it waits for an operator: its code and its journal disagree, or its code is missing. */
   stuck: string | undefined
   /** Its memory is void: whatever its code still does has no effect. */
@@ -111,9 +113,6 @@ export interface Known {
   rounds: number
 }
 
-/** How many were opened in this process. */
-let opened = 0
-
 /** The record of an operation that the code has just asked for; `known` is what the log holds of it. */
 export function openOperation(
   owner: Owner,
@@ -129,7 +128,7 @@ export function openOperation(
     address,
     kind,
     owner,
-    place: opened++,
+    place: owner.opened++,
     type: event.type,
     effect: step?.effect,
     model: step && modelOf(step),

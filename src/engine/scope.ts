@@ -33,6 +33,7 @@ import type {
 } from './context.ts'
 import type { Command, Host } from './host.ts'
 import type { Seeds } from './origin.ts'
+import type { Locals } from './locals.ts'
 import type { Pause } from './pauses.ts'
 import { lastingStream } from './stream.ts'
 import { addressName, type Operation, type Owner } from './operation.ts'
@@ -54,6 +55,7 @@ export interface Verbs extends Owner {
   /** Of a forked run: what ids and random numbers derive from. Undefined: from the activation's own id. */
   readonly seeds: Seeds | undefined
   readonly operations: ReadonlyMap<string, Operation>
+  readonly locals: Locals
   /** Why the code may not go on, if so: it is cancelled, or it restarts. */
   blocked(undoing: Undoing | undefined): Error | undefined
   /** Claims the recorded command at this address, or records a new one. Undefined: the activation is stuck and nothing will ever arrive. */
@@ -374,6 +376,10 @@ export class Scope implements Context {
   random(): number {
     const counter = this.#counter('!random')
     return seededRandom(this.#seed + this.#path, counter.next++)
+  }
+
+  local<T>(make: () => T): T {
+    return this.#activation.locals.of(make)
   }
 
   id(prefix: string): string {

@@ -49,6 +49,10 @@ export abstract class ContextView implements Context {
     return this.ctx.hook?.(name)
   }
 
+  local<T>(make: () => T): T {
+    return this.ctx.local(make)
+  }
+
   pauses(): Promise<readonly Pause[]> {
     return this.ctx.pauses()
   }

@@ -152,7 +152,7 @@ export async function edgeFor(
       },
       policy,
     )
-    return lead ? edge : afterFailures(above, edge)
+    return lead ? edge : afterFailures(ctx, above, edge)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown
     return failure('transfer.refused', `what "${member.name}" may see could not be decided: ${messageOf(thrown)}`, 'internal', {
@@ -191,7 +191,7 @@ export async function work(ctx: Context, above: Edge, member: Agent, turn: Turn)
   const edge = await edgeFor(ctx, above, member, turn)
   if ('code' in edge) return failed(edge)
   const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn))).outcome, member.name, turn.path)
-  streakOf(above).note(outcome)
+  streakOf(ctx).note(outcome)
   const { action, ...trail } = trailOf(outcome)
   return action?.type === 'transfer' ? withTrail(failed(nobody(member.name, action.to, turn.path)), trail) : outcome
 }

@@ -20,7 +20,7 @@ import {
 } from '../core/index.ts'
 import { fitting, outputOf, type Agent } from '../agent/index.ts'
 import { denies, narrow, transferPair, workerTold, type Candidate, type Edge, type Schema, labelled } from '../edge/index.ts'
-import type { Context } from '../engine/index.ts'
+import { LocalsView, type Context } from '../engine/index.ts'
 import { streakOf, workerEnd } from '../oversight/index.ts'
 import { Conversation } from './conversation.ts'
 import { edgeFor, edgeOf, startMember, type EdgeOptions, type MemberEdge, type Turn } from './member.ts'
@@ -124,11 +124,11 @@ export class Route {
     const member = isLead ? { name, ...(inputSchema === undefined ? undefined : { inputSchema }) } : this.#worker(name)
     const edge = await edgeFor(this.#ctx, this.#edge, member, turn, isLead)
     if ('code' in edge) return failed(edge)
-    if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(this.#ctx.scope('lead'), edge), name, path)
+    if (isLead && isFirst) return labelled(await this.#routing.lead.orchestrate(new LocalsView(this.#ctx.scope('lead')), edge), name, path)
     const ctx = this.#ctx.scope('hop')
     const version = isLead ? ctx.place.version : undefined
     const outcome = labelled((await workerEnd(ctx, startMember(ctx, member, edge, turn, version))).outcome, name, path)
-    if (!isLead) streakOf(this.#edge).note(outcome)
+    if (!isLead) streakOf(this.#ctx).note(outcome)
     return outcome
   }
 

@@ -7,6 +7,7 @@
  */
 import type { Failure, Outcome } from '../core/index.ts'
 import { escalateDefaults, type Edge, type Oversight } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
 
 const isRefusal = ({ class: of, code }: Failure): boolean => of === 'rejected' || code === 'work.rejected'
 
@@ -40,18 +41,14 @@ export class Streak {
   }
 }
 
-/** The edge of a worker that begins now under `above`: if too many have failed before it, it says so first. */
-export function afterFailures(above: Edge, edge: Edge): Edge {
+/** The edge of a worker that begins now under `above`, by the code that runs in `ctx`: if too many have failed before it, it says so first. */
+export function afterFailures(ctx: Context, above: Edge, edge: Edge): Edge {
   if (above.oversight === undefined || edge.failures !== undefined) return edge
-  const failures = streakOf(above).take(edge.oversight)
+  const failures = streakOf(ctx).take(edge.oversight)
   return failures === undefined ? edge : { ...edge, failures }
 }
 
-const streaks = new WeakMap<Edge, Streak>()
+const newStreak = (): Streak => new Streak()
 
-/** The row of one leader, by the edge under which it works in this activation. */
-export function streakOf(edge: Edge): Streak {
-  const streak = streaks.get(edge) ?? new Streak()
-  streaks.set(edge, streak)
-  return streak
-}
+/** The row of one leader: of this run of its code. */
+export const streakOf = (ctx: Context): Streak => ctx.local(newStreak)

@@ -207,7 +207,7 @@ export class Reflection extends DefinedAgent {
       const started = startWorker(scope, edge, this.agent, edge.brief, this.#grant(edge, lessons, made.at(-1)))
       if (typeof started !== 'string') return failed(started)
       const { outcome } = await workerEnd(scope, started)
-      streakOf(edge).note(outcome)
+      streakOf(ctx).note(outcome)
       const { said } = trailOf(outcome)
       const attempt = { outcome: withoutTrail(outcome), said }
       const workers = workersOf(this.agent, said)

@@ -3,6 +3,13 @@ import { describe, expect, test } from 'vitest'
 import { completed, failed, failure, type Outcome } from '../../src/core/index.ts'
 import { afterFailures, evaluateEscalation, Streak, streakOf, type Subject } from '../../src/oversight/index.ts'
 import type { Edge, Escalate } from '../../src/edge/index.ts'
+import { Locals, type Context } from '../../src/engine/index.ts'
+
+/** The context of one run of a leader's code. */
+function contextOf(): Context {
+  const locals = new Locals()
+  return { local: (make: () => unknown) => locals.of(make) } as unknown as Context
+}
 
 const codes = (subject: Subject, rules?: Escalate): string[] => evaluateEscalation(subject, rules).all.map(({ code }) => code)
 
@@ -106,11 +113,11 @@ describe('failures in a row', () => {
 
   test('the next worker of this leader says so first, and nobody else', () => {
     const above: Edge = { brief: { instructions: '' }, depth: 0, maxDepth: 4, oversight: {} }
-    const other: Edge = { ...above }
+    const [leader, other] = [contextOf(), contextOf()]
     const edge: Edge = { ...above, depth: 1 }
-    for (let i = 0; i < 3; i++) streakOf(above).note(bad)
-    expect(afterFailures(other, edge)).toBe(edge)
-    expect(afterFailures(above, edge)).toEqual({ ...edge, failures: 3 })
-    expect(afterFailures(above, edge)).toBe(edge)
+    for (let i = 0; i < 3; i++) streakOf(leader).note(bad)
+    expect(afterFailures(other, above, edge)).toBe(edge)
+    expect(afterFailures(leader, above, edge)).toEqual({ ...edge, failures: 3 })
+    expect(afterFailures(leader, above, edge)).toBe(edge)
   })
 })

@@ -222,8 +222,8 @@ export class Attempts {
   }
 
   /** A delegation has ended for good: its leader counts how many fail in a row. */
-  #settled({ desk }: Job, { outcome }: Ended, told: CallResult): CallResult {
-    streakOf(desk.edge).note(outcome)
+  #settled({ ctx }: Job, { outcome }: Ended, told: CallResult): CallResult {
+    streakOf(ctx).note(outcome)
     return told
   }
 

@@ -152,7 +152,7 @@ function racerOf({ watch, open, worker, brief, grant: given, timeoutMs }: Racing
     open.set(id, (reason) => ctx.stop(id, reason))
     const { outcome, usage } = await started.ended()
     open.delete(id)
-    streakOf(edge).note(outcome)
+    streakOf(ctx).note(outcome)
     return { worker: name, activation: id, outcome, usage }
   }
   return {
