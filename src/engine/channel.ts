@@ -36,7 +36,7 @@ export class Channel<Body, Sent extends object = Body & object> {
 
   /** The message as it is recorded. */
   message(body: Sent): Json {
-    return { type: this.#name, ...body } as unknown as Json
+    return { type: this.#name, ...body }
   }
 
   /** Sends a message. It leaves with the next commit. */

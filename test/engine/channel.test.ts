@@ -68,7 +68,7 @@ describe('a channel', () => {
 })
 
 describe('a channel of requests', () => {
-  const asked = new RequestChannel<string, number, { readonly what: string }>('$ask', (member) => String(member('what')), {
+  const asked = new RequestChannel<Json | undefined, number, { readonly what: string }>('$ask', (member) => member('what'), {
     name: '$answer',
     read: (member) => {
       const value = member('value')
