@@ -76,7 +76,16 @@ export {
   type Shelf,
 } from './exchanges.ts'
 export { invalidInput, ToolBinding } from './gate.ts'
-export { isOver, leaveLine, takeOut, takeTurn, type InLine, type Line, type Patience, type StoredLine } from './line.ts'
+export {
+  isOver,
+  releaseLock,
+  removeFromLock,
+  acquireLock,
+  type LockEntry,
+  type FifoLock,
+  type LockWait,
+  type StoredLock,
+} from './fifo-lock.ts'
 export type { Iteration, IterationWord, OnIterationComplete } from './around/iteration.ts'
 export { hookNamed } from './around/started.ts'
 export { judge, type JudgeOptions, type Judgement } from './around/judge.ts'

@@ -1,7 +1,7 @@
 /**
  * Sessions: a conversation that several runs continue, one run at a time.
  *
- * Owns: the layer of a root, the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: how a line works (agent/line.ts), where values are kept
+ * Owns: the layer of a root, the line of runs on a session, the turns that later runs are shown, the values a run begins with. Does not own: how a FIFO lock works (agent/fifo-lock.ts), where values are kept
  * (the engine: on the session's stream), what agents do with the history.
  * It is orchestration over the verbs, a layer around a root agent: a crash of the run that holds the session loses nothing, since it resumes and
  * still holds it. K1: deleting a run changes no session. K4: its names (`session`, `$line`, `$turns`, `$turn.<slot>`) are persistent format.
@@ -14,7 +14,7 @@ import {
   countExchanges,
   exchangeMessages,
   exchangeSlots,
-  leaveLine,
+  releaseLock,
   mostExchanges,
   askWord,
   hookNamed,
@@ -22,10 +22,10 @@ import {
   recalledMessages,
   recalledProblem,
   rememberedAnswer,
-  takeTurn,
-  type InLine,
+  acquireLock,
+  type LockEntry,
   type Exchange,
-  type Line,
+  type FifoLock,
   type Recalled,
   type Shelf,
 } from '../agent/index.ts'
@@ -131,10 +131,10 @@ async function orchestrateRoot(ctx: Context, recorded: RootEdge, work: Work, { h
   }
   const inSession = ctx.scope('session')
   const { run } = ctx.place
-  const line = lineOf(extras.busySession ?? 'queue', hasEnded)
-  const me = runInLine(run)
-  ctx.onCancel('session', async (undo) => leaveLine(undo.scope('session'), line, me, me), { always: true })
-  const holder = await takeTurn(inSession, line, me)
+  const line = lockOf(extras.busySession ?? 'queue', hasEnded)
+  const me = entryOfRun(run)
+  ctx.onCancel('session', async (undo) => releaseLock(undo.scope('session'), line, me, me), { always: true })
+  const holder = await acquireLock(inSession, line, me)
   if (holder?.id !== run) return busy(ctx.place.caller.session, holder?.id)
   await setValues(inSession, extras)
   const { values } = inSession
@@ -152,7 +152,7 @@ async function orchestrateRoot(ctx: Context, recorded: RootEdge, work: Work, { h
     if (memory?.save !== undefined) await saved(inSession, memory, { ...query, answeredBy: turn.agent, answer: turn.answer })
   }
   if (!('thrown' in outcome) && outcome.status === 'completed') await keep(ctx, outcome)
-  await leaveLine(inSession, line, me, me)
+  await releaseLock(inSession, line, me, me)
   if ('thrown' in outcome) throw outcome.thrown
   return withoutTrail(outcome)
 }
@@ -185,7 +185,7 @@ async function setValues(ctx: Context, extras: RootExtras): Promise<void> {
   for (const [key, value] of Object.entries(extras.values ?? {})) await ctx.values.update(key, () => value)
 }
 
-const runInLine = (run: string): InLine => ({ id: run, at: rootActivation(run as RunId), lane: '' })
+const entryOfRun = (run: string): LockEntry => ({ id: run, at: rootActivation(run as RunId), lane: '' })
 
 /** Where the line is kept. A fork does not take it over. Persistent. */
 export const lineKey = '$line'
@@ -195,12 +195,12 @@ export const runsInLine = (value: Json): readonly RunId[] =>
   isObject(value) && Array.isArray(value['runs']) ? (value['runs'] as readonly RunId[]) : []
 
 /** The line of the runs of a session: of each only its id is stored. */
-const lineOf = (when: BusySession, hasEnded: HasEnded): Line => ({
+const lockOf = (when: BusySession, hasEnded: HasEnded): FifoLock => ({
   key: lineKey,
   word: '$session.your-turn',
   read: (value) => {
     const passedBy = isObject(value) ? value['passedBy'] : undefined
-    return { all: runsInLine(value).map(runInLine), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
+    return { all: runsInLine(value).map(entryOfRun), ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
   },
   write: ({ all, passedBy }) => ({ runs: all.map(({ id }) => id), ...(passedBy === undefined ? undefined : { passedBy }) }),
   mayWait: () => when === 'queue',

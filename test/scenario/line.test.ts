@@ -1,27 +1,27 @@
 /** Lines: whoever has gone without leaving is taken out, and nobody waits for ever. */
 import { expect, test } from 'vitest'
-import { agent, delegate, isOver, leaveLine, takeTurn, type InLine, type Line, type Patience } from '../../src/agent/index.ts'
+import { agent, delegate, isOver, releaseLock, acquireLock, type LockEntry, type FifoLock, type LockWait } from '../../src/agent/index.ts'
 import type { ActivationId, Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { code } from './control.ts'
 import { eventsOf, fastClock, runtimeOf } from './team.ts'
 
-const line: Line = {
+const line: FifoLock = {
   key: 'line',
   word: 'your-turn',
   read: (value) => ({ all: (Array.isArray(value) ? value : []) as readonly Json[] as never }),
   write: ({ all }) => all as unknown as Json,
   isGone: async (ctx, { at }, looks) => looks > 0 && isOver(ctx, at),
 }
-const inLine = (ctx: Context): InLine => ({ id: ctx.place.agent, at: ctx.place.activation, lane: 'x' })
+const lockEntry = (ctx: Context): LockEntry => ({ id: ctx.place.agent, at: ctx.place.activation, lane: 'x' })
 
 const leaver = code('leaver', async (ctx) => {
-  await takeTurn(ctx, line, inLine(ctx))
+  await acquireLock(ctx, line, lockEntry(ctx))
   return 'gone, with the turn'
 })
 const waiter = code('waiter', async (ctx) => {
-  const first = await takeTurn(ctx, line, inLine(ctx))
-  await leaveLine(ctx, line, inLine(ctx), inLine(ctx))
+  const first = await acquireLock(ctx, line, lockEntry(ctx))
+  await releaseLock(ctx, line, lockEntry(ctx), lockEntry(ctx))
   return first?.id ?? null
 })
 
@@ -45,8 +45,8 @@ test('one who does not want to wait any more is not in the line', async () => {
     name: 'root',
     run: async (ctx) => {
       await ctx.values.update('line', () => line.write({ all: [other] }))
-      const patience: Patience = { over: false }
-      const turn = takeTurn(ctx.scope('wait'), line, inLine(ctx), patience)
+      const patience: LockWait = { over: false }
+      const turn = acquireLock(ctx.scope('wait'), line, lockEntry(ctx), patience)
       await ctx.next(ctx.ask('a while', { until: new Date(ctx.now().getTime() + 100) }))
       patience.over = true
       patience.wake?.()
@@ -62,7 +62,7 @@ test('one who does not want to wait any more before it has begun to does not wai
     name: 'root',
     run: async (ctx) => {
       await ctx.values.update('line', () => line.write({ all: [other] }))
-      const turn = await takeTurn(ctx.scope('wait'), line, inLine(ctx), { over: true })
+      const turn = await acquireLock(ctx.scope('wait'), line, lockEntry(ctx), { over: true })
       return [(turn ?? null) as Json, await ctx.values.get('line')]
     },
   })

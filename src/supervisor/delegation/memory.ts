@@ -17,18 +17,18 @@ import {
   countExchanges,
   exchangeMessages,
   exchangeSlots,
-  leaveLine,
+  releaseLock,
   mostExchanges,
   newestExchanges,
   recalledMessages,
   recalledProblem,
-  takeOut,
-  takeTurn,
+  removeFromLock,
+  acquireLock,
   type Exchange,
-  type InLine,
+  type LockEntry,
   type KnownExchanges,
-  type Line,
-  type Patience,
+  type FifoLock,
+  type LockWait,
   type Recalled,
   type Shelf,
 } from '../../agent/index.ts'
@@ -48,7 +48,7 @@ import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import { askHook } from './hooks.ts'
 import { Slots, type Queued } from '../worker/slots.ts'
-import { earlierLine, lineOfThread } from './thread-lock.ts'
+import { earlierLock, lockOfThread } from './thread-lock.ts'
 
 /** What a memory is asked by. */
 export interface MemoryQuery {
@@ -205,8 +205,8 @@ class Thread {
   /** Its journal is of an earlier Reeve, in which all threads had one line, every delegation stood in it, and everything was read each time. */
   readonly #isEarlier: boolean
   readonly #ctx: Context
-  readonly #line: Line
-  readonly #me: InLine
+  readonly #lock: FifoLock
+  readonly #me: LockEntry
   readonly #key: string
   readonly #shelf: Shelf
   /** What crosses besides: a delegation that is tried again begins with it again. */
@@ -227,9 +227,9 @@ class Thread {
     this.#memory = memory
     this.#threads = threads
     const before = ctx.scope('memory')
-    this.#isEarlier = before.wasAsked(`value.update:${earlierLine.key}`)
+    this.#isEarlier = before.wasAsked(`value.update:${earlierLock.key}`)
     this.#ctx = this.#isEarlier ? before : ctx.scope('thread')
-    this.#line = this.#isEarlier ? earlierLine : lineOfThread(key)
+    this.#lock = this.#isEarlier ? earlierLock : lockOfThread(key)
     this.#key = key
     this.#me = { id: this.#ctx.id('turn'), at: activation, lane: key, ...(above === undefined ? undefined : { above }) }
     this.#shelf = { count: `$memory.${key}`, slot: (nth) => `$memory.${key}.${nth % exchangeSlots}` }
@@ -249,20 +249,20 @@ class Thread {
     this.#ctx.onCancel(
       `memory:${entry.label}`,
       async (undo) => {
-        if (!this.#left) await (this.#has ? leaveLine : takeOut)(undo, this.#line, this.#me, this.#me)
+        if (!this.#left) await (this.#has ? releaseLock : removeFromLock)(undo, this.#lock, this.#me, this.#me)
       },
       { always: true },
     )
-    const patience: Patience = { over: false }
+    const wait: LockWait = { over: false }
     entry.leave = () => {
-      patience.over = true
-      patience.wake?.()
+      wait.over = true
+      wait.wake?.()
     }
-    const first = await takeTurn(this.#ctx, this.#line, this.#me, patience)
+    const first = await acquireLock(this.#ctx, this.#lock, this.#me, wait)
     entry.leave = undefined
     if (first?.id !== this.#me.id) {
       this.#left = true
-      return busy(worker.name, patience.over ? 'nobody waits for it any more' : 'that waits for what this is part of')
+      return busy(worker.name, wait.over ? 'nobody waits for it any more' : 'that waits for what this is part of')
     }
     this.#has = true
     grant.threads = [...above, this.#key]
@@ -270,7 +270,7 @@ class Thread {
   }
 
   async leave(): Promise<void> {
-    await leaveLine(this.#ctx, this.#line, this.#me, this.#me)
+    await releaseLock(this.#ctx, this.#lock, this.#me, this.#me)
     this.#left = true
   }
 

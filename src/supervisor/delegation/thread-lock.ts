@@ -1,7 +1,7 @@
 /**
  * The lock of a thread: a line for each thread, and one list of those who wait below another thread.
  *
- * Owns: where both are kept, who closes a circle of waits. Does not own: how a line works (agent/line.ts), when a delegation wants a thread (memory.ts).
+ * Owns: where both are kept, who closes a circle of waits. Does not own: how a FIFO lock works (agent/fifo-lock.ts), when a delegation wants a thread (memory.ts).
  * K4: `$thread.<thread>`, `$threads.waiting` and, of earlier journals, `$threads` are persistent format.
  *
  * T1: nobody begins to wait in a circle. Whoever waits below a thread is on the one list from before it waits until it does not wait any more, and is put there only if that closes no circle
@@ -11,7 +11,7 @@
  * A run that was begun by an earlier Reeve, in which all threads had one line in one value, ends what it had in that line there. Within one activation those that begin now wait for it; other
  * activations do not see it, and may show a worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before another version drives them.
  */
-import { isOver, type InLine, type Line, type StoredLine } from '../../agent/index.ts'
+import { isOver, type LockEntry, type FifoLock, type StoredLock } from '../../agent/index.ts'
 import { isObject, runOf, type Json } from '../../core/index.ts'
 
 /** What is the same for every line of threads. */
@@ -21,10 +21,10 @@ const shared = {
   isStale: ({ at }, me) => runOf(at) !== runOf(me.at),
   // whoever leads leaves in every ending of its code; only one that ended with the work still open has not
   isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && isOver(ctx, at),
-} satisfies Partial<Line>
+} satisfies Partial<FifoLock>
 
 /** The line of one thread. Its name is in the key of the value, and not with each who stands in it. */
-export const lineOfThread = (thread: string): Line => ({
+export const lockOfThread = (thread: string): FifoLock => ({
   ...shared,
   key: `$thread.${thread}`,
   read(value) {
@@ -49,7 +49,7 @@ export const lineOfThread = (thread: string): Line => ({
 })
 
 /** The line of all threads of a session, as earlier journals have it: one value, in which a circle shows when somebody joins. */
-export const earlierLine: Line = {
+export const earlierLock: FifoLock = {
   ...shared,
   key: '$threads',
   read: stored,
@@ -59,17 +59,17 @@ export const earlierLine: Line = {
 
 /** Those who wait below a thread, in all lines. */
 const waitingKey = '$threads.waiting'
-const waitingIn = (value: Json): readonly InLine[] =>
-  Array.isArray(value) ? (value as readonly Json[] as readonly unknown[] as readonly InLine[]) : []
-const isBelow = ({ above = [] }: InLine): boolean => above.length > 0
+const waitingIn = (value: Json): readonly LockEntry[] =>
+  Array.isArray(value) ? (value as readonly Json[] as readonly unknown[] as readonly LockEntry[]) : []
+const isBelow = ({ above = [] }: LockEntry): boolean => above.length > 0
 
-function stored(value: Json): StoredLine {
+function stored(value: Json): StoredLock {
   const { all, passedBy } = isObject(value) && Array.isArray(value['all']) ? value : { all: [] as Json }
-  return { all: all as unknown as readonly InLine[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
+  return { all: all as unknown as readonly LockEntry[], ...(typeof passedBy === 'string' ? { passedBy } : undefined) }
 }
 
 /** Whether those for whom I would wait wait, somewhere below them, for something that waits for me. Pure. */
-function closesCircle(all: readonly InLine[], { lane, above = [] }: InLine): boolean {
+function closesCircle(all: readonly LockEntry[], { lane, above = [] }: LockEntry): boolean {
   const needed = new Set([lane])
   for (let size = 0; size !== needed.size;) {
     size = needed.size

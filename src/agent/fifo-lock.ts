@@ -1,5 +1,5 @@
 /**
- * Line: whose turn it is at what only one may have at a time. Kept as one session value; whoever wants a turn joins the line and leaves it.
+ * FIFO lock: whose turn it is at what only one may have at a time. It is a line of those who have it and wait for it, kept as one session value: an activation joins the line and leaves it.
  *
  * Owns: joining, waiting, leaving, telling the next one. Does not own: what there is to have (sessions: runtime, threads of workers: ../supervisor).
  * It is orchestration over the verbs: a crash of whoever has the turn loses nothing, since it resumes and still has it. K4: the names of its steps are persistent format.
@@ -11,8 +11,8 @@
 import type { ActivationId, Json } from '../core/index.ts'
 import { Channel, type Arrival, type Context } from '../engine/index.ts'
 
-/** Somebody in a line. */
-export interface InLine {
+/** An activation in the line of a lock: it has its turn, or waits for it. */
+export interface LockEntry {
   readonly id: string
   /** Who is told when it is its turn. */
   readonly at: ActivationId
@@ -22,119 +22,124 @@ export interface InLine {
   readonly above?: readonly string[]
 }
 
-/** A line as it is stored. `passedBy` says who took whom out of the head of a lane last, so that a replay knows it too. */
-export interface StoredLine {
-  readonly all: readonly InLine[]
+/** A lock as it is stored. `passedBy` says who took whom out of the head of a lane last, so that a replay knows it too. */
+export interface StoredLock {
+  readonly all: readonly LockEntry[]
   readonly passedBy?: string
 }
 
 /** Who waits in several lines, where somebody must see all of them at once. */
-export interface Waits {
+export interface LockWaits {
   /** Notes that I wait, before I do. False: I may not, and am not noted. Once I am noted, it changes nothing. */
-  note(ctx: Context, me: InLine): Promise<boolean>
+  note(ctx: Context, me: LockEntry): Promise<boolean>
   /** Notes that somebody waits no longer: it has its turn, is about to leave, or is gone. */
-  strike(ctx: Context, who: InLine): Promise<void>
+  strike(ctx: Context, who: LockEntry): Promise<void>
 }
 
-/** A kind of line: where it is kept, and what is special about it. */
-export interface Line {
+/** A lock: where its line is kept, and what is special about it. */
+export interface FifoLock {
   /** The session value. */
   readonly key: string
   /** The type of the message that tells somebody that it is its turn. */
   readonly word: string
-  read(value: Json): StoredLine
-  write(line: StoredLine): Json
+  read(value: Json): StoredLock
+  write(stored: StoredLock): Json
   /** Whether somebody cannot be there any more, known without asking. Pure. */
-  isStale?(other: InLine, me: InLine): boolean
+  isStale?(other: LockEntry, me: LockEntry): boolean
   /** Whether I may wait behind these. Pure. Default: yes. */
-  mayWait?(all: readonly InLine[], me: InLine): boolean
+  mayWait?(all: readonly LockEntry[], me: LockEntry): boolean
   /** Where waits are noted, besides. Default: nowhere. */
-  readonly waits?: Waits
+  readonly waits?: LockWaits
   /** Whether the first one is gone; `looks`: how often that was asked before. */
-  isGone(ctx: Context, first: InLine, looks: number): Promise<boolean>
+  isGone(ctx: Context, first: LockEntry, looks: number): Promise<boolean>
 }
 
 /** When somebody who waits looks whether the first one is still there. Milliseconds: the first time, and at most. */
 const lookAfterMs = 5_000
 const longestLookMs = 600_000
 
-const firstOf = ({ lane }: InLine, all: readonly InLine[]): InLine | undefined => all.find((each) => each.lane === lane)
-const isIn = (me: InLine, all: readonly InLine[]): boolean => all.some(({ id }) => id === me.id)
+const firstOf = ({ lane }: LockEntry, all: readonly LockEntry[]): LockEntry | undefined => all.find((each) => each.lane === lane)
+const isIn = (me: LockEntry, all: readonly LockEntry[]): boolean => all.some(({ id }) => id === me.id)
 
-/** Somebody's patience: `over`, and it waits no longer; `wake` tells it so. */
-export interface Patience {
+/** A wait for a lock. `over`: it waits no longer; `wake` tells it so. */
+export interface LockWait {
   over: boolean
   wake?: (() => void) | undefined
 }
 
 /** Joins the line and waits until it is my turn. Resolves to who has it: me, unless I may not wait, or do not want to any more. Then I am not in the line. */
-export async function takeTurn(ctx: Context, line: Line, me: InLine, patience: Patience = { over: false }): Promise<InLine | undefined> {
-  let all = await join(ctx, line, me)
+export async function acquireLock(
+  ctx: Context,
+  lock: FifoLock,
+  me: LockEntry,
+  wait: LockWait = { over: false },
+): Promise<LockEntry | undefined> {
+  let all = await join(ctx, lock, me)
   let isNoted = false
   let lookMs = lookAfterMs
   for (let looks = 0; ; looks++) {
     const first = firstOf(me, all)
     if (first?.id === me.id) {
-      if (isNoted) await line.waits?.strike(ctx, me)
+      if (isNoted) await lock.waits?.strike(ctx, me)
       return first
     }
-    if (first !== undefined && (await line.isGone(ctx, first, looks))) await takeOut(ctx, line, first, me)
+    if (first !== undefined && (await lock.isGone(ctx, first, looks))) await removeFromLock(ctx, lock, first, me)
     else if (!isIn(me, all)) return first
     else {
-      if (line.waits !== undefined && !isNoted) {
-        isNoted = await line.waits.note(ctx, me)
+      if (lock.waits !== undefined && !isNoted) {
+        isNoted = await lock.waits.note(ctx, me)
         if (!isNoted) {
-          await leaveLine(ctx, line, me, me)
+          await releaseLock(ctx, lock, me, me)
           return first
         }
       }
-      // a patience that ended while something was written wakes nobody any more
-      if (!patience.over || ctx.wasAsked('wait')) await told(ctx, line, me, lookMs, patience)
-      if (patience.over) {
-        await takeOut(ctx, line, me, me)
+      // a wait that ended while something was written wakes nobody any more
+      if (!wait.over || ctx.wasAsked('wait')) await told(ctx, lock, me, lookMs, wait)
+      if (wait.over) {
+        await removeFromLock(ctx, lock, me, me)
         return undefined
       }
       lookMs = Math.min(lookMs * 2, longestLookMs)
     }
     // who is told may have been told by anybody: the line is what counts (S1)
-    all = line.read(await ctx.values.get(line.key)).all
+    all = lock.read(await ctx.values.get(lock.key)).all
     if (!isIn(me, all)) {
       // whoever took me out has struck out my wait, too
       isNoted = false
-      all = await join(ctx, line, me)
+      all = await join(ctx, lock, me)
     }
   }
 }
 
-async function join(ctx: Context, line: Line, me: InLine): Promise<readonly InLine[]> {
-  const joined = await ctx.values.update(line.key, (value) => {
-    const { all, ...rest } = line.read(value)
-    const there = all.filter((each) => line.isStale?.(each, me) !== true)
-    const stays = isIn(me, there) || (firstOf(me, there) !== undefined && line.mayWait?.(there, me) === false)
-    return line.write({ ...rest, all: stays ? there : [...there, me] })
+async function join(ctx: Context, lock: FifoLock, me: LockEntry): Promise<readonly LockEntry[]> {
+  const joined = await ctx.values.update(lock.key, (value) => {
+    const { all, ...rest } = lock.read(value)
+    const there = all.filter((each) => lock.isStale?.(each, me) !== true)
+    const stays = isIn(me, there) || (firstOf(me, there) !== undefined && lock.mayWait?.(there, me) === false)
+    return lock.write({ ...rest, all: stays ? there : [...there, me] })
   })
-  return line.read(joined).all
+  return lock.read(joined).all
 }
 
 /** Takes somebody out of the line who may be noted as waiting: me, before I have the turn, or one that has gone (S4). */
-export async function takeOut(ctx: Context, line: Line, gone: InLine, me: InLine): Promise<void> {
-  await line.waits?.strike(ctx, gone)
-  await leaveLine(ctx, line, gone, me)
+export async function removeFromLock(ctx: Context, lock: FifoLock, gone: LockEntry, me: LockEntry): Promise<void> {
+  await lock.waits?.strike(ctx, gone)
+  await releaseLock(ctx, lock, gone, me)
 }
 
 /** Takes somebody out of the line who is not noted as waiting. Tells the next one if it was the first (S2). */
-export async function leaveLine(ctx: Context, line: Line, gone: InLine, me: InLine): Promise<void> {
+export async function releaseLock(ctx: Context, lock: FifoLock, gone: LockEntry, me: LockEntry): Promise<void> {
   const passedBy = `${gone.id} ${me.id}`
-  const left = line.read(
-    await ctx.values.update(line.key, (value) => {
-      const before = line.read(value)
-      if (!isIn(gone, before.all)) return line.write(before)
+  const left = lock.read(
+    await ctx.values.update(lock.key, (value) => {
+      const before = lock.read(value)
+      if (!isIn(gone, before.all)) return lock.write(before)
       const all = before.all.filter(({ id }) => id !== gone.id)
-      return line.write(firstOf(gone, before.all)?.id === gone.id ? { all, passedBy } : { ...before, all })
+      return lock.write(firstOf(gone, before.all)?.id === gone.id ? { all, passedBy } : { ...before, all })
     }),
   )
   const next = firstOf(gone, left.all)
-  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy) turnsIn(line).send(ctx, next.at, { id: next.id })
+  if (next !== undefined && next.id !== me.id && left.passedBy === passedBy) turnsIn(lock).send(ctx, next.at, { id: next.id })
 }
 
 /** That it is somebody's turn. */
@@ -143,22 +148,22 @@ interface Turn {
 }
 
 /** By which those in a line are told that it is their turn. */
-const turnsIn = ({ word }: Line): Channel<Turn> => new Channel(word, (member) => ({ id: member('id') }))
+const turnsIn = ({ word }: FifoLock): Channel<Turn> => new Channel(word, (member) => ({ id: member('id') }))
 
 /** Waits until somebody says that it is my turn, but no longer than this, and no longer than it is wanted. */
-async function told(ctx: Context, line: Line, me: InLine, ms: number, patience: Patience): Promise<void> {
+async function told(ctx: Context, lock: FifoLock, me: LockEntry, ms: number, wait: LockWait): Promise<void> {
   const timer = ctx.ask('wait', { until: new Date(ctx.now().getTime() + ms) })
-  const turns = turnsIn(line)
+  const turns = turnsIn(lock)
   const heard = await new Promise<Arrival | undefined>((resolve, reject) => {
-    patience.wake = () => resolve(undefined)
+    wait.wake = () => resolve(undefined)
     ctx.next((each) => each.id === timer || isMyTurn(turns.in(each)?.body, me)).then(resolve, reject)
   })
-  patience.wake = undefined
+  wait.wake = undefined
   if (heard?.id !== timer) ctx.stop(timer, 'it is told')
 }
 
 /** Without an id it is for whoever is at that address. */
-const isMyTurn = (turn: Turn | undefined, me: InLine): boolean => turn !== undefined && (turn.id === undefined || turn.id === me.id)
+const isMyTurn = (turn: Turn | undefined, me: LockEntry): boolean => turn !== undefined && (turn.id === undefined || turn.id === me.id)
 
 /** How long the refusal of a message may take. Milliseconds. */
 const refusalMs = 1_000
