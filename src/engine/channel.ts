@@ -4,7 +4,7 @@
  * Owns: how a message of a channel is written and sent, whether an arrival is one, and whose; requests and their replies. Does not own: what the messages say (the room that declares a channel),
  * how they travel and how long they may be (the engine).
  * Holds: K3: both sides wait for arrivals, so replay hears them in the recorded order. K4: a channel's name and members are persistent format. A body was written by others: only its own
- * members are read, by the channel's reader, and what that refuses is no message of the channel. Whoever waits for a reply is refused if the other side is gone, and never hangs.
+ * members are read, as the channel says, and a body that does not fit is no message of the channel. Whoever waits for a reply is refused if the other side is gone, and never hangs.
  */
 import { isObject, own, type ActivationId, type Json, type JsonObject, type MessageId } from '../core/index.ts'
 import type { Arrival, Context } from './context.ts'
