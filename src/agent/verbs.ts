@@ -259,6 +259,7 @@ export function startWorker(
   return ctx.start(worker.name, edge as unknown as Json, {
     ...(callId === undefined ? undefined : { callId, equalBy: briefValue(brief) }),
     ...(grant?.after === undefined ? undefined : { after: grant.after }),
+    ...(grant?.place === undefined ? undefined : { place: grant.place }),
     ...(purpose === undefined ? undefined : { purpose }),
     ...(account === undefined ? undefined : { limits: account }),
     ...(version === undefined ? undefined : { version }),

@@ -11,7 +11,10 @@ type Id<Kind extends string> = string & { readonly [brand]: Kind }
 
 /** One execution of a root agent. Chosen by the caller (then start is idempotent) or made here: `run_…`. */
 export type RunId = Id<'run'>
-/** One agent at work once inside a run: `act_<run id>` for the root, then `>` and the address of the operation that started it. */
+/**
+ * One agent at work once inside a run: `act_<run id>` for the root, then `>` and the address of the operation that started it; `>>` and that address if it is placed apart. Then it is the root of a child run,
+ * whose id is this one without `act_`.
+ */
 export type ActivationId = Id<'activation'>
 /** An operation inside an activation: its address (scope path, name, ordinal). */
 export type OpId = Id<'operation'>
@@ -68,20 +71,28 @@ export function rootActivation(run: RunId): ActivationId {
   return `act_${run}` as ActivationId
 }
 
-/** The id of the activation that the operation `address` of `parent` starts. */
-export function childActivation(parent: ActivationId, address: string): ActivationId {
-  return `${parent}>${address}` as ActivationId
+/** The id of the activation that the operation `address` of `parent` starts. `apart`: as the root of a child run. No address begins with `>`, so the two are never the same. */
+export function childActivation(parent: ActivationId, address: string, apart = false): ActivationId {
+  return `${parent}${apart ? '>>' : '>'}${address}` as ActivationId
 }
 
-/** The run that an activation belongs to. */
+/** The run that an activation belongs to: of one that is placed apart, and of those below it, the child run. */
 export function runOf(activation: ActivationId): RunId {
-  const cut = activation.indexOf('>')
+  const apart = activation.lastIndexOf('>>')
+  const cut = activation.indexOf('>', apart < 0 ? 0 : apart + 2)
   return (cut < 0 ? activation.slice(4) : activation.slice(4, cut)) as RunId
 }
 
-/** The activation that started this one and the address it used there; undefined for a root. */
-export function parentOf(activation: ActivationId): { parent: ActivationId; address: OpId } | undefined {
+/** The run that was started from outside: of a child run, that of the leader at the top. */
+export function rootRun(run: RunId): RunId {
+  const cut = run.indexOf('>')
+  return (cut < 0 ? run : run.slice(0, cut)) as RunId
+}
+
+/** The activation that started this one, the address it used there, and whether this one is placed apart; undefined for the root of a run that somebody started. */
+export function parentOf(activation: ActivationId): { parent: ActivationId; address: OpId; apart: boolean } | undefined {
   const cut = activation.lastIndexOf('>')
   if (cut < 0) return undefined
-  return { parent: activation.slice(0, cut) as ActivationId, address: activation.slice(cut + 1) as OpId }
+  const apart = activation.charCodeAt(cut - 1) === 62
+  return { parent: activation.slice(0, apart ? cut - 1 : cut) as ActivationId, address: activation.slice(cut + 1) as OpId, apart }
 }

@@ -195,6 +195,8 @@ export interface PermitGrant extends Grant {
   readonly admitted?: true
   /** It is another attempt at the work of this one. Nothing of it stands on the edge. */
   readonly after?: ActivationId
+  /** It is placed apart, as a run of its own. Nothing of it stands on the edge. */
+  readonly place?: 'apart'
 }
 
 /** Whoever an edge leads to, with the limits of its revision. Pure. */

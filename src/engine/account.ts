@@ -106,6 +106,22 @@ export class Account {
     return this.limits.minutes !== undefined && this.#ms + running >= this.limits.minutes * 60_000
   }
 
+  /** What is neither used nor set aside; Infinity where there is no limit. */
+  free(d: Dimension): number {
+    return (this.limits[d] ?? Infinity) - this.#spent[d] - this.#reserved[d]
+  }
+
+  /** What was used so far. */
+  get spent(): Charge {
+    return { ...this.#spent }
+  }
+
+  /** How many minutes of working time are left; undefined: as many as it takes. */
+  minutesLeft(now: number): number | undefined {
+    const running = this.#working > 0 ? now - this.#since : 0
+    return this.limits.minutes === undefined ? undefined : Math.max(0, this.limits.minutes - (this.#ms + running) / 60_000)
+  }
+
   state(): AccountState {
     this.dirty = false
     return { limits: this.limits, spent: { ...this.#spent }, reserved: { ...this.#reserved }, ms: this.#ms, unknown: this.#unknown }
@@ -139,6 +155,24 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
   const message = limitReached(max, limit, account.activation === activation)
   const byDefault = limit === 'turns' && account.limits.byDefault === true ? { byDefault: true } : undefined
   return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
+}
+
+/** A worker that is placed apart and has no limit of its own may use one part of so many of what is free above it: so there is room for the next one, however many there are. */
+const parts = 10
+
+/**
+ * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every limit above it its own limit, or a tenth of what is free where least is; of
+ * model calls at least one. Undefined: there is no limit above it.
+ */
+export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined): Charge | undefined {
+  const slice: { -readonly [D in Dimension]?: number } = {}
+  for (const d of dimensions) {
+    const free = Math.min(...accounts.map((account) => account.free(d)))
+    if (free === Infinity) continue
+    const share = Math.max(0, free) / parts
+    slice[d] = own?.[d] ?? (d === 'usd' ? share : Math.max(1, Math.floor(share)))
+  }
+  return Object.keys(slice).length === 0 ? undefined : slice
 }
 
 /** Whether it is only for now that there is no room for a step (`reserveFor`). */

@@ -28,6 +28,7 @@ import {
   type Charge,
   type CommandEvent,
   type JournalEvent,
+  type WorkerSettled,
 } from '../journal/index.ts'
 import {
   Cancelled,
@@ -240,7 +241,8 @@ export class Activation implements Owner, Verbs {
     const stored = this.host.append(this, event, at, text, ends?.holds)
     // a worker's outcome was decoded when the worker recorded it
     const recorded = event.type === 'worker.settled' ? event : (JSON.parse(stored) as ArrivalEvent)
-    if (ends?.reserved !== undefined && recorded.type === 'step.settled') this.host.settle(this, ends.reserved, recorded.charge)
+    if (ends?.reserved !== undefined && (recorded.type === 'step.settled' || recorded.type === 'worker.settled'))
+      this.host.settle(this, ends.reserved, recorded.charge)
     return recorded
   }
 
@@ -483,7 +485,16 @@ export class Activation implements Owner, Verbs {
     if (row !== undefined) this.taken.push(row)
     if (this.over || this.#ending?.leaves(event) !== true) return
     if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
+    this.#settleApart(event)
     this.#lastWord()
+  }
+
+  /** What was set aside for a worker that is placed apart is settled with what it used, also where its end is not recorded any more. */
+  #settleApart({ address, charge }: WorkerSettled): void {
+    const operation = this.operations.get(address)
+    if (operation?.reserved === undefined) return
+    this.host.settle(this, operation.reserved, charge)
+    operation.reserved = undefined
   }
 
   #lastWord(): void {

@@ -105,6 +105,11 @@ export interface StartOptions {
   readonly path?: readonly string[]
   /** Exactly this registered version. Default: the newest. */
   readonly version?: string
+  /**
+   * `apart`: as a run of its own, which any process may take up, so that one large run can use several machines. What it may use is set aside at once: for every limit above it its own limit, or
+   * a tenth of what is free there if it has none; if that does not fit, it fails with `budget.exceeded`. Default: in the process that drives its leader.
+   */
+  readonly place?: 'apart'
 }
 
 /** How a question is put. */
@@ -149,6 +154,7 @@ export interface SessionValues {
 
 /** Where an activation is. */
 export interface Place {
+  /** The run that somebody started. */
   readonly run: RunId
   readonly activation: ActivationId
   readonly agent: string

@@ -8,7 +8,7 @@
  * A step of code is the same if it has the same address in the same agent. A call of a tool is the same if tool and arguments are; of equal calls the first is the first, the second the second.
  * Arguments are compared by a digest that is not recorded where redaction is on: there every repeated `once` call of a tool asks.
  */
-import { andThen, parentOf, present, runOf, type ActivationId, type Now, type Outcome } from '../core/index.ts'
+import { andThen, childActivation, parentOf, present, runOf, type ActivationId, type Now, type Outcome } from '../core/index.ts'
 import {
   isNotice,
   type DoneElsewhere,
@@ -87,11 +87,18 @@ function earlierIn(attempt: ActivationId, entries: Iterable<Logged>): Earlier {
     workers: [
       ...(before?.workers ?? []),
       ...own.flatMap(([leader, { workers }]) =>
-        workers.flatMap(({ address, agent, inputHash, purpose }) => {
+        workers.flatMap(({ address, agent, inputHash, purpose, apart = false }) => {
           if (purpose !== undefined) return []
-          const attempts = logs.get(`${leader}>${address}` as ActivationId)?.earlier?.attempts.map(({ activation }) => activation)
+          const id = childActivation(leader, address, apart)
+          const attempts = logs.get(id)?.earlier?.attempts.map(({ activation }) => activation)
           return [
-            { leader, address, agent, ...(inputHash === undefined ? {} : { inputHash }), ...(attempts === undefined ? {} : { attempts }) },
+            {
+              leader,
+              address: id.slice(leader.length + 1),
+              agent,
+              ...(inputHash === undefined ? {} : { inputHash }),
+              ...(attempts === undefined ? {} : { attempts }),
+            },
           ]
         }),
       ),
@@ -127,6 +134,9 @@ export interface Met {
 }
 
 const keyOf = ({ activation, address }: Pick<EarlierEffect, 'activation' | 'address'>): string => `${activation}:${address}`
+
+/** The address of a worker, without what says that it is placed apart: the next attempt may place it elsewhere. */
+const addressIn = (address: string): string => (address.startsWith('>') ? address.slice(1) : address)
 
 /** Of a log that was begun anew, addresses are of one segment. */
 const segmentOf = (address: string): string => /^@\d+\//.exec(address)?.[0] ?? ''
@@ -202,7 +212,7 @@ export class EarlierWork {
       const of = workers.filter((each) => each.leader === leader && each.agent === agent)
       const first = of.filter(
         (each) =>
-          (inputHash === undefined ? callId === undefined && each.address === address : each.inputHash === inputHash) &&
+          (inputHash === undefined ? callId === undefined && addressIn(each.address) === address : each.inputHash === inputHash) &&
           each.attempts?.some((before) => parentOf(before)?.parent === leader) !== true,
       )[nth]
       if (first === undefined) return []

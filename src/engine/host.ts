@@ -82,7 +82,7 @@ export interface Host {
 
 /** Sets aside what a command needs. If that does not fit, the intent itself says so, and no process will ever run it. */
 export function admitted(host: Host, owner: Owner, event: CommandEvent): CommandEvent {
-  if (event.op !== 'step' || event.reserve === undefined) return event
+  if ((event.op !== 'step' && event.op !== 'worker') || event.reserve === undefined) return event
   const refused = host.reserve(owner, event.reserve)
   return refused === undefined ? event : { ...event, refused }
 }

@@ -4,7 +4,7 @@
  * Owns: the shape of rows and their translation. Does not own: operators' commands, which an engine carries out itself.
  */
 import type { ActivationId, Json, MessageId, Outcome, Usage } from '../core/index.ts'
-import type { ArrivalEvent, CancelReceived, ControlIgnored } from '../journal/index.ts'
+import type { ArrivalEvent, CancelReceived, Charge, ControlIgnored } from '../journal/index.ts'
 import type { Post } from './port.ts'
 import { nobodyAnswered } from './question.ts'
 
@@ -18,8 +18,14 @@ export type Mail =
   | ({ readonly type: 'cancel'; readonly reason: string; readonly by?: string; readonly limit?: 'minutes' } & StopCause)
   | { readonly type: 'deadline'; readonly address: string }
   | { readonly type: 'refused'; readonly id: string; readonly reason: 'unknown' | 'closed' }
-  /** A worker's last word, on engines where it does not share its leader's transaction. */
-  | { readonly type: 'end'; readonly address: string; readonly outcome: Outcome; readonly usage?: Usage }
+  /** The last word of a worker that is placed apart: a run of its own, which does not share its leader's transactions. */
+  | {
+      readonly type: 'end'
+      readonly address: string
+      readonly outcome: Outcome
+      readonly usage?: Usage
+      readonly charge?: Charge
+    }
 
 /** An operator's command: not for the code, but for whoever keeps the run. */
 export type CommandMail = Extract<Mail, { readonly type: 'pause' | 'resume' | 'settle-doubt' | 'settle-divergence' }>
@@ -46,6 +52,8 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
         address: mail.address,
         outcome: mail.outcome,
         ...(mail.usage === undefined ? {} : { usage: mail.usage }),
+        apart: true,
+        ...(mail.charge === undefined ? {} : { charge: mail.charge }),
       }
     case 'cancel':
       return {

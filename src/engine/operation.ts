@@ -64,6 +64,8 @@ export interface Operation {
   readonly id: string
   readonly address: OpId
   readonly kind: 'step' | 'worker' | 'ask'
+  /** Of a worker: it is placed apart, as a run of its own. */
+  readonly isApart: boolean
   readonly owner: Owner
   /** Later than that of whatever its activation began before it. */
   readonly place: number
@@ -123,10 +125,12 @@ export function openOperation(
   const address = event.address as OpId
   const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
   const step = event.op === 'step' ? event : undefined
+  const isApart = event.op === 'worker' && event.apart === true
   return {
-    id: kind === 'worker' ? childActivation(owner.id, address) : address,
+    id: kind === 'worker' ? childActivation(owner.id, address, isApart) : address,
     address,
     kind,
+    isApart,
     owner,
     place: owner.opened++,
     type: event.type,
@@ -139,7 +143,7 @@ export function openOperation(
     run: undefined,
     options,
     reserved: reserveOf(event),
-    refused: step?.refused,
+    refused: event.op === 'step' || event.op === 'worker' ? event.refused : undefined,
     attempts: known?.attempts ?? 0,
     left: false,
     held: known?.held ?? false,
@@ -149,12 +153,14 @@ export function openOperation(
 }
 
 /** An operation's address, from what the code holds of it. */
-export const addressOf = (owner: Owner, id: string): string =>
-  id.startsWith(owner.id) && id.charCodeAt(owner.id.length) === 62 ? id.slice(owner.id.length + 1) : id
+export function addressOf({ id: owner }: Owner, id: string): string {
+  if (!id.startsWith(owner) || id.charCodeAt(owner.length) !== 62) return id
+  return id.slice(owner.length + (id.charCodeAt(owner.length + 1) === 62 ? 2 : 1))
+}
 
 /** What is set aside for it until its end is known. */
 export const reserveOf = (event: CommandEvent): Charge | undefined =>
-  event.op === 'step' && event.refused === undefined ? event.reserve : undefined
+  (event.op === 'step' || event.op === 'worker') && event.refused === undefined ? event.reserve : undefined
 
 /** Certainly not let out, by this process or by one before it. */
 export const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op.held)

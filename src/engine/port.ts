@@ -10,6 +10,7 @@ import {
   newId,
   ReeveError,
   rootActivation,
+  rootRun,
   type ActivationId,
   type Failure,
   type Json,
@@ -18,7 +19,7 @@ import {
   type RunId,
   type Usage,
 } from '../core/index.ts'
-import type { ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
+import type { ActivationStarted, ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
 import type { Deadlines } from './effects.ts'
 import type { LivePart } from './live-part.ts'
@@ -160,7 +161,16 @@ export interface RunFilter {
   readonly status?: readonly RunStatus[]
   readonly agent?: string
   readonly limit?: number
+  /** The child runs of this run, at any depth: its workers that are placed apart. Default: the runs that were started from outside. */
+  readonly childrenOf?: RunId
 }
+
+/** Whether a run is this one, or a child run of it, at any depth. */
+export const isWithin = (id: RunId, run: RunId): boolean => id === run || id.startsWith(`${run}>`)
+
+/** Whether a list shows a run: those that were started from outside, or the child runs of one. */
+export const isListed = (id: RunId, { childrenOf }: RunFilter): boolean =>
+  childrenOf === undefined ? rootRun(id) === id : id !== childrenOf && isWithin(id, childrenOf)
 
 /** Values of a stream, from outside of any run. */
 export interface StreamValues {
@@ -185,6 +195,7 @@ export interface Engine {
   outcome(run: RunId): Promise<RunEnd>
   summary(run: RunId): Promise<RunSummary | undefined>
   runs(filter?: RunFilter): Promise<readonly RunSummary[]>
+  /** Of a run: also of its child runs. */
   questions(filter?: { readonly run?: RunId; readonly id?: string }): Promise<readonly Question[]>
   /** The feed of a run after `from` (a position; 0 = all), complete up to now. */
   read(run: RunId, from?: number): Promise<readonly Recorded[]>
@@ -218,7 +229,7 @@ export const unknownRun = (run: string): ReeveError =>
 export const openRun = (run: string): ReeveError => new ReeveError('run.conflict', `run ${run} has not ended`, { hint: 'Cancel it first.' })
 
 /** How a run begins. */
-export const birthOf = ({ agent, version, input, caller }: StartRun): JournalEvent => ({
+export const birthOf = ({ agent, version, input, caller }: StartRun): ActivationStarted => ({
   type: 'activation.started',
   agent,
   version,

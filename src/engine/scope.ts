@@ -6,10 +6,12 @@
  */
 import {
   derivedId,
+  failed,
   failure,
   ReeveError,
   runOf,
   seededRandom,
+  rootRun,
   writingProblem,
   type ActivationId,
   type Json,
@@ -17,7 +19,8 @@ import {
   type OpId,
   type Shape,
 } from '../core/index.ts'
-import { valueShape, valuesShape, workerContent, type AskOpened } from '../journal/index.ts'
+import { valueShape, valuesShape, workerContent, type AskOpened, type WorkerStarted } from '../journal/index.ts'
+import { sliceOf } from './account.ts'
 import type {
   Arrival,
   AskOptions,
@@ -137,7 +140,7 @@ export class Scope implements Context {
   get place(): Place {
     const { id, birth, host } = this.#activation
     this.#place ??= Object.freeze({
-      run: runOf(id),
+      run: rootRun(runOf(id)),
       activation: id,
       agent: birth.agent,
       version: this.#version,
@@ -220,6 +223,7 @@ export class Scope implements Context {
       agent,
       ...(options.callId === undefined ? {} : { callId: options.callId }),
       ...(options.purpose === undefined ? {} : { purpose: options.purpose }),
+      ...(options.place === 'apart' ? this.#apart(agent, options) : {}),
     } as const
     const content = (): string | undefined => {
       const version = this.#activation.host.versionOf(agent, options.version)
@@ -228,8 +232,18 @@ export class Scope implements Context {
     const { equalBy } = options
     const operation = this.#open(options.name ?? agent, command, { content, ...(equalBy === undefined ? {} : { equalBy }) })
     if (typeof operation === 'string') return operation as unknown as ActivationId
-    if (!operation.endRecorded) this.#activation.host.startWorker(operation, agent, input, options)
+    const { address, refused } = operation
+    if (!operation.endRecorded && refused !== undefined)
+      this.#activation.arrive({ type: 'worker.settled', address, outcome: failed(refused), apart: true })
+    else if (!operation.endRecorded) this.#activation.host.startWorker(operation, agent, input, options)
     return operation.id as ActivationId
+  }
+
+  #apart(agent: string, { version: wanted, limits }: StartOptions): Pick<WorkerStarted, 'apart' | 'version' | 'reserve'> {
+    const { host, birth } = this.#activation
+    const version = host.versionOf(agent, wanted)
+    const reserve = sliceOf(birth.accounts, limits)
+    return { apart: true, ...(version === undefined ? {} : { version }), ...(reserve === undefined ? {} : { reserve }) }
   }
 
   ask(name: string, options: AskOptions = {}): OpId {

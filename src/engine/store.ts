@@ -21,6 +21,8 @@ export interface NewRun {
   readonly at: number
   /** Null: whoever drives may take it. */
   readonly owner: string | null
+  /** Of a child run, the run of its leader: it is written only if that one is this process's own. */
+  readonly from?: RunId
   /** Under which it begins; every claim raises it. More than 1 (the default) for a run that comes from another store: what effects were given there stays smaller. */
   readonly epoch?: number
 }
@@ -236,6 +238,8 @@ export interface Claimed {
   readonly accounts: ReadonlyMap<ActivationId, AccountState>
   /** How many questions to people are open. */
   readonly questions: number
+  /** Its child runs that have not ended, at any depth. */
+  readonly children: readonly RunId[]
   readonly past: Past
   /** Unread, in order. Those that come later are told by `unread`. */
   readonly mail: readonly InboxRow[]

@@ -3,7 +3,7 @@
  *
  * Owns: matching arrivals with waiters, first come first served. Holds: K3 (the inbox is the race; each arrival resumes one waiter).
  */
-import { childActivation, ReeveError, type ActivationId, type OpId } from '../core/index.ts'
+import { childActivation, parentOf, ReeveError, type ActivationId, type OpId } from '../core/index.ts'
 import type { ArrivalEvent, CancelReceived } from '../journal/index.ts'
 import type { Arrival, Matcher } from './context.ts'
 
@@ -23,7 +23,7 @@ export function arrivalOf(event: Exclude<ArrivalEvent, CancelReceived>, owner: A
     case 'message.refused':
       return { type: event.type, id: event.id, reason: event.reason }
     case 'worker.settled':
-      return { type: event.type, id: childActivation(owner, event.address), outcome: event.outcome, usage: event.usage ?? [] }
+      return { type: event.type, id: childActivation(owner, event.address, event.apart), outcome: event.outcome, usage: event.usage ?? [] }
     default:
       return { type: event.type, id: event.address as OpId, outcome: event.outcome }
   }
@@ -36,6 +36,10 @@ export function unreadEvent(arrival: Arrival, address: string): ArrivalEvent {
       return { type: 'message.received', id: arrival.id, ...(arrival.from === undefined ? {} : { from: arrival.from }), body: arrival.body }
     case 'message.refused':
       return arrival
+    case 'worker.settled': {
+      const apart = parentOf(arrival.id)?.apart === true ? { apart: true as const } : {}
+      return { type: arrival.type, address, outcome: arrival.outcome, ...apart }
+    }
     default:
       return { type: arrival.type, address, outcome: arrival.outcome }
   }

@@ -35,6 +35,8 @@ export interface ActivationStarted {
   readonly caller?: Caller
   /** Agents' names from the root to this one; absent: its leader's and its own. */
   readonly path?: readonly string[]
+  /** Of one that is placed apart: the path of its leader, whose events are in another run. */
+  readonly under?: readonly string[]
   /** Of a forked run: whose log the beginning of this one was copied from, part by part. */
   readonly copied?: readonly Copied[]
   /** Of another attempt at work that was attempted before: what the earlier attempts did. */
@@ -138,6 +140,14 @@ export interface WorkerStarted extends Keyed {
   readonly inputHash?: string
   /** What for, if it measures or summarizes the work of its leader, or tells somebody of it: then it says nothing in the conversation. */
   readonly purpose?: 'score' | 'summary' | 'notice'
+  /** Of one that is placed apart: which version begins. */
+  readonly version?: string
+  /** It is placed apart: as a run of its own, whose id is that of its activation without `act_`. Its events are in that run. */
+  readonly apart?: true
+  /** Of one that is placed apart: what the accounts above it set aside, which is all that it may use. */
+  readonly reserve?: Charge
+  /** That did not fit: nothing was set aside, and it does not begin. */
+  readonly refused?: Failure
 }
 interface AskCommand {
   readonly op: 'ask'
@@ -224,6 +234,10 @@ export interface WorkerSettled {
   readonly address: string
   readonly outcome: Outcome
   readonly usage?: Usage
+  /** It was placed apart. */
+  readonly apart?: true
+  /** Of one that was placed apart: what it used of what was set aside. */
+  readonly charge?: Charge
 }
 /** A question was answered or its deadline passed. */
 export interface AskSettled {
@@ -422,6 +436,6 @@ export const isNotice = (agent: string): boolean => agent.startsWith(noticePrefi
 
 /** Agents' names from the root to one that has begun: its own path if it was given one, else that of its leader and its name. */
 export const pathOf = (
-  { agent, path }: Pick<ActivationStarted, 'agent' | 'path'>,
+  { agent, path, under }: Pick<ActivationStarted, 'agent' | 'path' | 'under'>,
   leader: readonly string[] | undefined,
-): readonly string[] => path ?? [...(leader ?? []), agent]
+): readonly string[] => path ?? [...(under ?? leader ?? []), agent]

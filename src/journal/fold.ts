@@ -7,6 +7,7 @@
  */
 import {
   addUsage,
+  childActivation,
   parentOf,
   rootActivation,
   withoutTrail,
@@ -27,6 +28,7 @@ import {
   type JournalEvent,
   type Recorded,
   type StepOpened,
+  type WorkerStarted,
 } from './events.ts'
 import type { ApprovalResolved } from './facts.ts'
 import { foldTeamFact, newTeamsFold, type TeamsFold } from './team-fold.ts'
@@ -49,8 +51,10 @@ type Draft<T> = { -readonly [K in keyof T]: T[K] }
 export interface ActivationFold {
   readonly view: Draft<Omit<ActivationView, 'open' | 'state' | 'usage'>>
   readonly open: Map<string, Draft<OpenOperation>>
-  /** Usage of its own steps, without its workers. */
+  /** Usage of its own steps, without its workers. Of an outline: all that was used by it and below it. */
   usage: Usage
+  /** It is placed apart, and its own events were not folded: only what its leader knows of it is here. */
+  readonly isOutline?: true
 }
 
 /** The state of the fold. Opaque: make one with `newRunFold`, feed it with `foldRun`, look at it with `viewOf`. */
@@ -120,9 +124,10 @@ export function foldRun(fold: RunFold, recorded: Recorded): RunFold {
 }
 
 function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<JournalEvent, { type: 'activation.started' }>): void {
-  const parent = parentOf(activation)?.parent
+  const born = parentOf(activation)
+  const parent = born?.parent
   const above = parent === undefined ? undefined : fold.activations.get(parent)?.view
-  if (activation === rootActivation(run)) {
+  if (activation === rootActivation(fold.run ?? run)) {
     fold.input = event.input
     fold.caller = event.caller ?? {}
   }
@@ -133,6 +138,7 @@ function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<
       version: event.version,
       ...(parent === undefined ? {} : { parent }),
       path: pathOf(event, above?.path),
+      ...(born?.apart === true ? { apart: true } : {}),
       startedAt: at,
       modelCalls: 0,
       toolCalls: 0,
@@ -141,6 +147,29 @@ function begin(fold: RunFold, { run, activation, at }: Recorded, event: Extract<
     },
     open: new Map(),
     usage: [],
+  })
+}
+
+/** What a leader's journal says of a worker that is placed apart. Its own events, in its own run, say the rest. */
+function outline(fold: RunFold, here: ActivationFold, { activation, at }: Recorded, event: WorkerStarted): void {
+  const id = childActivation(activation, event.address, true)
+  fold.activations.set(id, {
+    view: {
+      activation: id,
+      agent: event.agent,
+      version: event.version ?? '',
+      parent: activation,
+      path: [...here.view.path, event.agent],
+      apart: true,
+      startedAt: at,
+      modelCalls: 0,
+      toolCalls: 0,
+      failedAttempts: 0,
+      recruited: fold.recruits.some((each) => each.worker === event.agent && each.by === activation),
+    },
+    open: new Map(),
+    usage: [],
+    isOutline: true,
   })
 }
 
@@ -154,6 +183,7 @@ function foldCommand(fold: RunFold, here: ActivationFold, recorded: Recorded, ev
     case 'worker':
       if (event.purpose === 'notice') return
       here.open.set(event.address, operation('worker', event.agent, event.address, recorded.at))
+      if (event.apart === true && event.refused === undefined) outline(fold, here, recorded, event)
       return
     case 'ask':
       foldQuestion(fold, here, recorded, event)
@@ -236,9 +266,14 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
       here.usage = addUsage(here.usage, event.usage ?? [])
       close(fold, here, activation, event.address)
       return
-    case 'worker.settled':
+    case 'worker.settled': {
       close(fold, here, activation, event.address)
+      const worker = event.apart === true ? fold.activations.get(childActivation(activation, event.address, true)) : undefined
+      if (worker?.isOutline !== true) return
+      worker.usage = event.usage ?? []
+      settle(fold, worker, worker.view.activation, event.outcome, at)
       return
+    }
     case 'ask.settled':
       close(fold, here, activation, event.address)
       answered(fold, activation, event.address, event.outcome, at)
@@ -262,7 +297,7 @@ function foldRest(fold: RunFold, here: ActivationFold, recorded: Recorded, event
       return
     }
     case 'cancel.received':
-      if (here.view.parent !== undefined) return
+      if (activation !== rootActivation(fold.run ?? recorded.run)) return
       fold.cancel ??= { reason: event.reason, ...(event.by === undefined ? {} : { by: event.by }) }
       // it goes on, to its end: nobody holds it any more
       fold.pause = fold.takeover = undefined

@@ -17,6 +17,7 @@ export {
   type DelegationView,
 } from './delegated.ts'
 export { foldRun, newRunFold, type RunFold } from './fold.ts'
+export { childRunsIn, woven } from './woven.ts'
 export { runView, viewOf } from './picture.ts'
 export { namesLeaderLimit } from './older.ts'
 export { diffOf, type RunDiff, type RunDifference } from './diff.ts'

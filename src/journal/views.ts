@@ -44,6 +44,8 @@ export interface ActivationView {
   readonly failedAttempts: number
   /** Joined while the run went on. */
   readonly recruited: boolean
+  /** It is placed apart, as a run of its own, whose id is this activation's without `act_`. Where its own events were not folded, only what its leader knows of it is here. */
+  readonly apart?: true
   /** Control was handed to it, and by whose choice; absent where it was started in another way. */
   readonly handed?: 'model' | 'code' | 'rule'
   /** Of a member of a planned team: who it is there, and which task it works on. */

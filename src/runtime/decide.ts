@@ -23,6 +23,7 @@ import { defaultDeadlines, type Deadlines, type Engine, type PostResult, type Qu
 import { runView, type ApprovalRequested } from '../journal/index.ts'
 import { grantProblem, notPermitted, type Granting } from '../oversight/index.ts'
 import { approvalsAmong, type Approval } from './approval.ts'
+import { wholeFeed } from './whole-feed.ts'
 
 /**
  * The decision on an approval. `edit` approves other arguments than those asked for, given as `input`; of the result of some work, another result. Whether they fit is looked at by whoever runs it, not by
@@ -246,7 +247,7 @@ export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly
 /** Why an approval that is not open cannot be decided: the runs' journals know. */
 async function closedApproval(desk: DecisionDesk, id: string, result?: PostResult): Promise<ReeveError> {
   for (const run of await runsToSearch(desk)) {
-    const { approvals } = runView(await desk.engine.read(run))
+    const { approvals } = runView(await wholeFeed(desk.engine, run))
     const known = approvals.find((each) => each.id === id)
     if (known === undefined) continue
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
@@ -306,7 +307,7 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, { hint: 'The first answer counts.' })
   }
   for (const run of await runsToSearch(desk)) {
-    if (!runView(await desk.engine.read(run)).interrupts.some((each) => each.id === id)) continue
+    if (!runView(await wholeFeed(desk.engine, run)).interrupts.some((each) => each.id === id)) continue
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, {
       hint: 'The first answer counts; one whose agent has ended needs none.',
     })

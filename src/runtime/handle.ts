@@ -28,9 +28,13 @@ import {
   foldRun,
   newDelegated,
   newRunFold,
+  runView,
   viewOf,
+  type ActivationView,
+  type DelegatedFold,
   type DelegationView,
   type Recorded,
+  type RunFold,
   type RunView,
   type Spoken,
 } from '../journal/index.ts'
@@ -73,6 +77,7 @@ import {
   type TakeOverOptions,
 } from './takeover.ts'
 import { Telling } from './telling.ts'
+import { wholeFeed } from './whole-feed.ts'
 
 /** How a run ended, which run it was and what its whole tree used. */
 export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
@@ -227,13 +232,13 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     post: posting(desk),
     view: async () => {
       const status = (await engine.summary(id))?.status
-      const view = viewOf(await current())
+      const view = await wholeView(engine, await current())
       if (view.endedAt !== undefined) return view
       // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
       if (status === 'stuck' || (status === 'waiting' && view.status === 'running')) return { ...view, status }
       return withQueue(engine, view)
     },
-    delegations: async () => delegationsIn(await delegated()),
+    delegations: async () => delegationsIn(await wholeDelegated(engine, await delegated())),
     usage: async () => viewOf(await current()).usage,
   }
 }
@@ -263,6 +268,24 @@ function posting(desk: { readonly engine: Engine; readonly run: RunId }): Run['p
     return result === 'lost' ? 'accepted' : result
   }
   return post
+}
+
+/** The view with what is in child runs. */
+async function wholeView(engine: Engine, fold: RunFold): Promise<RunView> {
+  const view = viewOf(fold)
+  if (!hasChildren(view.activations)) return view
+  return { ...runView(await wholeFeed(engine, view.run)), position: view.position }
+}
+
+/** Whether this run has child runs. The first activation may be the root of one itself. */
+const hasChildren = ([, ...below]: readonly Pick<ActivationView, 'apart'>[]): boolean => below.some(({ apart }) => apart === true)
+
+async function wholeDelegated(engine: Engine, fold: DelegatedFold): Promise<DelegatedFold> {
+  const { run, activations } = fold.run
+  if (run === undefined || !hasChildren([...activations.values()].map(({ view }) => view))) return fold
+  const whole = newDelegated()
+  for (const recorded of await wholeFeed(engine, run)) foldDelegated(whole, recorded)
+  return whole
 }
 
 /** Reads on where it stopped the last time; concurrent callers share one reading. */

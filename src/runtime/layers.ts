@@ -5,7 +5,7 @@
  * Holds: K4: the order decides which scopes are opened in which order, so it is part of the journal's format. A layer that an edge does not ask for costs one call.
  */
 import { answerLayer, outputKeyLayer, reviewLayer, type Agent } from '../agent/index.ts'
-import { rootActivation, runOf } from '../core/index.ts'
+import { parentOf } from '../core/index.ts'
 import { layered, type Layer, type Work } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { trustLayer, type TrustPresets } from '../oversight/index.ts'
@@ -48,4 +48,4 @@ const layers = (agent: Agent, parts: LayerParts): readonly Layer<RootEdge>[] => 
 export const workOf = (agent: Agent, parts: LayerParts): Work<RootEdge> =>
   layered(layers(agent, parts), async (ctx, edge) => agent.orchestrate(ctx, edge))
 
-const isRoot = ({ place: { activation } }: Context): boolean => activation === rootActivation(runOf(activation))
+const isRoot = ({ place: { activation } }: Context): boolean => parentOf(activation) === undefined

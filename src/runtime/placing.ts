@@ -91,7 +91,8 @@ export class Placing {
     return {
       agent: started.agent,
       path,
-      holds: parent === undefined || (started.path !== undefined && above?.holds === true),
+      // of a run that is a worker placed apart, its root speaks
+      holds: above === undefined || (started.path !== undefined && above.holds),
       within: above?.within === true || isSame(path, this.#wanted.path ?? []),
     }
   }

@@ -9,6 +9,7 @@ import type { Engine } from '../engine/index.ts'
 import type { DelegationView, Recorded, RunView } from '../journal/index.ts'
 import { find, type PlannedTask } from './find-work.ts'
 import { stoppedBy, stopMessage } from '../oversight/index.ts'
+import { wholeFeed } from './whole-feed.ts'
 
 /** Which delegation is to be stopped, and what its leader is told. */
 export interface StopDelegation {
@@ -47,7 +48,7 @@ export async function stopDelegation(
   given: StopDelegation,
 ): Promise<void> {
   mustBeStop(given)
-  const found = leaderOf(await engine.read(run), given.delegation)
+  const found = leaderOf(await wholeFeed(engine, run), given.delegation)
   if (found === 'ended') throw ended(given.delegation)
   if (found === undefined)
     throw new ReeveError('delegation.unknown', `there is no delegation "${given.delegation}" in the run "${run}"`, {

@@ -33,6 +33,7 @@ import { follow } from './feed.ts'
 import { asItsEnd } from './substitute.ts'
 import { teamOf } from './team-of.ts'
 import { workNamed } from './work-named.ts'
+import { wholeFeed } from './whole-feed.ts'
 
 /** Where commands are given. */
 export interface ControlDesk {
@@ -320,7 +321,7 @@ async function told(
 }
 
 async function readAll(engine: Engine, run: RunId): Promise<readonly Recorded[]> {
-  const events = await engine.read(run)
+  const events = await wholeFeed(engine, run)
   if (events.length === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
   return events
 }

@@ -3,7 +3,16 @@
  *
  * Owns: a host that only listens. Does not own: what a journal must look like by itself (journal-check.ts).
  */
-import { canonical, parentOf, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../core/index.ts'
+import {
+  canonical,
+  childActivation,
+  parentOf,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type Outcome,
+  type Usage,
+} from '../core/index.ts'
 import { isCommand, pathOf, type Caller, type JournalEvent, type Recorded } from '../journal/index.ts'
 import { Activation, type Engine, type Host, type Operation, type Orchestration, type Owner, type Registry } from '../engine/index.ts'
 import type { RunId } from '../core/index.ts'
@@ -211,7 +220,7 @@ function compareOrder(id: ActivationId, asked: readonly string[], past: readonly
   if (past.some(({ event }) => event.type === 'agent.moved' || event.type === 'replay.resolved')) return []
   const recorded = past.slice(begins + 1).flatMap(({ event }) => {
     if (!isCommand(event) || (event.op !== 'step' && event.op !== 'worker' && event.op !== 'ask')) return []
-    return [event.op === 'worker' ? `${id}>${event.address}` : event.address]
+    return [event.op === 'worker' ? childActivation(id, event.address, event.apart) : event.address]
   })
   // what the context asks for by itself: steps of values and pauses, deadlines of compensations
   const own = recorded.filter(

@@ -4,7 +4,7 @@
  * Owns: one call for all runs that are woken together, saying once that Restate is away and once that it is back, staying registered. Does not own: what moves a run (../../engine/host), how a
  * worker is reached (endpoint.ts). A call that cannot be made now is dropped: the host looks each second for runs that nobody holds.
  */
-import { messageOf, ReeveError, systemClock, type RunId } from '../../core/index.ts'
+import { messageOf, ReeveError, rootRun, systemClock, type RunId } from '../../core/index.ts'
 import type { Mover, Seats } from '../../engine/mover.ts'
 import { handler, runsPerCall, serviceOf } from './call.ts'
 import { RestateClient } from './client.ts'
@@ -71,7 +71,10 @@ export class RestateMover implements Mover {
     while (this.#calls.size < callsAtOnce && this.#waiting.size > 0) {
       const runs: RunId[] = []
       for (const run of this.#waiting) {
-        if (runs.push(run) === runsPerCall) break
+        // a worker that is placed apart has a call of its own: Restate gives each to a worker of its choice
+        const isApart = rootRun(run) !== run
+        if (isApart && runs.length > 0) break
+        if (runs.push(run) === runsPerCall || isApart) break
       }
       for (const run of runs) this.#waiting.delete(run)
       const call = this.#call(runs).finally(() => {

@@ -2,6 +2,7 @@
  * The contract of the Engine port, as a list of cases that any test runner can bind: the same scenario gives the same outcome and the same facts on
  * every engine (DESIGN §3.5). It is the definition of the port; where an engine cannot hold a case it says why (`skip`).
  */
+import { apartCases } from './apart.ts'
 import { askingCases } from './asking.ts'
 import { attemptingCases } from './attempting.ts'
 import { budgetCases } from './budgets.ts'
@@ -52,6 +53,7 @@ const plays: readonly Play[] = [
   ...delegatingCases,
   ...plannedCases,
   ...forkCases,
+  ...apartCases,
 ]
 
 /** All cases of the contract for one engine. `durable: false`: its store dies with it, so cases that open it again are skipped. */

@@ -9,6 +9,7 @@ import { askKey } from '../question.ts'
 import type { PostResult } from '../port.ts'
 import { deadlineBody, type Batch, type BatchResult, type NewRow, type ValueResult, type ValueWrite } from '../store.ts'
 import { pack } from './blobs.ts'
+import { own, ownRange } from './ranges.ts'
 
 interface Asked {
   readonly id: string
@@ -66,7 +67,7 @@ export class BatchWriter {
     try {
       const moved = this.moved()
       const fenced = this.#fenced(batch)
-      const existed = this.#insertRuns(batch)
+      const existed = this.#insertRuns(batch, fenced)
       const lost: ReadonlySet<RunId> = fenced.length + existed.length === 0 ? none : new Set([...fenced, ...existed])
       const keep = (run: RunId): boolean => lost.size === 0 || !lost.has(run)
       const position = this.#writeLog(batch, keep)
@@ -108,12 +109,14 @@ export class BatchWriter {
       fenced.push(run)
       this.#checked.delete(run)
     }
+    if (fenced.length > 0) for (const { id, from } of batch.runs) if (from !== undefined && fenced.includes(from)) fenced.push(id)
     return fenced
   }
 
-  #insertRuns(batch: Batch): RunId[] {
+  #insertRuns(batch: Batch, fenced: readonly RunId[]): RunId[] {
     const existed: RunId[] = []
     for (const run of batch.runs) {
+      if (fenced.length > 0 && fenced.includes(run.id)) continue
       const { id, agent, version, owner, caller, at, epoch = 1 } = run
       if (this.#sql.newRun.run(id, agent, version, owner, caller, at, epoch).changes === 0) existed.push(id)
     }
@@ -224,7 +227,7 @@ export class BatchWriter {
     }
     for (const { run, heard } of batch.parked) {
       const root = rootActivation(run)
-      if (keep(run) && s.unheard.get(heard, root, `${root}>`, `${root}?`) !== undefined) {
+      if (keep(run) && s.unheard.get(heard, ...ownRange(root)) !== undefined) {
         awake.push(run)
         continue
       }
@@ -238,15 +241,14 @@ export class BatchWriter {
       s.end.run(e.status, e.at, e.run)
       // nobody will go on with it and ask again
       s.forgetDone.run(e.run)
-      if (s.anyQuestion.get(root, `${root}>`, `${root}?`) !== undefined) s.closeRun.run(root, `${root}>`, `${root}?`)
-      s.takeAll.run(root, `${root}>`, `${root}?`)
+      if (s.anyQuestion.get(...ownRange(root)) !== undefined) s.closeRun.run(...ownRange(root))
+      s.takeAll.run(...ownRange(root))
     }
     return awake
   }
 }
 
 const none: ReadonlySet<RunId> = new Set()
-const mine = '(act = ? OR (act >= ? AND act < ?))'
 const statements = {
   begin: 'BEGIN IMMEDIATE',
   commit: 'COMMIT',
@@ -272,11 +274,11 @@ const statements = {
   question: 'INSERT OR IGNORE INTO question VALUES(?, ?, ?, ?, ?, ?, ?, ?)',
   closeQuestion: 'DELETE FROM question WHERE act = ? AND address = ?',
   closeQuestions: 'DELETE FROM question WHERE act = ?',
-  anyQuestion: `SELECT 1 FROM question WHERE ${mine} LIMIT 1`,
-  closeRun: `DELETE FROM question WHERE ${mine}`,
+  anyQuestion: `SELECT 1 FROM question WHERE ${own('act')} LIMIT 1`,
+  closeRun: `DELETE FROM question WHERE ${own('act')}`,
   take: 'UPDATE inbox SET taken = 1, body = NULL WHERE act = ? AND key = ?',
-  takeAll: `UPDATE inbox SET taken = 1, body = NULL WHERE taken = 0 AND ${mine}`,
-  unheard: `SELECT 1 FROM inbox WHERE taken = 0 AND position > ? AND ${mine} LIMIT 1`,
+  takeAll: `UPDATE inbox SET taken = 1, body = NULL WHERE taken = 0 AND ${own('act')}`,
+  unheard: `SELECT 1 FROM inbox WHERE taken = 0 AND position > ? AND ${own('act')} LIMIT 1`,
   account: 'INSERT INTO account VALUES(?, ?) ON CONFLICT(act) DO UPDATE SET body = excluded.body',
   control: 'UPDATE run SET control = ? WHERE id = ?',
   stuck: 'UPDATE run SET stuck = ? WHERE id = ?',

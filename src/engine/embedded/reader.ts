@@ -9,7 +9,7 @@ import { decode, type Caller, type JournalEvent, type Recorded } from '../../jou
 import type { AccountState } from '../account.ts'
 import { notRegistered } from '../code.ts'
 import { valuesHeard } from '../fork-values.ts'
-import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
+import { isListed, isWithin, type Question, type RunEnd, type RunFilter, type RunStatus, type RunSummary } from '../port.ts'
 import {
   asideFor,
   type DueQuestion,
@@ -22,6 +22,7 @@ import {
   type StoreReader,
 } from '../store.ts'
 import { unpack } from './blobs.ts'
+import { covers, isOf, own, ownRange, range, childRange } from './ranges.ts'
 
 interface LogRow {
   readonly position: number
@@ -87,7 +88,7 @@ export class Reader implements StoreReader, Past {
 
   /** The logs of an activation and of those below it, in the order of the feed. */
   below(activation: ActivationId): StoredEntry[] {
-    const rows = this.#sql.feed.all(activation, `${activation}>`, `${activation}?`, 0) as unknown as LogRow[]
+    const rows = this.#sql.below.all(...range(activation)) as unknown as LogRow[]
     return rows.map((row) => ({ activation: row.id as ActivationId, seq: row.seq, at: row.at, event: this.#event(row) }))
   }
 
@@ -98,8 +99,8 @@ export class Reader implements StoreReader, Past {
     if (top <= from) return []
     const rows =
       from > 0 && top - from <= tail
-        ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter((row) => row.id === root || row.id.startsWith(`${root}>`))
-        : (this.#sql.feed.all(root, `${root}>`, `${root}?`, from) as unknown as LogRow[])
+        ? (this.#sql.feedTail.all(from) as unknown as LogRow[]).filter(({ id }) => isOf(id, run))
+        : (this.#sql.feed.all(...ownRange(root), from) as unknown as LogRow[])
     return rows.map((row) => ({
       position: row.position,
       run,
@@ -123,9 +124,8 @@ export class Reader implements StoreReader, Past {
     const root = rootActivation(run)
     const top = this.lastPosition()
     if (top <= from) return false
-    if (from > 0 && top - from <= tail)
-      return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => id === root || id.startsWith(`${root}>`))
-    return this.#sql.anyAfter.get(root, `${root}>`, `${root}?`, from) !== undefined
+    if (from > 0 && top - from <= tail) return (this.#sql.tailIds.all(from) as { id: string }[]).some(({ id }) => isOf(id, run))
+    return this.#sql.anyAfter.get(...ownRange(root), from) !== undefined
   }
 
   run(run: RunId): StoredRun | undefined {
@@ -141,6 +141,7 @@ export class Reader implements StoreReader, Past {
     const found: RunSummary[] = []
     const limit = filter.limit ?? 1_000
     for (const row of this.#sql.runs.iterate() as Iterable<StoredRun>) {
+      if (!isListed(row.id as RunId, filter)) continue
       if (filter.agent !== undefined && row.agent !== filter.agent) continue
       const summary = this.#summary(row)
       if (filter.status !== undefined && !filter.status.includes(summary.status)) continue
@@ -163,8 +164,10 @@ export class Reader implements StoreReader, Past {
     if (row.ended !== null) return row.status as RunStatus
     if (row.stuck !== null) return 'stuck'
     if (row.control === 'pausing' || row.control === 'paused' || row.control === 'human_control') return row.control
-    const root = `act_${row.id}`
-    if (row.parked === 0 || this.#sql.asks.get(root, `${root}>`, `${root}?`) === undefined) return 'running'
+    const root = rootActivation(row.id as RunId)
+    if (row.parked === 0 || this.#sql.asks.get(...range(root)) === undefined) return 'running'
+    // part of it waits for people, and a child run is at work
+    if (this.#sql.childAtWork.get(...childRange(row.id as RunId)) !== undefined) return 'running'
     return this.#sql.unreadPause.get(root) === undefined ? 'waiting' : 'pausing'
   }
 
@@ -180,9 +183,9 @@ export class Reader implements StoreReader, Past {
       ? this.#sql.questionById.all(filter.id)
       : root === undefined
         ? this.#sql.questions.all()
-        : this.#sql.questionsOfRun.all(root, `${root}>`, `${root}?`)) as unknown as QuestionRow[]
+        : this.#sql.questionsOfRun.all(...range(root))) as unknown as QuestionRow[]
     return rows
-      .filter((row) => filter.run === undefined || runOf(row.act as ActivationId) === filter.run)
+      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act as ActivationId), filter.run))
       .map((row) => ({
         id: row.id,
         kind: row.kind as Question['kind'],
@@ -213,7 +216,12 @@ export class Reader implements StoreReader, Past {
   /** How many questions to people a run has open. */
   questionCount(run: RunId): number {
     const root = rootActivation(run)
-    return (this.#sql.questionCount.get(root, `${root}>`, `${root}?`) as { n: number }).n
+    return (this.#sql.questionCount.get(...ownRange(root)) as { n: number }).n
+  }
+
+  /** Child runs of this run that have not ended, at any depth. */
+  children(run: RunId): RunId[] {
+    return (this.#sql.children.all(...childRange(run)) as { id: RunId }[]).map(({ id }) => id)
   }
 
   /** Unread rows after a position, of all runs. */
@@ -223,7 +231,7 @@ export class Reader implements StoreReader, Past {
 
   unreadOf(run: RunId): InboxRow[] {
     const root = rootActivation(run)
-    return this.#sql.unreadOfRun.all(root, `${root}>`, `${root}?`) as unknown as InboxRow[]
+    return this.#sql.unreadOfRun.all(...ownRange(root)) as unknown as InboxRow[]
   }
 
   lastInboxPosition(): number {
@@ -232,7 +240,7 @@ export class Reader implements StoreReader, Past {
 
   accounts(run: RunId): Map<ActivationId, AccountState> {
     const root = rootActivation(run)
-    const rows = this.#sql.accounts.all(root, `${root}>`, `${root}?`) as { act: string; body: string }[]
+    const rows = this.#sql.accounts.all(...ownRange(root)) as { act: string; body: string }[]
     return new Map(rows.map((row) => [row.act as ActivationId, JSON.parse(row.body) as AccountState]))
   }
 
@@ -358,8 +366,6 @@ export class Reader implements StoreReader, Past {
   }
 }
 
-const mine = '(id = ? OR (id >= ? AND id < ?))'
-const mineAct = '(act = ? OR (act >= ? AND act < ?))'
 /** Answers compete for one row of an inbox. */
 const answered = 'EXISTS (SELECT 1 FROM inbox WHERE inbox.act = question.act AND inbox.key = question.key) AS answered'
 const entry = 'l.position, a.id, l.seq, l.at, l.body, l.blobs'
@@ -368,26 +374,29 @@ const statements = {
     'SELECT l.seq, l.at, l.body, l.blobs FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? AND l.seq >= ? ORDER BY l.seq LIMIT ?',
   firstEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq LIMIT 1`,
   lastEvent: `SELECT ${entry} FROM activation a JOIN log l ON l.act = a.num WHERE a.id = ? ORDER BY l.seq DESC LIMIT 1`,
-  feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${mine.replaceAll('id', 'a.id')} AND l.position > ? ORDER BY l.position`,
+  feed: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${own('a.id')} AND l.position > ? ORDER BY l.position`,
+  below: `SELECT ${entry} FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${covers('a.id')} ORDER BY l.position`,
   feedTail: `SELECT ${entry} FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ? ORDER BY l.position`,
   tailIds: 'SELECT DISTINCT a.id FROM log l CROSS JOIN activation a ON a.num = l.act WHERE l.position > ?',
-  anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${mine.replaceAll('id', 'a.id')} AND l.position > ? LIMIT 1`,
+  anyAfter: `SELECT 1 FROM activation a CROSS JOIN log l ON l.act = a.num WHERE ${own('a.id')} AND l.position > ? LIMIT 1`,
   lastPosition: 'SELECT max(position) AS n FROM log',
   run: 'SELECT * FROM run WHERE id = ?',
   runs: 'SELECT * FROM run ORDER BY created DESC, id DESC',
-  asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${mineAct} LIMIT 1`,
+  asks: `SELECT 1 FROM question WHERE kind <> 'timer' AND ${covers('act')} LIMIT 1`,
+  children: 'SELECT id FROM run WHERE id >= ? AND id < ? AND ended IS NULL',
+  childAtWork: 'SELECT 1 FROM run WHERE id >= ? AND id < ? AND ended IS NULL AND parked = 0 LIMIT 1',
   questionById: `SELECT *, ${answered} FROM question WHERE id = ?`,
   questions: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' ORDER BY at, rowid`,
-  questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${mineAct} ORDER BY at, rowid`,
-  questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${mineAct}`,
+  questionsOfRun: `SELECT *, ${answered} FROM question WHERE kind <> 'timer' AND ${covers('act')} ORDER BY at, rowid`,
+  questionCount: `SELECT count(*) AS n FROM question WHERE kind <> 'timer' AND ${own('act')}`,
   nextDeadline: `SELECT first.at + NOT EXISTS (SELECT 1 FROM question WHERE until = first.at AND kind = 'timer') AS at
     FROM (SELECT min(until) AS at FROM question WHERE until IS NOT NULL) first`,
   due: `SELECT act, address, kind, until FROM question WHERE until IS NOT NULL AND until <= ? AND (until < ? OR kind = 'timer')
     ORDER BY until, (SELECT num FROM activation WHERE id = question.act), question.rowid LIMIT 1000`,
   unread: 'SELECT position, act, key, body FROM inbox WHERE position > ? AND taken = 0 ORDER BY position',
-  unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${mineAct} ORDER BY position`,
+  unreadOfRun: `SELECT position, act, key, body FROM inbox WHERE taken = 0 AND ${own('act')} ORDER BY position`,
   lastInbox: 'SELECT max(position) AS n FROM inbox',
-  accounts: `SELECT act, body FROM account WHERE ${mineAct}`,
+  accounts: `SELECT act, body FROM account WHERE ${own('act')}`,
   entryAt: 'SELECT body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) AND seq = ?',
   stream: 'SELECT at, body, blobs FROM log WHERE act = (SELECT num FROM activation WHERE id = ?) ORDER BY seq',
   value: 'SELECT version, body FROM value WHERE stream = ? AND key = ?',
@@ -400,7 +409,7 @@ const statements = {
     'SELECT id FROM run WHERE losses > 1 AND losses >= ? AND ended IS NULL AND parked = 0 AND owner IS NULL ORDER BY losses LIMIT ?',
   lastEnd: 'SELECT max(end_position) AS n FROM run WHERE end_position IS NOT NULL',
   endedAfter: 'SELECT id FROM run WHERE end_position > ?',
-  endedBefore: 'SELECT id FROM run WHERE ended < ? ORDER BY ended LIMIT ?',
+  endedBefore: "SELECT id FROM run WHERE ended < ? AND instr(id, '>') = 0 ORDER BY ended LIMIT ?",
   stuck: 'SELECT id FROM run WHERE ended IS NULL AND stuck IS NOT NULL',
   withoutCode: 'SELECT id FROM run WHERE stuck IS NOT NULL AND ended IS NULL AND stuck LIKE ?',
   leftCancelled: `SELECT id FROM run WHERE ended IS NULL AND parked = 1

@@ -4,29 +4,32 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../../core/index.ts'
 import { runStream } from '../stream.ts'
+import { covers, range, childRange } from './ranges.ts'
 
-/** Removes a run in one transaction. Positions of the feed are never given out again. */
+/** Removes a run and its child runs in one transaction. Positions of the feed are never given out again. */
 export function removeRun(db: DatabaseSync, run: RunId): void {
   const root = rootActivation(run)
-  const mine = [root, `${root}>`, `${root}?`] as const
-  const where = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
+  const mine = range(root)
+  const runs = [run, ...childRange(run)] as const
+  const which = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
   db.exec('BEGIN IMMEDIATE')
   try {
     const last = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
-    db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${where('id')})`).run(...mine)
-    db.prepare(`DELETE FROM activation WHERE ${where('id')}`).run(...mine)
-    for (const table of ['inbox', 'question', 'account']) db.prepare(`DELETE FROM ${table} WHERE ${where('act')}`).run(...mine)
+    db.prepare(`DELETE FROM log WHERE act IN (SELECT num FROM activation WHERE ${covers('id')})`).run(...mine)
+    db.prepare(`DELETE FROM activation WHERE ${covers('id')}`).run(...mine)
+    for (const table of ['inbox', 'question', 'account']) db.prepare(`DELETE FROM ${table} WHERE ${covers('act')}`).run(...mine)
     const stream = runStream(run)
     db.prepare('DELETE FROM log WHERE act = (SELECT num FROM activation WHERE id = ?)').run(stream)
     db.prepare('DELETE FROM activation WHERE id = ?').run(stream)
     db.prepare('DELETE FROM value WHERE stream = ?').run(stream)
     // What it did to its session's values stays; that it did so is forgotten, so that a run of the same id does its own.
-    db.prepare('DELETE FROM done WHERE run = ?').run(run)
+    db.prepare(`DELETE FROM done WHERE ${which('run')}`).run(...runs)
     db.prepare(
-      'DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE run = ?) AND NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.hash = blob.hash AND u.run <> ?)',
-    ).run(run, run)
-    db.prepare('DELETE FROM blob_use WHERE run = ?').run(run)
-    db.prepare('DELETE FROM run WHERE id = ?').run(run)
+      `DELETE FROM blob WHERE hash IN (SELECT hash FROM blob_use WHERE ${which('run')})
+      AND NOT EXISTS (SELECT 1 FROM blob_use u WHERE u.hash = blob.hash AND NOT ${which('u.run')})`,
+    ).run(...runs, ...runs)
+    db.prepare(`DELETE FROM blob_use WHERE ${which('run')}`).run(...runs)
+    db.prepare(`DELETE FROM run WHERE ${which('id')}`).run(...runs)
     const left = (db.prepare('SELECT max(position) AS n FROM log').get() as { n: number | null }).n
     // One placeholder is enough: only the newest position can be given out again.
     if (last !== null) db.prepare('DELETE FROM log WHERE act = 0 AND position < ?').run(last)

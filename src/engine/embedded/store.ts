@@ -102,6 +102,7 @@ export class SqliteStore implements Store {
         epoch,
         accounts: this.reader.accounts(id),
         questions: this.reader.questionCount(id),
+        children: this.reader.children(id),
         past: this.reader,
         mail: this.reader.unreadOf(id),
       }

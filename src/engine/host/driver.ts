@@ -336,7 +336,7 @@ export class Driver implements Desk {
     if (this.#touched.size > 0) this.schedule()
   }
 
-  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved' | 'awake'>): void {
+  #afterCommit(batch: Batch, touched: ReadonlySet<RunId>, result: Pick<BatchResult, 'moved' | 'awake' | 'fenced' | 'existed'>): void {
     const awake = new Set(result.awake)
     const roused: RunId[] = []
     for (const { run, heard } of batch.parked) {
@@ -359,6 +359,8 @@ export class Driver implements Desk {
       }
     }
     this.residents.wake(roused)
+    const lost = new Set([...result.fenced, ...result.existed])
+    for (const { id, from } of batch.runs) if (from !== undefined && !lost.has(from) && !lost.has(id)) this.residents.begun(id)
     this.#wakeElsewhere(batch)
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
     // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with it.

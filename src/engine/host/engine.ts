@@ -12,6 +12,7 @@ import {
   ReeveError,
   rootActivation,
   runOf,
+  rootRun,
   stopwatch,
   systemClock,
   type Clock,
@@ -22,7 +23,7 @@ import {
   type RunId,
   type Shape,
 } from '../../core/index.ts'
-import { callerShape, decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
+import { decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
 import { mustBeJson } from '../scope.ts'
@@ -51,6 +52,7 @@ import type { Digests } from '../host.ts'
 import type { Mover } from '../mover.ts'
 import type { Store, StoreLease, StoreReader } from '../store.ts'
 import type { CrashPoint } from './desk.ts'
+import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
 import { News } from './news.ts'
@@ -258,15 +260,8 @@ export class HostEngine<S extends Store = Store> implements Engine {
     // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
     const guarded = driving ? this.#inStore(() => this.#lease.guard()) : undefined
     if (guarded instanceof Promise) await guarded
-    const row = {
-      id,
-      agent: request.agent,
-      version: request.version,
-      caller: request.caller === undefined ? null : this.driver.options.redact(JSON.stringify(caller), callerShape),
-      at: this.#clock.now(),
-    }
-    this.driver.batch.runs.push({ ...row, owner: driving ? this.#lease.id : null })
     if (driving) {
+      this.driver.batch.runs.push(newRun(this.driver, request, this.#lease.id))
       const run = new Run(id, 1, caller)
       this.driver.runs.set(id, run)
       this.driver.keeper.birth(run, rootActivation(id), {
@@ -277,25 +272,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
         limits: request.limits,
         caller: request.caller,
       })
-    } else this.#writeBirth(request)
+    } else writeBirth(this.driver, request)
     this.driver.schedule()
     const existed = await this.driver.durable(id)
     // another version of its agent may be here
     if (!existed && !driving) this.driver.residents.begun(id)
     return existed
-  }
-
-  /** A run for somebody else to drive. */
-  #writeBirth(request: StartRun): void {
-    const act = rootActivation(request.run)
-    const { limits } = request
-    const batch = this.driver.batch
-    const event = birthOf(request)
-    const text = this.driver.options.redact(encode(event), eventShape(event))
-    batch.acts.push(act)
-    batch.log.push({ act, run: request.run, seq: 0, at: this.#clock.now(), body: text })
-    if (limits !== undefined)
-      batch.accounts.push({ act, run: request.run, body: JSON.stringify({ limits, spent: {}, reserved: {}, ms: 0, unknown: 0 }) })
   }
 
   /** The same id again: fine if it is the same request, else the caller has made a mistake. */
@@ -501,6 +483,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   remove(run: RunId): Promise<void> {
     return this.#read(async () => {
+      if (rootRun(run) !== run)
+        throw new ReeveError('run.conflict', `${run} is a child run of ${rootRun(run)}`, {
+          hint: 'It goes with that run: remove that one.',
+        })
       const row = await this.#reader.run(run)
       if (row === undefined) throw unknownRun(run)
       if (row.ended === null) throw openRun(run)

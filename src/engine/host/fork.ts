@@ -3,13 +3,14 @@
  *
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
  */
-import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
-import { encode, copiedShape, questionShape, valueShape, type Caller } from '../../journal/index.ts'
+import { ReeveError, rootActivation, rootRun, type ActivationId, type RunId } from '../../core/index.ts'
+import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
+import { asOneRun } from '../fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork.ts'
 import type { Mail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
-import type { StoreReader } from '../store.ts'
-import { streamOf } from '../stream.ts'
+import type { StoredOrigin, StoreReader } from '../store.ts'
+import { runStream, streamOf } from '../stream.ts'
 import type { Driver } from './driver.ts'
 
 /** Forks a run. Resolves when it is durable. */
@@ -31,19 +32,35 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
 }
 
 async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<ForkOrigin> {
+  if (rootRun(run) !== run)
+    throw new ReeveError('fork.invalid', `${run} is a child run of ${rootRun(run)}`, {
+      hint: `Fork the run itself: reeve events ${rootRun(run)}. Its fork does all of its work in one run.`,
+    })
   const origin = await reader.origin(run, at, (caller) => streamOf(caller, run))
   if (origin === undefined) throw unknownRun(run)
   const { agent, version, caller } = origin.run
-  return {
+  const children = new Map<RunId, Pick<ForkOrigin, 'feed' | 'limits'>>()
+  for (const wanted = [...childRunsIn(origin.feed)]; wanted.length > 0;) {
+    const id = wanted.pop()!
+    const child = await reader.origin(id, 0, () => runStream(id))
+    if (child === undefined) continue
+    children.set(id, { feed: child.feed, limits: limitsOf(child) })
+    wanted.push(...childRunsIn(child.feed))
+  }
+  const own: ForkOrigin = {
     agent,
     version,
     caller: caller === null ? undefined : (JSON.parse(caller) as Caller),
     feed: origin.feed,
     mail: origin.mail.map(({ body }) => JSON.parse(body) as Mail),
-    limits: new Map([...origin.accounts].map(([activation, { limits }]) => [activation, limits])),
+    limits: limitsOf(origin),
     values: origin.values,
   }
+  return asOneRun(run, own, children)
 }
+
+const limitsOf = ({ accounts }: StoredOrigin): ForkOrigin['limits'] =>
+  new Map([...accounts].map(([activation, { limits }]) => [activation, limits]))
 
 /** Puts the plan into the batch: rows that compete with others count only if the run is new, as everything of it. */
 function write(driver: Driver, plan: ForkPlan): void {

@@ -8,10 +8,13 @@
 import {
   isWithin,
   andThen,
+  childActivation,
   failed,
   failure,
+  present,
   rootActivation,
   runOf,
+  rootRun,
   type ActivationId,
   type Clock,
   type Failure,
@@ -40,13 +43,15 @@ import type { Orchestration, StartOptions } from '../context.ts'
 import { earlierOf, type Logged } from '../earlier.ts'
 import type { Digests } from '../host.ts'
 import type { StopCause } from '../mail.ts'
-import { notRegistered, type Operation, type Owner } from '../operation.ts'
+import { notRegistered, nothingUsed, type Operation, type Owner } from '../operation.ts'
 import { pausesIn, type Pause } from '../pauses.ts'
 import { streamOf } from '../stream.ts'
+import { writeBirth, type Born } from './birth.ts'
 import type { Desk, Keeping } from './desk.ts'
 import { accountsOf, leave, reserve, settle } from './ledger.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
 import { Outlet } from './outlet.ts'
+import { tellChild, tellLeader } from './children.ts'
 import type { Run } from './run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
@@ -96,6 +101,8 @@ export class Keeper implements Keeping {
     const run = this.#run(activation.id)
     if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
     desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
+    if (event.type === 'worker.settled' && event.apart === true)
+      run.children.delete(runOf(childActivation(activation.id, event.address, true)))
     if (event.type === 'step.settled') desk.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
     desk.touch(run)
     desk.schedule()
@@ -183,6 +190,8 @@ export class Keeper implements Keeping {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
     const id = op.id as ActivationId
+    // it is there since the intent to start it is, and its end comes as mail
+    if (op.isApart && !op.fresh) return
     let known: Activation | 'settled' | undefined
     try {
       known = op.fresh ? undefined : (run.activations.get(id) ?? this.#settledOrLoaded(run, op))
@@ -201,13 +210,16 @@ export class Keeper implements Keeping {
         type: 'worker.settled',
         address: op.address,
         outcome: notRegistered(agent),
+        ...(op.isApart ? { apart: true, charge: nothingUsed } : {}),
       })
       return
     }
+    const { version } = found
     const bear = (earlier: Earlier | undefined): void => {
+      if (op.isApart) return this.#bearApart(run, op, { agent, version, input, path: options.path, limits: options.limits, earlier })
       this.birth(run, id, {
         agent,
-        version: found.version,
+        version,
         input,
         parentPath: op.owner.birth.path,
         path: options.path,
@@ -278,6 +290,33 @@ export class Keeper implements Keeping {
     return activation
   }
 
+  /** A worker that is a run of its own rides in the same transaction, and whoever drives takes it up. What it may use is its own from now on. */
+  #bearApart(
+    run: Run,
+    op: Operation,
+    born: Pick<Born, 'agent' | 'version' | 'input'> & {
+      readonly path: readonly string[] | undefined
+      readonly limits: StartOptions['limits']
+      readonly earlier: Earlier | undefined
+    },
+  ): void {
+    const { agent, version, input, earlier, path } = born
+    const under = op.owner.birth.path
+    const child = runOf(op.id as ActivationId)
+    const minutes = [born.limits, ...op.owner.birth.accounts.map((account) => ({ minutes: account.minutesLeft(this.now()) }))]
+      .flatMap((limits) => limits?.minutes ?? [])
+      .toSorted((a, b) => a - b)[0]
+    const { last: _last, ...slice } = op.reserved ?? {}
+    const limits = { ...born.limits, ...slice, ...(minutes === undefined ? {} : { minutes }) }
+    const caller = Object.keys(run.caller).length === 0 ? undefined : run.caller
+    writeBirth(this.#desk, { run: child, agent, version, input, under, limits, ...present({ path, caller, earlier }) }, run.id)
+    run.children.add(child)
+    if (run.pause !== undefined)
+      tellChild(this.#desk, run, child, 'born', { type: 'pause', run: child, at: run.pause.at === 'human' ? 'next' : run.pause.at })
+    this.#desk.touch(run)
+    this.#desk.schedule()
+  }
+
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
   #logsBelow(worker: ActivationId): Now<Iterable<Logged>> {
     const unwritten = this.#desk.batch.log.filter(({ act }) => isWithin(act, worker))
@@ -305,7 +344,14 @@ export class Keeper implements Keeping {
   stopWorker(op: Operation, reason: string, cause: StopCause): void {
     const run = this.#run(op.owner.id)
     const id = op.id as ActivationId
-    if (run?.unborn.has(id) === true) run.unborn.set(id, () => this.stopWorker(op, reason, cause))
+    if (run?.unborn.has(id) === true) {
+      run.unborn.set(id, () => this.stopWorker(op, reason, cause))
+      return
+    }
+    if (run !== undefined && op.isApart) {
+      tellChild(this.#desk, run, runOf(id), 'stop', { type: 'cancel', reason, ...cause })
+      return
+    }
     const worker = run?.activations.get(id)
     if (run === undefined || worker === undefined || worker.cancelKnown) return
     if (worker.stuck !== undefined) this.unstick(run)
@@ -327,6 +373,7 @@ export class Keeper implements Keeping {
       run.out.delete(op)
       leave(this.#desk, activation)
     }
+    const spent = run.accounts.get(activation.id)?.spent
     // what is still to be written of it is in the list of those that changed
     run.accounts.delete(activation.id)
     if (run.held.length > 0) run.held = run.held.filter((op) => op.owner !== activation)
@@ -335,6 +382,7 @@ export class Keeper implements Keeping {
       run.ended = true
       if (!recorded) this.#desk.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
       this.#desk.ends.set(run.id, { outcome, usage })
+      if (!recorded) tellLeader(this.#desk, run, { outcome, usage, spent })
     } else {
       const cut = activation.id.lastIndexOf('>')
       const parent = run.activations.get(activation.id.slice(0, cut) as ActivationId)
@@ -375,7 +423,7 @@ export class Keeper implements Keeping {
     settle(activation, reserved, actual)
   }
   #stream(activation: Owner): string {
-    return streamOf(this.callerOf(activation.id), runOf(activation.id))
+    return streamOf(this.callerOf(activation.id), rootRun(runOf(activation.id)))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
     const log = patiently(this.#desk, activation)(() => this.#desk.store.reader.log(rootActivation(runOf(activation.id))))

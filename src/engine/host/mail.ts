@@ -12,6 +12,7 @@ import { divergedKey } from '../question.ts'
 import type { InboxRow } from '../store.ts'
 import type { Desk } from './desk.ts'
 import type { Run } from './run.ts'
+import { tellChildren } from './children.ts'
 
 /** Gives an unread row to whom it is for; keeps it if they are not in memory yet. */
 export function receive(desk: Desk, run: Run, row: InboxRow): void {
@@ -23,10 +24,10 @@ export function receive(desk: Desk, run: Run, row: InboxRow): void {
       return cancel(desk, run, activation, row.key, mail)
     case 'pause':
       use(desk, run, activation, row.key)
-      return pause(desk, run, activation, mail)
+      return pause(desk, run, activation, mail, row.key)
     case 'resume':
       use(desk, run, activation, row.key)
-      return resume(desk, run, activation, mail)
+      return resume(desk, run, activation, mail, row.key)
     case 'settle-doubt':
       return settleDoubt(desk, run, activation, row.key, mail)
     case 'settle-divergence':
@@ -81,8 +82,9 @@ function cancel(desk: Desk, run: Run, activation: Activation, key: string, mail:
   activation.arrive(arrivalOfMail(mail)!, undefined, key)
 }
 
-function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>): void {
+function pause(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'pause' }>, key: string): void {
   if (ignores(desk, run, root, mail)) return
+  if (run.pause === undefined) tellChildren(desk, run, key, mail)
   const reached = run.pause?.reached === true
   if (run.pause === undefined) {
     const event = { type: 'run.pausing', at: mail.at, ...within(mail), ...said(mail), ...commandId(mail) } as const
@@ -143,8 +145,9 @@ function letGo(desk: Desk, run: Run): void {
   for (const op of held) desk.keeper.letOut(op)
 }
 
-function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>): void {
+function resume(desk: Desk, run: Run, root: Activation, mail: Extract<Mail, { type: 'resume' }>, key: string): void {
   if (ignores(desk, run, root, mail)) return
+  tellChildren(desk, run, key, mail)
   if (mail.handBack === true) desk.keeper.append(root, { type: 'run.handed-back', ...said(mail), ...commandId(mail) }, desk.clock.now())
   desk.keeper.append(root, { type: 'run.resumed', ...said(mail), ...commandId(mail) }, desk.clock.now())
   letGo(desk, run)

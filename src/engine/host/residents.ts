@@ -12,6 +12,7 @@ import {
   ReeveError,
   rootActivation,
   runOf,
+  rootRun,
   type ActivationId,
   type Failure,
   type Now,
@@ -37,8 +38,10 @@ const page = residentCap
 const besideCap = 100
 /** A look notes so many runs that nobody holds. */
 const lookCap = 10 * residentCap
-/** How long another process is given to take a run whose code is missing here. */
+/** How long another process is given to take a run whose code is missing here. Milliseconds. */
 const patienceMs = 200
+/** How long other processes are given to take a child run. Milliseconds. */
+const spreadMs = 25
 
 /** Of which kinds a process drives runs: another version of an agent may be at home here, too. */
 const driven =
@@ -56,6 +59,14 @@ function turned(runs: readonly RunId[]): readonly RunId[] {
 function clean(account: Account): Account {
   account.dirty = false
   return account
+}
+
+/** Of child runs one at a time, and not everywhere the same first: so processes that hear of several share them. */
+function spread(runs: readonly RunId[]): readonly RunId[] {
+  const children = runs.filter((id) => rootRun(id) !== id)
+  if (children.length < 2) return runs
+  const one = children[Math.floor(jitter() * children.length)]
+  return runs.filter((id) => id === one || rootRun(id) === id)
 }
 
 export class Residents {
@@ -102,9 +113,11 @@ export class Residents {
   #strike(id: RunId): void {
     this.#desk.notBegun(id)
     const b = this.#desk.batch
+    const gone = new Set([id, ...b.runs.flatMap((run) => (run.from === id ? [run.id] : []))])
     const keep = <T>(list: T[], run: (item: T) => RunId): void => {
-      if (list.some((item) => run(item) === id)) list.splice(0, list.length, ...list.filter((item) => run(item) !== id))
+      if (list.some((item) => gone.has(run(item)))) list.splice(0, list.length, ...list.filter((item) => !gone.has(run(item))))
     }
+    keep(b.runs, (run) => run.from ?? nobody)
     keep(b.log, (entry) => entry.run)
     keep(b.acts, (act) => runOf(act))
     keep(b.questions, (q) => runOf(q.act))
@@ -134,9 +147,11 @@ export class Residents {
     this.#pursue()
   }
 
-  /** This run was written for whoever drives. A mover has been told. */
+  /** This run was written for whoever drives. A mover has been told. A child run is left to the other processes for a moment. */
   begun(id: RunId): void {
-    if (!this.#desk.seats.hasMover) this.wake([id])
+    if (this.#desk.seats.hasMover) return
+    if (rootRun(id) === id || this.#desk.store.isPrivate) this.wake([id])
+    else setTimeout(() => this.wake([id]), spreadMs).unref()
   }
 
   /** Goes on with runs that nobody holds, unless a mover is to see to them first. */
@@ -212,7 +227,7 @@ export class Residents {
     for (const id of this.#wanted.keys()) if (runs.has(id)) this.#wanted.delete(id)
     const [insist] = this.#wanted.values()
     if (insist !== undefined) {
-      const wanted = [...this.#wanted].flatMap(([id, each]) => (each === insist ? [id] : [])).slice(0, page)
+      const wanted = spread([...this.#wanted].flatMap(([id, each]) => (each === insist ? [id] : []))).slice(0, page)
       for (const id of wanted) this.#wanted.delete(id)
       return { wanted, insist }
     }
@@ -286,7 +301,7 @@ export class Residents {
     return false
   }
 
-  #load({ run: row, epoch, accounts, questions, past, mail }: Claimed): void {
+  #load({ run: row, epoch, accounts, questions, children, past, mail }: Claimed): void {
     const id = row.id as RunId
     // Somebody has begun a run of this id, and will hear that it exists.
     if (this.#desk.runs.has(id)) return void this.#hidden.add(id)
@@ -297,6 +312,7 @@ export class Residents {
     if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
     if (asideFor(row) !== undefined) run.broughtBack = row.word
     run.questions = questions
+    for (const child of children) run.children.add(child)
     this.#desk.runs.set(id, run)
     try {
       this.load(run, rootActivation(id), [])

@@ -30,6 +30,8 @@ export class Run {
   readonly past: Past | undefined
   /** Workers whose birth waits for what the store says of an earlier attempt, and what is to be done with them then. */
   readonly unborn = new Map<ActivationId, (() => void) | undefined>()
+  /** Child runs that have not ended. */
+  readonly children = new Set<RunId>()
   /** Inbox rows for activations that are not in memory yet. */
   readonly mail = new Map<ActivationId, InboxRow[]>()
   /** The last inbox row that was received. */

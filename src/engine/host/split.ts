@@ -21,7 +21,10 @@ export interface Part {
 export function split(batch: Batch): Part[] {
   const parts = new Map<RunId, { batch: Batch; run: RunId; posts: number[]; values: number[] }>()
   const outside: Part[] = []
-  const of = (run: RunId): { batch: Batch; posts: number[]; values: number[] } => {
+  // a worker that is placed apart begins with the intent to start it, or not at all
+  const begunBy = new Map(batch.runs.flatMap(({ id, from }) => (from === undefined ? [] : [[id, from]])))
+  const of = (id: RunId): { batch: Batch; posts: number[]; values: number[] } => {
+    const run = begunBy.get(id) ?? id
     const part = parts.get(run) ?? { batch: emptyBatch(batch.owner), run, posts: [], values: [] }
     parts.set(run, part)
     return part

@@ -127,11 +127,12 @@ export class Claims {
       client.query<{ act: ActivationId; run: RunId; body: string }>(query(sql.accounts, [runs])),
       client.query<{ id: string; run: RunId; kind: string }>(query(sql.questions, [runs])),
       client.query<InboxRow & { run: RunId }>(query(sql.mail, [runs])),
+      client.query<{ run: RunId; id: RunId }>(query(sql.children, [runs])),
     ] as const
     for (const each of [grants, committed, ...asked]) each.catch(() => undefined)
     const granted = new Map((await grants).rows.map((row) => [row.id, row]))
     if ((await committed).command !== 'COMMIT') throw new Error('the claim was rolled back')
-    const [logs, accounts, questions, mail] = [await asked[0], await asked[1], await asked[2], await asked[3]]
+    const [logs, accounts, questions, mail, children] = [await asked[0], await asked[1], await asked[2], await asked[3], await asked[4]]
     const entries = logs.rows
     for (let last = entries.at(-1), count = entries.length; last !== undefined && count === page; last = entries.at(-1)) {
       const { rows } = await client.query<EntryRow>(query(sql.logs, [runs, last.run, last.position, page]))
@@ -147,6 +148,7 @@ export class Claims {
     const accountsOf = grouped(accounts.rows)
     const questionsOf = grouped(questions.rows)
     const mailOf = grouped(mail.rows)
+    const childrenOf = grouped(children.rows)
     return taken.map((row) => {
       const run = row.id as RunId
       const { epoch, position } = granted.get(run)!
@@ -159,6 +161,7 @@ export class Claims {
         epoch,
         accounts: new Map((accountsOf.get(run) ?? []).map(({ act, body }) => [act, JSON.parse(body) as AccountState])),
         questions: asks.filter(({ kind }) => kind !== 'timer').length,
+        children: (childrenOf.get(run) ?? []).map(({ id }) => id),
         past,
         mail: (mailOf.get(run) ?? []).map(({ position: at, act, key, body }) => ({ position: at, act, key, body })),
       }
@@ -216,6 +219,9 @@ export const query = ([name, text]: Named, values: Params): { name: string; text
   text,
   values: values as unknown[],
 })
+
+/** The condition that a run is a child run of another one, at any depth. */
+export const isChildOf = (id: string, run: string): string => `${id} >= ${run} || '>' AND ${id} < ${run} || '?'`
 
 /** The columns of a run as the contract has them. */
 export const runColumns = (r: string): string =>
@@ -279,5 +285,9 @@ function statements(s: string) {
     accounts: named('accounts', `SELECT run, act, body FROM ${s}.account WHERE run = ANY($1::text[])`),
     questions: named('asked', `SELECT run, id, kind FROM ${s}.question WHERE run = ANY($1::text[])`),
     mail: named('mail', `SELECT run, position, act, key, body FROM ${s}.inbox WHERE run = ANY($1::text[]) AND NOT taken ORDER BY position`),
+    children: named(
+      'children',
+      `SELECT x.run, u.id FROM unnest($1::text[]) x(run) JOIN ${s}.run u ON ${isChildOf('u.id', 'x.run')} AND u.ended IS NULL`,
+    ),
   } as const
 }

@@ -301,6 +301,7 @@ export class BatchWriter {
       const row = by.get(run)
       if (row?.owner === batch.owner && row.epoch === batch.epochs.get(run)) continue
       lost.fenced.add(run)
+      for (const { id, from } of batch.runs) if (from === run) lost.fenced.add(id)
       found = true
     }
     for (const run of isBorn) {

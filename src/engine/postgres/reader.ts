@@ -9,7 +9,7 @@ import type { Caller, JournalEvent, Recorded } from '../../journal/index.ts'
 import type { AccountState } from '../account.ts'
 import { notRegistered } from '../code.ts'
 import { valuesHeard } from '../fork-values.ts'
-import type { Question, RunEnd, RunFilter, RunStatus, RunSummary } from '../port.ts'
+import { isWithin, type Question, type RunEnd, type RunFilter, type RunStatus, type RunSummary } from '../port.ts'
 import {
   asideFor,
   type DueQuestion,
@@ -20,7 +20,7 @@ import {
   type StoredRun,
   type StoreReader,
 } from '../store.ts'
-import { isReady, query, readyKinds, runColumns } from './claim.ts'
+import { isChildOf, isReady, query, readyKinds, runColumns } from './claim.ts'
 import type { Named, Params } from './connection.ts'
 import { decodedKey, encodedKey } from './keys.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'
@@ -87,10 +87,10 @@ export class Reader implements StoreReader {
   }
 
   async summaries(filter: RunFilter = {}): Promise<readonly RunSummary[]> {
-    const { status, agent, limit = many } = filter
+    const { status, agent, limit = many, childrenOf } = filter
     const [over, open] = [status?.filter((each) => ends.has(each)) ?? [], status?.filter((each) => !ends.has(each)) ?? []]
     const which = status === undefined ? this.#sql.summaries : over.length === 0 ? this.#sql.summariesOpen : this.#sql.summariesOf
-    const params: Params = status === undefined ? [agent ?? null, limit] : [agent ?? null, limit, over.length === 0 ? open : status]
+    const params: Params = [agent ?? null, limit, childrenOf ?? null, ...(status === undefined ? [] : [over.length === 0 ? open : status])]
     return (await this.#rows<SummaryRow>(which, params)).map(summaryOf)
   }
 
@@ -136,7 +136,7 @@ export class Reader implements StoreReader {
           ? await this.#rows<QuestionRow>(this.#sql.questionsOfRun, [filter.run])
           : await this.#rows<QuestionRow>(this.#sql.questions)
     return rows
-      .filter(({ act }) => filter.run === undefined || runOf(act) === filter.run)
+      .filter(({ act }) => filter.run === undefined || isWithin(runOf(act), filter.run))
       .map((row) => ({
         id: row.id,
         kind: row.kind as Question['kind'],
@@ -257,10 +257,12 @@ function statements(s: string) {
   const run = runColumns('r')
   const shown = `CASE WHEN r.ended IS NOT NULL THEN r.status WHEN r.stuck IS NOT NULL THEN 'stuck'
     WHEN r.control IN ('pausing', 'paused', 'human_control') THEN r.control
-    WHEN r.parked = 0 OR NOT EXISTS (SELECT 1 FROM ${s}.question q WHERE q.run = r.id AND q.kind <> 'timer') THEN 'running'
+    WHEN r.parked = 0 OR NOT EXISTS (SELECT 1 FROM ${s}.question q WHERE (q.run = r.id OR ${isChildOf('q.run', 'r.id')}) AND q.kind <> 'timer')
+      OR EXISTS (SELECT 1 FROM ${s}.run u WHERE ${isChildOf('u.id', 'r.id')} AND u.ended IS NULL AND u.parked = 0) THEN 'running'
     WHEN EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.run = r.id AND NOT i.taken AND i.act = 'act_' || r.id AND starts_with(i.key, '!pause')) THEN 'pausing'
     ELSE 'waiting' END`
-  const listed = `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE ($1::text IS NULL OR r.agent = $1)`
+  const listed = `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE ($1::text IS NULL OR r.agent = $1)
+    AND CASE WHEN $3::text IS NULL THEN strpos(r.id, '>') = 0 ELSE ${isChildOf('r.id', '$3::text')} END`
   const newest = 'ORDER BY r.created DESC, r.id DESC LIMIT $2'
   // Answers compete for one row of an inbox.
   const question = `q.id, q.act, q.address, q.kind, q.until, q.at, q.body, EXISTS (SELECT 1 FROM ${s}.inbox i WHERE i.act = q.act AND i.key = q.key) AS answered`
@@ -270,8 +272,8 @@ function statements(s: string) {
     run: named('run', `SELECT ${run} FROM ${s}.run r WHERE r.id = $1`),
     summary: named('summary', `SELECT ${run}, ${shown} AS shown FROM ${s}.run r WHERE r.id = $1`),
     summaries: named('summaries', `${listed} ${newest}`),
-    summariesOpen: named('summaries_open', `${listed} AND r.ended IS NULL AND ${shown} = ANY($3::text[]) ${newest}`),
-    summariesOf: named('summaries_of', `${listed} AND ${shown} = ANY($3::text[]) ${newest}`),
+    summariesOpen: named('summaries_open', `${listed} AND r.ended IS NULL AND ${shown} = ANY($4::text[]) ${newest}`),
+    summariesOf: named('summaries_of', `${listed} AND ${shown} = ANY($4::text[]) ${newest}`),
     birth: named('birth', `SELECT ${entryColumns} FROM ${s}.entry WHERE act = $1 AND seq = 0`),
     ends: named(
       'ends',
@@ -286,11 +288,11 @@ function statements(s: string) {
     questions: named('questions', `SELECT ${question} FROM ${s}.question q WHERE q.kind <> 'timer' ORDER BY q.at, q.num`),
     questionsOfRun: named(
       'questions_of',
-      `SELECT ${question} FROM ${s}.question q WHERE q.run = $1 AND q.kind <> 'timer' ORDER BY q.at, q.num`,
+      `SELECT ${question} FROM ${s}.question q WHERE (q.run = $1 OR ${isChildOf('q.run', '$1')}) AND q.kind <> 'timer' ORDER BY q.at, q.num`,
     ),
     below: named(
       'below',
-      `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position >= ${since} AND (act = $2 OR starts_with(act, $2 || '>')) ORDER BY position`,
+      `SELECT ${entryColumns} FROM ${s}.entry WHERE (run = $1 AND position >= ${since} OR ${isChildOf('run', '$1')}) AND (act = $2 OR starts_with(act, $2 || '>')) ORDER BY run, position`,
     ),
     log: named('log_of', `SELECT ${entryColumns} FROM ${s}.entry WHERE run = $1 AND position >= ${since} AND act = $2 ORDER BY position`),
     blobs: blobStatement(s),
@@ -328,6 +330,6 @@ function statements(s: string) {
       'with_mail',
       `SELECT r.id FROM (SELECT DISTINCT run FROM ${s}.inbox WHERE NOT taken) i JOIN ${s}.run r ON r.id = i.run AND r.owner IS NULL AND r.ended IS NULL`,
     ),
-    endedBefore: named('ended_before', `SELECT id FROM ${s}.run WHERE ended < $1 ORDER BY ended LIMIT $2`),
+    endedBefore: named('ended_before', `SELECT id FROM ${s}.run WHERE ended < $1 AND strpos(id, '>') = 0 ORDER BY ended LIMIT $2`),
   } as const
 }

@@ -23,7 +23,7 @@ import type {
   Wanted,
 } from '../store.ts'
 import { runStream } from '../stream.ts'
-import { Claims, query } from './claim.ts'
+import { Claims, isChildOf, query } from './claim.ts'
 import { BatchWriter } from './commit.ts'
 import {
   configOf,
@@ -451,6 +451,8 @@ const nothing: Unread = { rows: [], others: [] }
 
 function statements(s: string) {
   const named = (name: string, text: string): Named => [`reeve_${name}`, text]
+  // a run and its child runs
+  const within = (column: string): string => `(${column} = $1 OR ${isChildOf(column, '$1')})`
   return {
     mark: named('mark', `INSERT INTO ${s}.value(stream, key, version, body) VALUES($1, $2, 1, 'true') ON CONFLICT DO NOTHING`),
     isMarked: named('is_marked', `SELECT 1 FROM ${s}.value WHERE stream = $1 AND key = $2`),
@@ -470,16 +472,16 @@ function statements(s: string) {
     remove: [
       named(
         'raise_floor',
-        `UPDATE ${s}.meta SET value = GREATEST(value::bigint, (SELECT COALESCE(max(position), 0) FROM ${s}.entry WHERE run = $1))::text WHERE key = 'floor'`,
+        `UPDATE ${s}.meta SET value = GREATEST(value::bigint, (SELECT COALESCE(max(position), 0) FROM ${s}.entry WHERE ${within('run')}))::text WHERE key = 'floor'`,
       ),
       ...['entry', 'blob', 'question', 'account', 'done'].map((table) =>
-        named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE run = $1`),
+        named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE ${within('run')}`),
       ),
       named(
         'remove_inbox',
         `DELETE FROM ${s}.inbox WHERE act = 'act_' || $1 OR (act >= 'act_' || $1 || '>' AND act < 'act_' || $1 || '?')`,
       ),
-      named('remove_run', `DELETE FROM ${s}.run WHERE id = $1`),
+      named('remove_run', `DELETE FROM ${s}.run WHERE ${within('id')}`),
     ],
     removeStream: ['value', 'value_log'].map((table) => named(`remove_${table}`, `DELETE FROM ${s}.${table} WHERE stream = $1`)),
   }

@@ -8,6 +8,7 @@
 import {
   failure,
   messageOf,
+  present,
   type ActivationId,
   type Failure,
   type FailureClass,
@@ -243,7 +244,7 @@ export class Attempts {
       edge: desk.edge,
       worker,
       brief,
-      grant,
+      grant: { ...grant, ...present({ place: job.policy.place }) },
       callId: call.id,
       after,
       timeoutMs: job.policy.timeoutMs,

@@ -61,6 +61,11 @@ export interface WorkerDispatch extends Dispatch {
   readonly background?: boolean | Disposition
   /** Default: nobody beside it. */
   readonly hedge?: Hedge
+  /**
+   * `apart`: as a run of its own, which any process of the store may take up, so that one large run can use several machines. What it may use is set aside when it begins: for each limit above it
+   * its own (`limits` here, or the agent's), or a tenth of what is free there. Default: in the process that drives its leader.
+   */
+  readonly place?: 'apart'
 }
 
 /** How the delegations of a team are carried out. */
@@ -71,7 +76,7 @@ export interface TeamDispatch<Workers extends string = string> extends Dispatch 
   readonly several?: boolean
 }
 
-export const workerDispatchNames: NamesOf<WorkerDispatch> = { timeoutMs: true, retry: true, background: true, hedge: true }
+export const workerDispatchNames: NamesOf<WorkerDispatch> = { timeoutMs: true, retry: true, background: true, hedge: true, place: true }
 export const teamDispatchNames: NamesOf<TeamDispatch> = { timeoutMs: true, retry: true, background: true, several: true }
 const planNames: NamesOf<BackgroundPlan> = { workers: true, default: true, concurrency: true, react: true, whenDone: true }
 const retryNames: NamesOf<DelegationRetry> = { attempts: true, backoffMs: true, maxBackoffMs: true, jitter: true, when: true }
@@ -127,13 +132,14 @@ export function codeDispatchProblems(given: Dispatching | undefined, where: stri
 }
 
 function workerProblems(given: WorkerDispatch, known: ReadonlySet<string>, where: string): string[] {
-  const { background, hedge } = given
+  const { background, hedge, place } = given
   return [
     ...timeProblems(given, where),
     ...(background === undefined || [true, false, 'deferred', 'awaited'].includes(background)
       ? []
       : [`${where}: background is ${described(background)}, expected true, false, "deferred" or "awaited"`]),
     ...(hedge === undefined ? [] : hedgeProblems(hedge, known, where)),
+    ...(place === undefined || place === 'apart' ? [] : [`${where}: place is ${described(place)}, expected "apart"`]),
   ]
 }
 

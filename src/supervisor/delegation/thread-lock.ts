@@ -11,14 +11,19 @@
  * A run that was begun by an earlier Reeve, in which all threads had one line in one value, ends what it had in that line there. Within one activation those that begin now wait for it; other
  * activations do not see it, and may show a worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before another version drives them.
  */
+<<<<<<< HEAD
 import { isOver, type LockEntry, type FifoLock, type StoredLock } from '../../agent/index.ts'
 import { isObject, runOf, type Json } from '../../core/index.ts'
+=======
+import { isOver, type InLine, type Line, type StoredLine } from '../../agent/index.ts'
+import { isObject, runOf, rootRun, type Json } from '../../core/index.ts'
+>>>>>>> e5aa0f4 (Child runs: a worker that is placed apart is a run of its own, which any process may take up)
 
 /** What is the same for every line of threads. */
 const shared = {
   word: '$thread.your-turn',
   // runs of a session come one at a time: what another one has left is not waited for
-  isStale: ({ at }, me) => runOf(at) !== runOf(me.at),
+  isStale: ({ at }, me) => rootRun(runOf(at)) !== rootRun(runOf(me.at)),
   // whoever leads leaves in every ending of its code; only one that ended with the work still open has not
   isGone: async (ctx, { at }, looks) => looks > 0 && at !== ctx.place.activation && isOver(ctx, at),
 } satisfies Partial<FifoLock>

@@ -1,0 +1,23 @@
+/**
+ * Ranges of ids: the activations of a run stand together in every index, since each id begins with its leader's. So do those of its child runs.
+ */
+import { rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
+
+/** An activation and all below it, also in child runs: for `covers`. */
+export const range = (root: ActivationId): [string, string, string] => [root, `${root}>`, `${root}?`]
+/** The condition for `range`. */
+export const covers = (column: string): string => `(${column} = ? OR (${column} >= ? AND ${column} < ?))`
+
+/** The activations of one run: for `own`. */
+export const ownRange = (root: ActivationId): [string, string, string, string] => [...range(root), root]
+/** The condition for `ownRange`. */
+export const own = (column: string): string =>
+  `(${column} = ? OR (${column} >= ? AND ${column} < ? AND instr(substr(${column}, length(?) + 1), '>>') = 0))`
+
+/** The child runs of a run, at any depth: `id >= ? AND id < ?`. */
+export const childRange = (run: RunId): [string, string] => [`${run}>`, `${run}?`]
+/** Whether this activation belongs to this run. */
+export const isOf = (id: string, run: RunId): boolean => {
+  const root = rootActivation(run)
+  return id === root || (id.startsWith(`${root}>`) && !id.includes('>>', root.length))
+}
