@@ -11,13 +11,8 @@
  * A run that was begun by an earlier Reeve, in which all threads had one line in one value, ends what it had in that line there. Within one activation those that begin now wait for it; other
  * activations do not see it, and may show a worker the memory of the thread while such a delegation is at work. So let runs with delegations under way end before another version drives them.
  */
-<<<<<<< HEAD
-import { isOver, type LockEntry, type FifoLock, type StoredLock } from '../../agent/index.ts'
-import { isObject, runOf, type Json } from '../../core/index.ts'
-=======
-import { isOver, type InLine, type Line, type StoredLine } from '../../agent/index.ts'
-import { isObject, runOf, rootRun, type Json } from '../../core/index.ts'
->>>>>>> e5aa0f4 (Child runs: a worker that is placed apart is a run of its own, which any process may take up)
+import { isOver, type FifoLock, type LockEntry, type StoredLock } from '../../agent/index.ts'
+import { isObject, rootRun, runOf, type Json } from '../../core/index.ts'
 
 /** What is the same for every line of threads. */
 const shared = {
