@@ -23,3 +23,23 @@ test.each([
   expect(performance.now() - begun).toBeGreaterThanOrEqual(2_900)
   expect(woken.length > 0).toBe(!keepsWakeUps)
 })
+
+test.each([
+  ['told to a mover that keeps wake-ups', true, [lying]],
+  ['nothing to a mover that keeps none', false, []],
+])('the end of a run that nobody here was told to move is %s; one that was moved is answered', async (_what, keepsWakeUps, told) => {
+  const woken: RunId[] = []
+  const mover: Mover = {
+    keepsWakeUps,
+    open: () => Promise.resolve(),
+    wake: (runs) => void woken.push(...runs),
+    close: () => Promise.resolve(),
+  }
+  const seats = new RunSeats(mover, () => {})
+  seats.leaves(lying, 'parked')
+  seats.leaves(lying, 'ended')
+  const moved = seats.move(runId('moved'))
+  seats.leaves(runId('moved'), 'ended')
+  expect(await moved).toBe('ended')
+  expect(woken).toEqual(told)
+})

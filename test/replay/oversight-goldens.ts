@@ -4,16 +4,11 @@ import type { Runtime } from '../../src/runtime/index.ts'
 import { teamScenario, type ManualClock, type Scenario, type TeamScenario } from '../../src/testing/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
 import { team } from '../../src/team/index.ts'
+import { patient } from './resting.ts'
 
 /** Everything that can go on without time does. */
 async function rests(): Promise<void> {
   for (let turn = 0; turn < 40; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
-
-/** Time goes on whenever nothing else does. */
-async function ticks(clock: ManualClock): Promise<void> {
-  await rests()
-  clock.advanceToNext()
 }
 
 function scenario(name: string, root: Agent, outside: NonNullable<TeamScenario['outside']>, more: Partial<TeamScenario> = {}): Scenario {
@@ -122,7 +117,8 @@ async function ann(runtime: Runtime, clock: ManualClock): Promise<void> {
     const add = tasks.has('d') ? [] : [{ id: 'd', role: 'slow', description: 'D.', dependencies: ['c'] }]
     await run.handBack({ plan: { add, tolerance: 0 }, by: 'ann', reason: 'go on' })
   }
-  await ticks(clock)
+  // not before the first task has ended for her, too: else the team may be through before she looks
+  await patient(runtime, clock)
 }
 
 const takenOver = scenario(

@@ -72,9 +72,13 @@ export class RunSeats implements Seats {
     return this.#waiting.has(run)
   }
 
+  /** A run leaves memory. One that has ended although nobody here was told to move it is told of: a mover that keeps wake-ups also keeps the run, and would wait for it. */
   leaves(run: RunId, moved: Moved): void {
     const waiting = this.#waiting.get(run)
-    if (waiting === undefined) return
+    if (waiting === undefined) {
+      if (moved === 'ended' && this.#mover?.keepsWakeUps === true) this.wake(run)
+      return
+    }
     this.#waiting.delete(run)
     for (const answer of waiting) answer(moved)
   }
