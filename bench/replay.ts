@@ -44,7 +44,7 @@ async function wake(file: string, root: Agent): Promise<number> {
   const { engine, runtime } = await open(file, root)
   await sleep(30)
   const begun = performance.now()
-  engine.driver.residents.wake([id])
+  engine.driver.cache.wake([id])
   const activation = engine.driver.runs.get(id)?.root
   if (activation === undefined) throw new Error('it did not wake')
   while (activation.replaying) await turnOfLoop()

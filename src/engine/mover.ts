@@ -18,7 +18,7 @@ import type { RunId } from '../core/index.ts'
 export type Moved = 'ended' | 'parked' | 'elsewhere' | 'moving'
 
 /** A process that takes runs up. */
-export interface Seats {
+export interface WorkerProcess {
   /** Takes a run up, and answers when it has left memory. Never rejects; idempotent: a run that is here already is waited for. */
   move(run: RunId, signal?: AbortSignal): Promise<Moved>
 }
@@ -26,7 +26,7 @@ export interface Seats {
 /** Wakes runs, in this process or in others. */
 export interface Mover {
   /** From now on this process takes runs up. Called once, by a process that drives; rejects with a `ReeveError` where that is not possible. */
-  open(seats: Seats): Promise<void>
+  open(process: WorkerProcess): Promise<void>
   /** True: a wake-up that has been sent is kept until somebody has moved the run, so a second one would only be work. Default: a run that lies there is woken once more. */
   readonly keepsWakeUps?: boolean
   /** Sees to it that somebody moves these runs soon. Never throws, may be lost; what it cannot do now it leaves to the next look of the host. */

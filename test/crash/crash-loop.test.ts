@@ -1,7 +1,7 @@
 /** A run that kills every process that takes it up is set aside after some deaths, and takes no other run with it. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
-import { steadyMs, Steadiness } from '../../src/engine/host/steadiness.ts'
+import { steadyMs, CrashLoopGuard } from '../../src/engine/host/crash-loop-guard.ts'
 import { dice } from '../dice.ts'
 import { behind, inFolder, launch, open, outcome, registry, until } from './hand.ts'
 
@@ -53,7 +53,7 @@ describe('runs that were lost with their process, at the next one', () => {
   const run = (k: number): RunId => `r${k}` as RunId
 
   /** Takes up as many of those that were lost so often as it may. */
-  const takeUp = (steadiness: Steadiness, losses: number): RunId[] => {
+  const takeUp = (steadiness: CrashLoopGuard, losses: number): RunId[] => {
     const taken: RunId[] = []
     while (steadiness.admits(losses, [])) {
       taken.push(`s${losses}-${taken.length}-${performance.now()}` as RunId)
@@ -68,7 +68,7 @@ describe('runs that were lost with their process, at the next one', () => {
       [3, 8],
       [4, 1],
     ] as const) {
-      const steadiness = new Steadiness(5)
+      const steadiness = new CrashLoopGuard(5)
       for (let k = 0; k < 100; k++) {
         expect(steadiness.admits(1, [])).toBe(true)
         steadiness.takenUp(run(k), 1)
@@ -84,7 +84,7 @@ describe('runs that were lost with their process, at the next one', () => {
   })
 
   test('one that has recorded the end of an effect makes room for the next one, unless it has a single loss left: that one is alone', () => {
-    const steadiness = new Steadiness(5)
+    const steadiness = new CrashLoopGuard(5)
     const taken = takeUp(steadiness, 3)
     for (const each of taken) steadiness.moved(each)
     expect(takeUp(steadiness, 3)).toHaveLength(8)
@@ -96,7 +96,7 @@ describe('runs that were lost with their process, at the next one', () => {
     const [last] = takeUp(steadiness, 4)
     steadiness.moved(last!)
     expect([4, 3, 2, 1].map((losses) => steadiness.admits(losses, []))).toEqual([false, false, false, true])
-    expect(new Steadiness(5).admits(2, [4])).toBe(false)
+    expect(new CrashLoopGuard(5).admits(2, [4])).toBe(false)
   })
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
@@ -107,7 +107,7 @@ describe('runs that were lost with their process, at the next one', () => {
       const kills = run(Math.floor(roll() * 300))
       let deaths = 0
       for (; all.get(kills)! < 5; deaths++) {
-        const steadiness = new Steadiness(5)
+        const steadiness = new CrashLoopGuard(5)
         const held = new Set<RunId>()
         // Everybody who may be taken up is, by losses, the moment there is room; then one that is held goes on, until it is the one that kills.
         for (;;) {
@@ -133,7 +133,7 @@ describe('runs that were lost with their process, at the next one', () => {
   )
 
   test('a suspect that leaves memory makes room for the next one, and the lease is as long as the worst of those that stay needs', () => {
-    const steadiness = new Steadiness(5)
+    const steadiness = new CrashLoopGuard(5)
     steadiness.takenUp(run(1), 4)
     steadiness.takenUp(run(2), 1)
     expect([steadiness.worst, steadiness.admits(2, [])]).toEqual([4, false])

@@ -166,8 +166,8 @@ test('K5: a message of a run whose memory is void is not sent', async () => {
   await begin(engine, 'r', 'agent')
   await until('it is at work', () => work.calls === 1)
   const old = context!
-  engine.driver.residents.drop('r' as RunId)
-  engine.driver.residents.wake(['r' as RunId])
+  engine.driver.cache.drop('r' as RunId)
+  engine.driver.cache.wake(['r' as RunId])
   await until('it is read again', () => context !== old)
   old.send('act_listener' as ActivationId, 'from a memory that is void')
   await engine.post({ type: 'message', activation: act('listener'), id: 'm', body: 'from outside' })

@@ -2,11 +2,11 @@
 import { expect, test } from 'vitest'
 import type { RunId } from '../../src/core/index.ts'
 import { engineOn } from '../../src/engine/named-store.ts'
-import { residentCap } from '../../src/engine/host/residents.ts'
+import { cacheCap } from '../../src/engine/host/run-cache.ts'
 import type { Mover } from '../../src/engine/mover.ts'
 import { behind, inFolder, registry, until } from './hand.ts'
 
-const many = residentCap + 500
+const many = cacheCap + 500
 const deaf = (): Mover => ({ open: () => Promise.resolve(), wake: () => {}, close: () => Promise.resolve() })
 
 test('K2: more of them than fit into memory are left to the mover all at once: nothing is claimed before, and then nothing in vain', async () => {

@@ -24,7 +24,7 @@ class Calls {
 /** Lets another engine take the run over from one that is alive: as if it had been buried while it stood still. */
 function takeOver(file: string, run: string, taker: EmbeddedEngine): void {
   behind(file, (db) => db.prepare('UPDATE run SET owner = NULL WHERE id = ?').run(run))
-  taker.driver.residents.wake([run as RunId])
+  taker.driver.cache.wake([run as RunId])
   expect(taker.driver.runs.has(run as RunId)).toBe(true)
 }
 

@@ -27,7 +27,7 @@ describe(`${many} runs that wait for an answer`, () => {
 
     const { woken, agent } = asking()
     const second = open(file)
-    const wake = vi.spyOn(second.driver.residents, 'wake')
+    const wake = vi.spyOn(second.driver.cache, 'wake')
     const claim = vi.spyOn(second.store.lease, 'claim')
     second.drive(registry({ asker: agent }))
     // A run of its own from begin to end: whatever opening had wanted to wake would be awake by now.

@@ -4,7 +4,7 @@ import { TemporalMover, type EngineSide } from '../../src/adapters/temporal/move
 import { workflowIdOf } from '../../src/adapters/temporal/names.ts'
 import type { Server } from '../../src/adapters/temporal/options.ts'
 import { runId, type RunId } from '../../src/core/index.ts'
-import type { Moved, Seats } from '../../src/engine/mover.ts'
+import type { Moved, WorkerProcess } from '../../src/engine/mover.ts'
 import type { TemporalTestServer } from '../servers/temporal.ts'
 
 export const store = 'sto_hand'
@@ -27,8 +27,8 @@ export interface OpenMove {
   end(moved: Moved): void
 }
 
-/** Seats on which nothing happens but what the test says; `always`: at once. */
-export class HandSeats implements Seats {
+/** A worker process on which nothing happens but what the test says; `always`: at once. */
+export class HandProcess implements WorkerProcess {
   readonly #always: Moved | undefined
   /** All that were ever asked for. */
   readonly moves: OpenMove[] = []
@@ -62,16 +62,16 @@ export const engineSide = (more: Partial<EngineSide> = {}): EngineSide => ({
   ...more,
 })
 
-/** A mover with seats of the test, closed by whoever disposes of it. */
+/** A mover with a worker process of the test, closed by whoever disposes of it. */
 export async function openMover(
   server: Server,
   side: Partial<EngineSide> = {},
   always?: Moved,
-): Promise<{ readonly mover: TemporalMover; readonly seats: HandSeats } & AsyncDisposable> {
+): Promise<{ readonly mover: TemporalMover; readonly workerProcess: HandProcess } & AsyncDisposable> {
   const mover = new TemporalMover(server, engineSide(side))
-  const seats = new HandSeats(always)
-  await mover.open(seats)
-  return { mover, seats, [Symbol.asyncDispose]: () => mover.close([]) }
+  const workerProcess = new HandProcess(always)
+  await mover.open(workerProcess)
+  return { mover, workerProcess, [Symbol.asyncDispose]: () => mover.close([]) }
 }
 
 /** What the server keeps of runs. */

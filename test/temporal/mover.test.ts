@@ -42,16 +42,16 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
   test('a run without a park is 12 events; a park and its answer are 12 more, and the workflow is open meanwhile', async () => {
     await using one = await openMover(serverAt(server, { taskQueue: queue() }))
     one.mover.wake([run('short')])
-    ;(await one.seats.next()).end('ended')
+    ;(await one.workerProcess.next()).end('ended')
     await becomes('short', 'COMPLETED')
     expect(await looking.events('short')).toEqual(whole)
 
     one.mover.wake([run('asks')])
-    ;(await one.seats.next()).end('parked')
+    ;(await one.workerProcess.next()).end('parked')
     await expect.poll(async () => (await looking.events('asks')).at(-1)).toBe('TimerStarted')
     expect(await looking.status('asks')).toBe('RUNNING')
     one.mover.wake([run('asks')])
-    ;(await one.seats.next()).end('ended')
+    ;(await one.workerProcess.next()).end('ended')
     await becomes('asks', 'COMPLETED')
     expect(await looking.events('asks')).toHaveLength(24)
   })
@@ -59,7 +59,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
   test('nothing but ids is sent', async () => {
     await using one = await openMover(serverAt(server, { taskQueue: queue() }))
     one.mover.wake([run('ids')])
-    ;(await one.seats.next()).end('ended')
+    ;(await one.workerProcess.next()).end('ended')
     await becomes('ids', 'COMPLETED')
     const { events = [] } = await looking.handle('ids').fetchHistory()
     const payloads = (events ?? []).flatMap((event) => [
@@ -75,11 +75,11 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
   test('a run that is woken while it moves is moved once more', async () => {
     await using one = await openMover(serverAt(server, { taskQueue: queue() }))
     one.mover.wake([run('busy')])
-    const move = await one.seats.next()
+    const move = await one.workerProcess.next()
     one.mover.wake([run('busy')])
     await expect.poll(async () => (await looking.events('busy')).filter((event) => event === 'WorkflowExecutionSignaled').length).toBe(2)
     move.end('parked')
-    ;(await one.seats.next()).end('ended')
+    ;(await one.workerProcess.next()).end('ended')
     await becomes('busy', 'COMPLETED')
   })
 
@@ -87,11 +87,11 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     const at = serverAt(server, { taskQueue: queue() })
     await using one = await openMover(at, {}, 'elsewhere')
     one.mover.wake([run('held')])
-    await expect.poll(() => one.seats.moves.length, { timeout: 20_000 }).toBeGreaterThan(1)
+    await expect.poll(() => one.workerProcess.moves.length, { timeout: 20_000 }).toBeGreaterThan(1)
     await using two = await openMover(at, {}, 'ended')
     await becomes('held', 'COMPLETED')
     expect(await looking.events('held')).toEqual(whole)
-    expect(two.seats.moves).toHaveLength(1)
+    expect(two.workerProcess.moves).toHaveLength(1)
   })
 
   const sampled = process.env['REEVE_TEST_SAMPLE'] !== undefined
@@ -108,12 +108,12 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     const first = (await handle.describe()).runId
     for (let i = 0; i < (sampled ? 6 : 50); i++) await Promise.all(Array.from({ length: 50 }, () => handle.signal('wake')))
     await using one = await openMover(at)
-    let move = await one.seats.next()
+    let move = await one.workerProcess.next()
     await expect.poll(async () => (await looking.handle('many').describe()).runId, { timeout: 20_000 }).not.toBe(first)
     expect((await looking.events('many', first)).at(-1)).toBe('WorkflowExecutionContinuedAsNew')
     // the move of the first one may be the one that was taken
-    if (move.signal?.aborted === true || one.seats.moves.length > 1) move = await one.seats.next()
-    for (const each of one.seats.moves) each.end('ended')
+    if (move.signal?.aborted === true || one.workerProcess.moves.length > 1) move = await one.workerProcess.next()
+    for (const each of one.workerProcess.moves) each.end('ended')
     await expect.poll(() => looking.status('many'), { timeout: 20_000 }).toBe('COMPLETED')
     expect(await looking.events('many')).toHaveLength(11)
   }, 120_000)
@@ -142,21 +142,21 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
       expect(error.cause?.cause).toBeInstanceOf(ApplicationFailure)
       expect(error.cause?.cause?.message).toMatch(/not the place of a run/)
     }
-    expect(one.seats.moves).toEqual([])
+    expect(one.workerProcess.moves).toEqual([])
 
     // an unknown signal, and one with anything in it, are no harm
     one.mover.wake([run('probed')])
-    const move = await one.seats.next()
+    const move = await one.workerProcess.next()
     await looking.handle('probed').signal('no-such-signal', { much: 'x'.repeat(1000) })
     await looking.handle('probed').signal('wake', { __proto__: null }, 1, [2])
     move.end('parked')
-    ;(await one.seats.next()).end('ended')
+    ;(await one.workerProcess.next()).end('ended')
     await becomes('probed', 'COMPLETED')
 
     const other = { store: 'sto_other', run: 'stranger' }
     const handle = await workflow.start(workflowType, { workflowId: workflowIdOf(other), taskQueue: at.taskQueue, args: [other] })
     await expect.poll(() => warnings).toEqual([expect.stringMatching(/^engine\.worker-refused .* runs of another store/)])
-    expect(one.seats.moves.map((each) => each.run)).not.toContain('stranger')
+    expect(one.workerProcess.moves.map((each) => each.run)).not.toContain('stranger')
     await handle.terminate()
   })
 
@@ -167,7 +167,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     await using theirs = new Looking(server, 'default', 'sto_two')
     one.mover.wake([run('same')])
     two.mover.wake([run('same')])
-    const [mine, other] = await Promise.all([one.seats.next(), two.seats.next()])
+    const [mine, other] = await Promise.all([one.workerProcess.next(), two.workerProcess.next()])
     mine.end('ended')
     await becomes('same', 'COMPLETED')
     expect(await theirs.status('same')).toBe('RUNNING')
@@ -191,20 +191,20 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     await using other = two!
     await using there = new Looking(server, 'other')
     other.mover.wake([run('apart')])
-    ;(await other.seats.next()).end('ended')
+    ;(await other.workerProcess.next()).end('ended')
     await expect.poll(() => there.status('apart'), { timeout: 20_000 }).toBe('COMPLETED')
     expect(await looking.status('apart')).toBeUndefined()
-    expect(one.seats.moves).toEqual([])
+    expect(one.workerProcess.moves).toEqual([])
   })
 
   test('a workflow that is terminated leaves the run alone, and the next wake-up begins another', async () => {
     await using one = await openMover(serverAt(server, { taskQueue: queue() }))
     one.mover.wake([run('shot')])
-    const move = await one.seats.next()
+    const move = await one.workerProcess.next()
     await looking.handle('shot').terminate()
     await expect.poll(() => move.signal?.aborted, { timeout: 20_000 }).toBe(true)
     one.mover.wake([run('shot')])
-    ;(await one.seats.next()).end('ended')
+    ;(await one.workerProcess.next()).end('ended')
     await becomes('shot', 'COMPLETED')
   })
 
@@ -212,10 +212,10 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     const at = serverAt(server, { taskQueue: queue() })
     const one = await openMover(at)
     one.mover.wake([run('given')])
-    await one.seats.next()
+    await one.workerProcess.next()
     await using two = await openMover(at)
     await one.mover.close([])
-    ;(await two.seats.next()).end('ended')
+    ;(await two.workerProcess.next()).end('ended')
     await becomes('given', 'COMPLETED')
     expect(await looking.events('given')).toEqual(whole)
   })
@@ -224,7 +224,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     await using alone = await temporalServer()
     const one = await openMover(serverAt(alone))
     one.mover.wake([run('stands')])
-    const move = await one.seats.next()
+    const move = await one.workerProcess.next()
     alone.freeze()
     try {
       one.mover.wake([run('never')])
@@ -243,7 +243,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
     const warnings: string[] = []
     await using one = await openMover(serverAt(alone), { warn: (code, message) => warnings.push(`${code} ${message}`) })
     one.mover.wake([run('waits'), run('moves')])
-    const moves = [await one.seats.next(), await one.seats.next()]
+    const moves = [await one.workerProcess.next(), await one.workerProcess.next()]
     moves.find((each) => each.run === 'waits')!.end('parked')
     await expect.poll(async () => (await there.events('waits')).at(-1)).toBe('TimerStarted')
 
@@ -259,7 +259,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
       .poll(
         () => {
           one.mover.wake([run('waits')])
-          return one.seats.moves.some((each, i) => each.run === 'waits' && i > 1)
+          return one.workerProcess.moves.some((each, i) => each.run === 'waits' && i > 1)
         },
         { timeout: 40_000, interval: 500 },
       )
@@ -270,7 +270,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
       await expect
         .poll(
           async () => {
-            for (const each of one.seats.moves) each.end('ended')
+            for (const each of one.workerProcess.moves) each.end('ended')
             return there.status(id)
           },
           { timeout: 40_000, interval: 250 },
@@ -290,7 +290,7 @@ describe.skipIf(whyNoTemporal() !== undefined)('the mover on Temporal', () => {
       .poll(
         () => {
           one.mover.wake([run('first')])
-          return one.seats.moves.length
+          return one.workerProcess.moves.length
         },
         { timeout: 40_000, interval: 500 },
       )

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { temporalServer } from '../servers/temporal.ts'
-import { Looking, openMover, run, serverAt, type HandSeats } from './hand.ts'
+import { Looking, openMover, run, serverAt, type HandProcess } from './hand.ts'
 import type { TemporalMover } from '../../src/adapters/temporal/mover.ts'
 
 const [release] = process.argv.slice(2)
@@ -18,50 +18,50 @@ await using server = await temporalServer('limit.historyCount.suggestContinueAsN
 await using looking = new Looking(server)
 
 /** What is played with each run, until its workflow (or the first of several) has ended. */
-const plays: Readonly<Record<string, (id: string, seats: HandSeats, mover: TemporalMover) => Promise<void>>> = {
-  async 'one move'(_id, seats) {
-    ;(await seats.next()).end('ended')
+const plays: Readonly<Record<string, (id: string, workerProcess: HandProcess, mover: TemporalMover) => Promise<void>>> = {
+  async 'one move'(_id, workerProcess) {
+    ;(await workerProcess.next()).end('ended')
   },
-  async 'parked and answered'(id, seats, mover) {
-    ;(await seats.next()).end('parked')
+  async 'parked and answered'(id, workerProcess, mover) {
+    ;(await workerProcess.next()).end('parked')
     await atRest(id)
     mover.wake([run(id)])
-    ;(await seats.next()).end('ended')
+    ;(await workerProcess.next()).end('ended')
   },
-  async 'woken while it moves'(id, seats) {
-    const move = await seats.next()
+  async 'woken while it moves'(id, workerProcess) {
+    const move = await workerProcess.next()
     for (let i = 0; i < 2; i++) await looking.handle(id).signal('wake')
     move.end('parked')
-    ;(await seats.next()).end('ended')
+    ;(await workerProcess.next()).end('ended')
   },
-  async 'cancelled while it waits'(id, seats) {
-    ;(await seats.next()).end('parked')
+  async 'cancelled while it waits'(id, workerProcess) {
+    ;(await workerProcess.next()).end('parked')
     await atRest(id)
     await looking.handle(id).cancel()
-    ;(await seats.next()).end('ended')
+    ;(await workerProcess.next()).end('ended')
   },
-  async 'cancelled while it moves'(id, seats) {
-    const move = await seats.next()
+  async 'cancelled while it moves'(id, workerProcess) {
+    const move = await workerProcess.next()
     await looking.handle(id).cancel()
     await seen(id, 'ActivityTaskCompleted')
     move.end('ended')
   },
-  async 'continued as new'(id, seats, mover) {
+  async 'continued as new'(id, workerProcess, mover) {
     const first = await execution(id)
     while ((await execution(id)) === first) {
-      ;(await seats.next()).end('parked')
+      ;(await workerProcess.next()).end('parked')
       await atRest(id, first)
       mover.wake([run(id)])
     }
-    ;(await seats.next()).end('ended')
+    ;(await workerProcess.next()).end('ended')
   },
-  async 'continued while it moves'(id, seats) {
-    await seats.next()
+  async 'continued while it moves'(id, workerProcess) {
+    await workerProcess.next()
     const first = await execution(id)
     while ((await execution(id)) === first) {
       await looking.handle(id, first).signal('wake').catch(mustBeClosing)
     }
-    ;(await seats.next()).end('ended')
+    ;(await workerProcess.next()).end('ended')
   },
 }
 
@@ -95,7 +95,7 @@ for (const [name, play] of Object.entries(plays)) {
   open.mover.wake([run(id)])
   while ((await looking.status(id)) === undefined);
   const first = await execution(id)
-  await play(id, open.seats, open.mover)
+  await play(id, open.workerProcess, open.mover)
   while ((await looking.status(id)) === 'RUNNING');
   const history = await looking.handle(id, first).fetchHistory()
   const text = JSON.stringify(history, null, 2).replaceAll(`${process.pid}@${hostname()}`, 'worker')

@@ -8,7 +8,7 @@ import http2, { type Http2ServerRequest, type Http2ServerResponse, type ServerHt
 import type { AddressInfo } from 'node:net'
 import { createEndpointHandler, handlers, serde, service, TerminalError, type Context } from '@restatedev/restate-sdk'
 import { delay, messageOf, ReeveError, systemClock } from '../../core/index.ts'
-import type { Moved, Seats } from '../../engine/mover.ts'
+import type { Moved, WorkerProcess } from '../../engine/mover.ts'
 import { handler, readCall, storeLabel } from './call.ts'
 
 /** A call is answered after this long, whatever its runs do: this process holds them then, and goes on. Milliseconds. */
@@ -23,7 +23,7 @@ export interface Served {
   readonly service: string
   /** The id of its store. A call for another one is refused. */
   readonly store: string
-  readonly seats: Seats
+  readonly workerProcess: WorkerProcess
   readonly identityKeys: readonly string[]
   readonly warn: (code: string, message: string) => void
 }
@@ -36,7 +36,7 @@ export interface Endpoint {
   close(): Promise<void>
 }
 
-function served({ service: name, store, seats, warn }: Served): ReturnType<typeof service> {
+function served({ service: name, store, workerProcess, warn }: Served): ReturnType<typeof service> {
   const move = async (ctx: Context, bytes: Uint8Array): Promise<readonly Moved[]> => {
     const call = asTerminal(() => readCall(bytes))
     if (call.store !== store) {
@@ -49,7 +49,7 @@ function served({ service: name, store, seats, warn }: Served): ReturnType<typeo
     over.addEventListener('abort', abort, { once: true })
     const callOff = systemClock.timer(systemClock.now() + moveMs, abort)
     try {
-      return await Promise.all(call.runs.map((run) => seats.move(run, stop.signal)))
+      return await Promise.all(call.runs.map((run) => workerProcess.move(run, stop.signal)))
     } finally {
       callOff()
       over.removeEventListener('abort', abort)

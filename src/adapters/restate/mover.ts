@@ -5,7 +5,7 @@
  * worker is reached (endpoint.ts). A call that cannot be made now is dropped: the host looks each second for runs that nobody holds.
  */
 import { messageOf, ReeveError, rootRun, systemClock, type RunId } from '../../core/index.ts'
-import type { Mover, Seats } from '../../engine/mover.ts'
+import type { Mover, WorkerProcess } from '../../engine/mover.ts'
 import { handler, runsPerCall, serviceOf } from './call.ts'
 import { RestateClient } from './client.ts'
 import type * as endpoints from './endpoint.ts'
@@ -116,10 +116,10 @@ export class RestateMover implements Mover {
 
   // ---- taking runs up ----------------------------------------------------------------------------------------------------------------
 
-  async open(seats: Seats): Promise<void> {
+  async open(workerProcess: WorkerProcess): Promise<void> {
     const { listen: where, identityKeys, warn } = this.#setup
     const { listen } = await sdk()
-    const endpoint = await listen(where, { service: this.#service, store: await this.#storeId(), seats, identityKeys, warn })
+    const endpoint = await listen(where, { service: this.#service, store: await this.#storeId(), workerProcess, identityKeys, warn })
     this.#endpoint = endpoint
     if (this.#closing !== undefined) return endpoint.close()
     if (!this.#setup.register) return

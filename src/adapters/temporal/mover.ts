@@ -5,7 +5,7 @@
  * Holds: the mover contract. Nothing that happens here loses a run: what the server loses, or never hears, the processes of the store take up themselves.
  */
 import { delay, detached, ReeveError, stopwatch, type Now, type RunId } from '../../core/index.ts'
-import type { Mover, Seats } from '../../engine/mover.ts'
+import type { Mover, WorkerProcess } from '../../engine/mover.ts'
 import type { TemporalClient } from './client.ts'
 import { meaningOf, sdk, serverError } from './errors.ts'
 import type { Moving } from './moves.ts'
@@ -62,9 +62,9 @@ export class TemporalMover implements Mover {
     })
   }
 
-  async open(seats: Seats): Promise<void> {
+  async open(workerProcess: WorkerProcess): Promise<void> {
     const moving: Moving = {
-      seats,
+      workerProcess,
       store: await this.#engine.store(),
       cancel: this.#engine.cancel,
       onStranger: () =>

@@ -1,12 +1,12 @@
 /**
  * What Temporal asks of a worker process: to move a run, and to cancel one.
  *
- * Owns: the two activities, their heartbeats, and what Temporal is told of a run that cannot be moved here: it tries again, later each time. Does not own: how runs are moved (the host's seats).
+ * Owns: the two activities, their heartbeats, and what Temporal is told of a run that cannot be moved here: it tries again, later each time. Does not own: how runs are moved (the host).
  * What comes in was sent by whoever may write to the Temporal namespace: it names a run and is checked; nothing else of it is used.
  */
 import { ApplicationFailure, Context } from '@temporalio/activity'
 import { isObject, runId, type RunId } from '../../core/index.ts'
-import type { Seats } from '../../engine/mover.ts'
+import type { WorkerProcess } from '../../engine/mover.ts'
 import type { RunActivities } from './names.ts'
 
 /** How often Temporal hears that a move goes on. Milliseconds. */
@@ -16,7 +16,7 @@ const askAgainMs = { first: 250, last: 30_000 }
 
 /** What the activities need of the engine. */
 export interface Moving {
-  readonly seats: Seats
+  readonly workerProcess: WorkerProcess
   /** The id of this process's store. */
   readonly store: string
   readonly cancel: (run: RunId) => Promise<void>
@@ -25,7 +25,7 @@ export interface Moving {
 }
 
 /** The activities of a worker. `stop` ends their heartbeats. */
-export function movesOf({ seats, store, cancel, onStranger }: Moving): { readonly activities: RunActivities; stop(): void } {
+export function movesOf({ workerProcess, store, cancel, onStranger }: Moving): { readonly activities: RunActivities; stop(): void } {
   const underWay = new Set<Context>()
   const heart = setInterval(() => {
     for (const context of underWay) context.heartbeat()
@@ -45,7 +45,7 @@ export function movesOf({ seats, store, cancel, onStranger }: Moving): { readonl
         const context = Context.current()
         underWay.add(context)
         try {
-          const moved = await seats.move(run, context.cancellationSignal)
+          const moved = await workerProcess.move(run, context.cancellationSignal)
           if (moved === 'ended' || moved === 'parked') return moved
           throw later(moved === 'elsewhere' ? `${run} is held by another process, or its agent is not known here` : `${run} goes on here`)
         } finally {

@@ -5,7 +5,7 @@
  * Owns: the weather between processes. Does not own: what a wake-up leads to (engine/host).
  */
 import { seededRandom, type RunId } from '../../core/index.ts'
-import type { Mover, Seats } from '../../engine/mover.ts'
+import type { Mover, WorkerProcess } from '../../engine/mover.ts'
 
 /** How bad it is: each a share of all wake-ups, 0 to 1. */
 interface MoverWeather {
@@ -25,7 +25,7 @@ export class WakeUps {
   readonly #weather: MoverWeather
   readonly #seed: string
   #ordinal = 0
-  readonly #seats = new Set<Seats>()
+  readonly #processes = new Set<WorkerProcess>()
   /** How many moves were ordered, and how many of them have been answered. */
   moves = 0
   answers = 0
@@ -40,17 +40,17 @@ export class WakeUps {
   }
 
   mover(): Mover {
-    let mine: Seats | undefined
+    let mine: WorkerProcess | undefined
     return {
-      open: (seats) => {
-        this.#seats.add((mine = seats))
+      open: (process) => {
+        this.#processes.add((mine = process))
         return Promise.resolve()
       },
       wake: (runs) => {
         for (const run of runs) this.#wake(run)
       },
       close: (left) => {
-        if (mine !== undefined) this.#seats.delete(mine)
+        if (mine !== undefined) this.#processes.delete(mine)
         for (const run of left) this.#wake(run)
         return Promise.resolve()
       },
@@ -65,8 +65,8 @@ export class WakeUps {
   }
 
   #move(run: RunId): void {
-    const seats = [...this.#seats]
-    const chosen = seats[Math.floor(this.#random() * seats.length)]
+    const processes = [...this.#processes]
+    const chosen = processes[Math.floor(this.#random() * processes.length)]
     if (chosen === undefined) return
     this.moves++
     const leaving = new AbortController()

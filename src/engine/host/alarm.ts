@@ -4,26 +4,26 @@
  * Owns: when the process looks at deadlines. Does not own: what a deadline does; it competes as an inbox row with the answer (K2).
  */
 import { deadlineBody } from '../store.ts'
-import type { Desk } from './desk.ts'
+import type { EngineState } from './engine-state.ts'
 
 /** After deadlines could not be posted, because the store did not take them. Milliseconds of real time. */
 const againMs = 1_000
 
 export class Alarm {
-  readonly #desk: Desk
+  readonly #engine: EngineState
   #callOff: (() => void) | undefined
   #at = Infinity
 
-  constructor(desk: Desk) {
-    this.#desk = desk
+  constructor(engine: EngineState) {
+    this.#engine = engine
   }
 
   /** Rings at this moment, unless it is to ring before. */
   arm(at: number | undefined): void {
-    if (at === undefined || at >= this.#at || this.#desk.registry === undefined || this.#desk.dead) return
+    if (at === undefined || at >= this.#at || this.#engine.registry === undefined || this.#engine.dead) return
     this.#callOff?.()
     this.#at = at
-    this.#callOff = this.#desk.clock.timer(at, () => this.#rings())
+    this.#callOff = this.#engine.clock.timer(at, () => this.#rings())
   }
 
   #rings(): void {
@@ -33,16 +33,16 @@ export class Alarm {
   }
 
   async #ring(): Promise<void> {
-    if (this.#desk.dead) return
-    const due = await this.#desk.store.reader.due(this.#desk.clock.now())
+    if (this.#engine.dead) return
+    const due = await this.#engine.store.reader.due(this.#engine.clock.now())
     await Promise.all(
       due.map(({ act, address }) =>
-        this.#desk.post({ act, target: 'question', key: address, kinds: undefined, body: deadlineBody(address) }),
+        this.#engine.post({ act, target: 'question', key: address, kinds: undefined, body: deadlineBody(address) }),
       ),
     )
-    if (this.#desk.dead) return
+    if (this.#engine.dead) return
     // A moment that the clock has reached while the posts were on their way is not put off: a clock that stands still would never reach it.
-    this.arm(await this.#desk.store.reader.nextDeadline())
+    this.arm(await this.#engine.store.reader.nextDeadline())
   }
 
   /** Rings if its time has come and its timer has not: timers may stand still while a machine sleeps. */

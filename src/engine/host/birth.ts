@@ -1,31 +1,31 @@
 /**
  * Births of runs that another process, or this one later, takes up: a run that is started where nobody drives its agent, and a child run.
  *
- * Owns: what stands in a run's first commit. Does not own: births in memory (keeper.ts), who takes the run up (residents.ts).
+ * Owns: what stands in a run's first commit. Does not own: births in memory (command-handler.ts), who takes the run up (run-cache.ts).
  */
 import { present, rootActivation, type RunId } from '../../core/index.ts'
 import { callerShape, encode, eventShape, type ActivationStarted, type JournalEvent } from '../../journal/index.ts'
 import { Account } from '../account.ts'
 import { birthOf, type StartRun } from '../port.ts'
 import type { NewRun } from '../store.ts'
-import type { Desk } from './desk.ts'
+import type { EngineState } from './engine-state.ts'
 
 /** A run to be begun, and what else stands in the birth of a child run. */
 export interface Born extends StartRun, Pick<ActivationStarted, 'path' | 'under' | 'earlier'> {}
 
 /** The row of a run. `from`: of a child run, the run of its leader. */
-export function newRun(desk: Desk, { run: id, agent, version, caller }: StartRun, owner: string | null, from?: RunId): NewRun {
-  const text = caller === undefined ? null : desk.options.redact(JSON.stringify(caller), callerShape)
-  return { id, agent, version, caller: text, at: desk.clock.now(), owner, ...(from === undefined ? {} : { from }) }
+export function newRun(engine: EngineState, { run: id, agent, version, caller }: StartRun, owner: string | null, from?: RunId): NewRun {
+  const text = caller === undefined ? null : engine.options.redact(JSON.stringify(caller), callerShape)
+  return { id, agent, version, caller: text, at: engine.clock.now(), owner, ...(from === undefined ? {} : { from }) }
 }
 
 /** Writes a run for whoever drives, with the next commit. */
-export function writeBirth(desk: Desk, born: Born, from?: RunId): void {
-  const { batch, options, clock } = desk
+export function writeBirth(engine: EngineState, born: Born, from?: RunId): void {
+  const { batch, options, clock } = engine
   const { run, path, under, earlier, limits } = born
   const event: JournalEvent = { ...birthOf(born), ...present({ path, under, earlier }) }
   const act = rootActivation(run)
-  batch.runs.push(newRun(desk, born, null, from))
+  batch.runs.push(newRun(engine, born, null, from))
   batch.acts.push(act)
   batch.log.push({ act, run, seq: 0, at: clock.now(), body: options.redact(encode(event), eventShape(event)) })
   if (limits !== undefined && Object.keys(limits).length > 0)

@@ -1,18 +1,18 @@
 /**
  * Child runs: workers that are placed apart, each a run of its own, and what leader and worker tell each other through the store.
  *
- * Owns: which rows go from one to the other. Does not own: births (birth.ts), what rows mean to who gets them (mail.ts).
+ * Owns: which rows go from one to the other. Does not own: births (birth.ts), what a row means to its receiver (inbox.ts).
  * Holds: K5 (a row leaves in the transaction of what it follows from), K7 (a leader waits for the ends of its child runs, which are mail), K8 (a pause and a resume reach all of a run).
  */
 import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage } from '../../core/index.ts'
 import type { Charge } from '../../journal/index.ts'
 import type { Mail } from '../mail.ts'
-import type { Desk } from './desk.ts'
+import type { EngineState } from './engine-state.ts'
 import type { Run } from './run.ts'
 
 /** Puts an operator's word, or its leader's, into the inbox of a child run. `key`: the same word under the same key counts once. */
 export function tellChild(
-  desk: Desk,
+  engine: EngineState,
   leader: Run,
   child: RunId,
   key: string,
@@ -20,27 +20,29 @@ export function tellChild(
 ): void {
   const row = { act: rootActivation(child), target: 'run', kinds: undefined, from: leader.id } as const
   // one that has ended hears nothing any more, and its end is on its way
-  desk.post({ ...row, key: mail.type === 'cancel' ? '!cancel' : `!${mail.type}:${key}`, body: JSON.stringify(mail) }).catch(() => undefined)
+  engine
+    .post({ ...row, key: mail.type === 'cancel' ? '!cancel' : `!${mail.type}:${key}`, body: JSON.stringify(mail) })
+    .catch(() => undefined)
 }
 
 /** Passes a pause or a resume on. A human takes over the run that they name: its child runs are paused. Each child run tells its own. */
-export function tellChildren(desk: Desk, run: Run, key: string, mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>): void {
+export function tellChildren(engine: EngineState, run: Run, key: string, mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>): void {
   for (const child of run.children) {
     if (leaderOf(child)?.run !== run.id) continue
     const { id: _id, ...word } = { ...mail, run: child }
     if (word.type === 'resume') {
       const { handBack: _handBack, ...resume } = word
-      tellChild(desk, run, child, key, resume)
+      tellChild(engine, run, child, key, resume)
     } else {
       const { takeover = false, ...pause } = word
-      tellChild(desk, run, child, key, takeover ? { ...pause, at: 'next' } : pause)
+      tellChild(engine, run, child, key, takeover ? { ...pause, at: 'next' } : pause)
     }
   }
 }
 
 /** A child run has ended: its leader is told in the transaction that says so. Nothing for a run that somebody started. */
 export function tellLeader(
-  desk: Desk,
+  engine: EngineState,
   { id }: Run,
   { outcome, usage, spent }: { readonly outcome: Outcome; readonly usage: Usage; readonly spent: Charge | undefined },
 ): void {
@@ -55,7 +57,7 @@ export function tellLeader(
     ...(spent === undefined ? {} : { charge: spent }),
   }
   const row = { act, target: 'activation', kinds: undefined, from: id } as const
-  desk.post({ ...row, key: `end:${address}`, body: JSON.stringify(end) }).catch(() => undefined)
+  engine.post({ ...row, key: `end:${address}`, body: JSON.stringify(end) }).catch(() => undefined)
 }
 
 const leaderOf = (

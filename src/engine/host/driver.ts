@@ -3,7 +3,7 @@
  * effects out.
  *
  * Owns: the tick, the commit and what follows from it, waking and parking runs.
- * Does not own: what activations ask for (keeper.ts), the outside's verbs (engine.ts), how the store does it (../store.ts).
+ * Does not own: what activations ask for (command-handler.ts), the outside's verbs (engine.ts), how the store does it (../store.ts).
  * Holds: K1 (one writer), K2 (fencing, discard), K5 (output commit, group commit), K6 (effects join what is in flight).
  */
 import {
@@ -36,12 +36,12 @@ import {
   type ValueWrite,
 } from '../store.ts'
 import { Alarm } from './alarm.ts'
-import type { CrashPoint, Desk, DeskOptions } from './desk.ts'
-import { Keeper } from './keeper.ts'
-import { receive } from './mail.ts'
-import { Residents, residentCap } from './residents.ts'
+import type { CrashPoint, EngineState, DriverOptions } from './engine-state.ts'
+import { CommandHandler } from './command-handler.ts'
+import { receive } from './inbox.ts'
+import { RunCache, cacheCap } from './run-cache.ts'
 import type { Run } from './run.ts'
-import { RunSeats } from './seats.ts'
+import { Placement } from './placement.ts'
 import { takeTurn } from './turn.ts'
 import { joined, split, type Part, type SplitResult } from './split.ts'
 
@@ -59,13 +59,13 @@ function settle<T>(done: T | undefined, resolve: (done: T) => void, reject: (err
   else resolve(done)
 }
 
-export class Driver implements Desk {
-  readonly options: DeskOptions
+export class Driver implements EngineState {
+  readonly options: DriverOptions
   readonly store: Store
   readonly effects: Effects
-  readonly keeper: Keeper
-  readonly residents: Residents
-  readonly seats: RunSeats
+  readonly commands: CommandHandler
+  readonly cache: RunCache
+  readonly placement: Placement
   readonly alarm: Alarm
   readonly runs = new Map<RunId, Run>()
   readonly ready = new Set<Activation>()
@@ -116,15 +116,15 @@ export class Driver implements Desk {
     },
   )
 
-  constructor(options: DeskOptions, store: Store) {
+  constructor(options: DriverOptions, store: Store) {
     this.options = options
     this.store = store
     this.batch = emptyBatch(store.lease.id)
-    this.keeper = new Keeper(this)
-    this.residents = new Residents(this)
-    this.seats = new RunSeats(options.mover, (run) => this.#take(run))
+    this.commands = new CommandHandler(this)
+    this.cache = new RunCache(this)
+    this.placement = new Placement(options.mover, (run) => this.#take(run))
     this.alarm = new Alarm(this)
-    this.effects = new Effects(this.keeper.outlet, options.governor, options.deadlines)
+    this.effects = new Effects(this.commands.dispatcher, options.governor, options.deadlines)
     store.listen(() => this.hear())
   }
 
@@ -175,7 +175,7 @@ export class Driver implements Desk {
     for (const activation of turn) resumed = activation.advance() || resumed
     if (!resumed) return
     await drained()
-    for (const activation of turn) if (activation.awaitsForeign) this.keeper.foreignAwait(activation)
+    for (const activation of turn) if (activation.awaitsForeign) this.commands.foreignAwait(activation)
     // What was asked of the store is part of this delivery: a worker and the intent to start it ride in one transaction.
     if (this.#awaited.length > 0) await this.#awaitedDone()
   }
@@ -227,11 +227,11 @@ export class Driver implements Desk {
     this.onWritten()
     for (const { run, key } of recordedSteps) {
       this.effects.forget(key)
-      this.residents.moved(run)
+      this.cache.moved(run)
     }
     if (this.#crash('commit.after')) return false
     for (const run of [...result.fenced, ...result.existed]) this.#lose(run)
-    for (const run of result.existed) this.residents.existed(run)
+    for (const run of result.existed) this.cache.existed(run)
     const refused = this.#refuse(batch, result.refused)
     this.#carryOutStops()
     posts.forEach(({ resolve, reject }, i) => settle(result.posts[i], resolve, reject, refused(batch.rows[i]!.from)))
@@ -269,15 +269,15 @@ export class Driver implements Desk {
     for (const [run, error] of errors) {
       if (run === undefined) continue
       const epoch = batch.epochs.get(run)
-      if (epoch === undefined || batch.runs.some(({ id }) => id === run)) this.residents.drop(run, 'elsewhere')
-      else this.residents.setAside(run, epoch, failureFrom(error, error.code))
+      if (epoch === undefined || batch.runs.some(({ id }) => id === run)) this.cache.drop(run, 'elsewhere')
+      else this.cache.setAside(run, epoch, failureFrom(error, error.code))
     }
     return (run) => errors.get(run)
   }
 
   /** It is somebody else's now. */
   #lose(run: RunId, why?: string): void {
-    this.residents.drop(run, 'elsewhere')
+    this.cache.drop(run, 'elsewhere')
     this.effects.forgetAll(run, why)
     this.onChange(new Set([run]), 'another')
   }
@@ -295,7 +295,7 @@ export class Driver implements Desk {
       for (const account of run.dirty.splice(0))
         this.batch.accounts.push({ act: account.activation, run: id, body: JSON.stringify(account.state()) })
       // A closing engine's memory is void: the next process notes it.
-      if (!this.closing) this.keeper.outlet.notePaused(run)
+      if (!this.closing) this.commands.dispatcher.notePaused(run)
       if (!this.#mayPark(run, (writes ??= new Set(this.batch.rows.flatMap(({ act, from }) => (from === runOf(act) ? [from] : []))))))
         continue
       this.batch.parked.push({ run: id, heard: run.lastRow })
@@ -317,7 +317,7 @@ export class Driver implements Desk {
       run.questions > 0 ||
       run.stuck !== undefined ||
       run.pause !== undefined ||
-      this.runs.size > residentCap ||
+      this.runs.size > cacheCap ||
       this.clock.now() - run.quietSince >= this.options.parkAfterMs
     )
   }
@@ -344,23 +344,23 @@ export class Driver implements Desk {
       // What came in while the commit was on its way was given to a memory that is gone now.
       const isRoused = (this.runs.get(run)?.lastRow ?? 0) > heard
       if (isRoused) roused.push(run)
-      this.residents.drop(run, isRoused ? undefined : 'parked')
+      this.cache.drop(run, isRoused ? undefined : 'parked')
     }
     for (const { run } of batch.ended) {
       const end = this.ends.get(run)
-      this.residents.drop(run, 'ended')
+      this.cache.drop(run, 'ended')
       if (end !== undefined) this.onEnd(run, end)
     }
     for (const id of touched) {
       const run = this.runs.get(id)
       if (run?.reload === true) {
-        this.residents.drop(id)
+        this.cache.drop(id)
         roused.push(id)
       }
     }
-    this.residents.wake(roused)
+    this.cache.wake(roused)
     const lost = new Set([...result.fenced, ...result.existed])
-    for (const { id, from } of batch.runs) if (from !== undefined && !lost.has(from) && !lost.has(id)) this.residents.begun(id)
+    for (const { id, from } of batch.runs) if (from !== undefined && !lost.has(from) && !lost.has(id)) this.cache.begun(id)
     this.#wakeElsewhere(batch)
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
     // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with it.
@@ -369,14 +369,14 @@ export class Driver implements Desk {
     for (const question of batch.questions)
       if (question.until !== null) this.alarm.arm(question.kind === 'timer' ? question.until : question.until + 1)
     if (!result.moved) this.onChange(touched, 'own')
-    if (batch.ended.length + batch.parked.length > 0) this.residents.adoptMore()
+    if (batch.ended.length + batch.parked.length > 0) this.cache.adoptMore()
   }
 
   /** Memory is ahead of the disk: all of this batch is void and read again; nothing of it was let out (K5). */
   #commitFailed(error: ReeveError, batch: Batch, waiting: readonly { reject: (error: Error) => void }[]): void {
     const runs = [...batch.epochs.keys()]
     for (const { reject } of waiting) reject(error)
-    for (const run of runs) this.residents.drop(run)
+    for (const run of runs) this.cache.drop(run)
     this.onStoreFailure(error, runs)
     this.owe(runs)
   }
@@ -391,7 +391,7 @@ export class Driver implements Desk {
       this.#resting = this.#blind = false
       const owed = [...this.#owed]
       this.#owed.clear()
-      this.residents.wake(owed)
+      this.cache.wake(owed)
       this.receive()
       this.schedule()
     }, delay).unref()
@@ -404,7 +404,7 @@ export class Driver implements Desk {
     return true
   }
 
-  /** For the keeper: an append that tests can let die. True: the process is dead. */
+  /** An append that tests can let die. True: the process is dead. */
   crashAtAppend(): boolean {
     return this.dead || this.#crash('append')
   }
@@ -432,7 +432,7 @@ export class Driver implements Desk {
       if (op.owner.discarded) continue
       if (op.owner.replaying && op.owner.stuck === undefined) this.outbox.push(op)
       else if (this.#crash('release')) return
-      else this.keeper.outlet.release(op)
+      else this.commands.dispatcher.release(op)
     }
   }
 
@@ -513,7 +513,7 @@ export class Driver implements Desk {
 
   #othersHaveWritten(runs: ReadonlySet<RunId> | 'all'): void {
     this.onChange(runs, 'another')
-    if (runs === 'all') this.residents.adoptOrphans()
+    if (runs === 'all') this.cache.adoptOrphans()
   }
 
   receive(): void {
@@ -534,32 +534,32 @@ export class Driver implements Desk {
       }
     }
     // with a mover, whoever has written to them wakes them
-    if (this.registry !== undefined && !this.seats.hasMover) this.residents.wake(left)
+    if (this.registry !== undefined && !this.placement.hasMover) this.cache.wake(left)
   }
 
   /** What this process has written for runs that it does not hold. */
   #wakeElsewhere(batch: Batch): void {
-    if (!this.seats.hasMover) return
+    if (!this.placement.hasMover) return
     const written = new Set([...batch.runs.map(({ id }) => id), ...batch.rows.map(({ act }) => runOf(act))])
-    for (const run of written) if (!this.runs.has(run)) this.seats.wake(run)
+    for (const run of written) if (!this.runs.has(run)) this.placement.wake(run)
   }
 
   /** A run that this process was told to move. */
   #take(run: RunId): void {
-    if (this.registry === undefined || this.dead || this.closing) this.seats.leaves(run, 'elsewhere')
-    else this.residents.wake([run])
+    if (this.registry === undefined || this.dead || this.closing) this.placement.leaves(run, 'elsewhere')
+    else this.cache.wake([run])
   }
 
   /** Lets `once` effects end and records them, calls everything else back, and lets nothing new out. */
   async finish(): Promise<void> {
     this.closing = true
     while (this.#pumping) await new Promise((resolve) => setImmediate(resolve))
-    await this.residents.settled()
+    await this.cache.settled()
     // what is stopped is called off before the others are waited for
     if (this.#stops.length > 0 && !this.dead) await this.#commit()
     await this.effects.drain()
     if (this.dead) return
-    this.keeper.outlet.noteUnreleased([...this.#sealed, ...this.outbox])
+    this.commands.dispatcher.noteUnreleased([...this.#sealed, ...this.outbox])
     // What has come in is recorded; the code is given it by the next process, so that it begins nothing here that would not be let out.
     for (const run of this.runs.values()) for (const activation of run.activations.values()) activation.recordAndLeave()
     await this.#commit()

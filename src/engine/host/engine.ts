@@ -51,11 +51,11 @@ import type { Deadlines } from '../effects.ts'
 import type { Digests } from '../host.ts'
 import type { Mover } from '../mover.ts'
 import type { Store, StoreLease, StoreReader } from '../store.ts'
-import type { CrashPoint } from './desk.ts'
+import type { CrashPoint } from './engine-state.ts'
 import { newRun, writeBirth } from './birth.ts'
 import { Driver } from './driver.ts'
 import { forkRun } from './fork.ts'
-import { News } from './news.ts'
+import { Subscriptions } from './subscriptions.ts'
 import { Outage } from './outage.ts'
 import { Run } from './run.ts'
 import { updateValue } from './values.ts'
@@ -129,7 +129,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   readonly store: S
   readonly #reader: StoreReader
   readonly #lease: StoreLease
-  readonly #news: News
+  readonly #subscriptions: Subscriptions
   readonly #outage: Outage
   #lastProbe = 0
   #watch: ReturnType<typeof setInterval> | undefined
@@ -178,7 +178,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       store,
     )
     this.#outage = new Outage(store.name, this.driver.options.warn)
-    this.#news = new News(store, {
+    this.#subscriptions = new Subscriptions(store, {
       redact: redactor(options.redact),
       onWaiting: (somebody) => (somebody ? this.#watch?.ref() : this.#watch?.unref()),
       isBeginning: (run) => this.#starting.has(run),
@@ -187,15 +187,15 @@ export class HostEngine<S extends Store = Store> implements Engine {
       mayPass: (error) => error.retryable && (this.#isReached || this.driver.commits > 0),
       warn: (error) => this.#outage.failed(error),
     })
-    this.driver.onChange = (runs, by) => this.#news.changed(runs, by)
-    this.driver.onEnd = (run, end) => this.#news.ended(run, end)
-    this.driver.onPart = (run, part) => this.#news.part(run, part)
+    this.driver.onChange = (runs, by) => this.#subscriptions.changed(runs, by)
+    this.driver.onEnd = (run, end) => this.#subscriptions.ended(run, end)
+    this.driver.onPart = (run, part) => this.#subscriptions.part(run, part)
     this.driver.onStoreFailure = (error, runs) => {
       if (error.code === 'store.replaced') return this.#lose(error)
       // What a process could not do when it ended is said in any case: which commit nobody knows of.
       if (this.#closed) this.driver.options.warn(error.code, error.message)
       else this.#outage.failed(error)
-      this.#news.storeFailed(error, runs)
+      this.#subscriptions.storeFailed(error, runs)
     }
     this.driver.onWritten = () => this.#outage.answered('written')
     this.#watch = setInterval(() => this.#look(), options.pollMs ?? 20)
@@ -216,20 +216,20 @@ export class HostEngine<S extends Store = Store> implements Engine {
       // A store that connects late knows it only now.
       this.store.mustHaveRules()
       this.driver.registry = registry
-      this.driver.residents.wake(left)
+      this.driver.cache.wake(left)
       this.#sweep()
       this.driver.schedule()
-      return this.#mover?.open(this.driver.seats)
+      return this.#mover?.open(this.driver.placement)
     })
   }
 
   /** What news alone could miss: mail for runs whose owner died on it, runs without an owner, deadlines that a dead process had armed. */
   #sweep(): void {
-    const { residents, alarm } = this.driver
-    this.#quietly(() => andThen(this.#reader.withMail(), (runs) => residents.adopt(runs)))
+    const { cache, alarm } = this.driver
+    this.#quietly(() => andThen(this.#reader.withMail(), (runs) => cache.adopt(runs)))
     this.driver.receive()
-    this.#quietly(() => residents.adoptStuck())
-    residents.adoptOrphans()
+    this.#quietly(() => cache.adoptStuck())
+    cache.adoptOrphans()
     this.#quietly(() => andThen(this.#reader.nextDeadline(), (at) => alarm.arm(at)))
   }
 
@@ -248,7 +248,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     } finally {
       this.#starting.delete(id)
       // If it was not begun, whoever waits for its end already is told so.
-      if (!this.driver.runs.has(id)) this.#news.askLater(id)
+      if (!this.driver.runs.has(id)) this.#subscriptions.askLater(id)
     }
   }
 
@@ -256,7 +256,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
   async #begin(request: StartRun): Promise<boolean> {
     const { run: id } = request
     const caller = request.caller ?? {}
-    const driving = !this.driver.seats.hasMover && this.driver.registry?.find(request.agent, request.version) !== undefined
+    const driving = !this.driver.placement.hasMover && this.driver.registry?.find(request.agent, request.version) !== undefined
     // Whoever has had nothing to do is near the end of its lease. Before anything is in the batch: if this fails, nothing has begun.
     const guarded = driving ? this.#inStore(() => this.#lease.guard()) : undefined
     if (guarded instanceof Promise) await guarded
@@ -264,7 +264,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
       this.driver.batch.runs.push(newRun(this.driver, request, this.#lease.id))
       const run = new Run(id, 1, caller)
       this.driver.runs.set(id, run)
-      this.driver.keeper.birth(run, rootActivation(id), {
+      this.driver.commands.birth(run, rootActivation(id), {
         agent: request.agent,
         version: request.version,
         input: request.input,
@@ -276,7 +276,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.schedule()
     const existed = await this.driver.durable(id)
     // another version of its agent may be here
-    if (!existed && !driving) this.driver.residents.begun(id)
+    if (!existed && !driving) this.driver.cache.begun(id)
     return existed
   }
 
@@ -315,7 +315,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   outcome(run: RunId): Promise<RunEnd> {
     this.#open()
-    return this.#news.outcome(run)
+    return this.#subscriptions.outcome(run)
   }
 
   summary(run: RunId): Promise<RunSummary | undefined> {
@@ -350,10 +350,10 @@ export class HostEngine<S extends Store = Store> implements Engine {
   }
 
   changed(run: RunId, from: number, signal?: AbortSignal): Promise<void> {
-    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#news.watch(run, from, signal)
+    return this.#closed || this.#lost !== undefined ? Promise.resolve() : this.#subscriptions.watch(run, from, signal)
   }
   listen(run: RunId, hear: (part: LivePart) => void): () => void {
-    return this.#news.listen(run, hear)
+    return this.#subscriptions.listen(run, hear)
   }
 
   // ---- the watch: one for the whole process ----------------------------------------------------------------------------------------
@@ -402,7 +402,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.#lost = error
     clearInterval(this.#watch)
     this.driver.fail(error)
-    this.#news.close(error)
+    this.#subscriptions.close(error)
     this.driver.options.warn(error.code, error.message)
   }
 
@@ -411,13 +411,13 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.driver.alarm.look(this.#clock.now())
     if (this.store.isPrivate) return
     this.#lease.moved()
-    this.#quietly(() => this.driver.residents.noteSteady())
+    this.#quietly(() => this.driver.cache.noteSteady())
     this.#quietly(() =>
       andThen(this.driver.runs.size > 0 && this.#lease.tired ? this.#lease.beat() : undefined, () =>
         andThen(this.#bury(), (buried) => {
           if (this.#closed || (buried === 0 && now - this.#lastSweep < 1_000)) return
           this.#lastSweep = now
-          this.driver.seats.tidy()
+          this.driver.placement.tidy()
           this.#sweep()
         }),
       ),
@@ -458,12 +458,12 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   #remove(run: RunId): Now<void> {
     // Its end may have been heard before the commit that ended it has answered: until then this process has it in memory, and would take a new run of this id for it.
-    const leaving = this.driver.runs.has(run) ? this.driver.seats.move(run) : undefined
+    const leaving = this.driver.runs.has(run) ? this.driver.placement.move(run) : undefined
     return andThen<unknown, void>(leaving, () =>
       andThen(this.#reader.end(run), (end) =>
         andThen(this.store.remove(run), () => {
           // Whoever waits in this process may not have seen yet that it has ended elsewhere.
-          if (end !== undefined) this.#news.ended(run, end)
+          if (end !== undefined) this.#subscriptions.ended(run, end)
         }),
       ),
     )
@@ -510,14 +510,14 @@ export class HostEngine<S extends Store = Store> implements Engine {
     this.store.leave(() => this.driver.effects.hasOnceOut)
     if (!died) await this.driver.finish()
     const left = died ? [] : [...this.driver.runs.keys()]
-    this.driver.seats.close()
+    this.driver.placement.close()
     this.driver.stop()
     await this.store.stop()
     const closed = new ReeveError(
       'engine.closed',
       'the engine was closed before this run had ended; the run is kept and goes on when it is opened again',
     )
-    this.#news.close(closed)
+    this.#subscriptions.close(closed)
     try {
       if (!died) await this.store.release()
     } catch (thrown) {

@@ -27,7 +27,7 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
   const durable = driver.durable(to)
   driver.schedule()
   if (await durable) return await again()
-  driver.residents.begun(to)
+  driver.cache.begun(to)
   return { created: true }
 }
 

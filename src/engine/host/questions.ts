@@ -7,58 +7,58 @@ import { Effects } from '../effects.ts'
 import type { Operation, Owner } from '../operation.ts'
 import { doneIn } from '../origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question.ts'
-import type { Desk } from './desk.ts'
+import type { EngineState } from './engine-state.ts'
 
-function putQuestion(desk: Desk, owner: Owner, question: QuestionRecord): void {
-  const run = desk.runs.get(runOf(owner.id))
+function putQuestion(engine: EngineState, owner: Owner, question: QuestionRecord): void {
+  const run = engine.runs.get(runOf(owner.id))
   if (run === undefined || owner.discarded) return
   if (question.kind !== 'timer') run.questions++
-  desk.batch.questions.push({
+  engine.batch.questions.push({
     ...question,
     act: owner.id,
-    at: desk.clock.now(),
-    body: desk.options.redact(JSON.stringify(question.body), questionShape),
+    at: engine.clock.now(),
+    body: engine.options.redact(JSON.stringify(question.body), questionShape),
   })
 }
 
-export function putAsk(desk: Desk, op: Operation, event: AskOpened): void {
-  putQuestion(desk, op.owner, askedQuestion(op, event))
+export function putAsk(engine: EngineState, op: Operation, event: AskOpened): void {
+  putQuestion(engine, op.owner, askedQuestion(op, event))
 }
 
 /** Asks whether a `once` effect has happened. An answer that came before the code got here is taken at once. */
-export function putDoubt(desk: Desk, op: Operation, isNew: boolean): void {
+export function putDoubt(engine: EngineState, op: Operation, isNew: boolean): void {
   const { owner, address, rounds: round } = op
   const question = doubtQuestion(op, Effects.given(op))
   if (isNew) {
-    desk.keeper.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, desk.clock.now())
-    putQuestion(desk, owner, question)
+    engine.commands.append(owner, { type: 'effect.in-doubt', address, id: question.id, round, ...doneIn(op) }, engine.clock.now())
+    putQuestion(engine, owner, question)
   }
-  desk.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${question.key}`)?.()
+  engine.runs.get(runOf(owner.id))?.doubts.get(`${owner.id}:${question.key}`)?.()
 }
 
 /** Asks what became of a recorded effect that the code does not ask for any more. Asked once, however often the run is read again. */
-export function putDivergence(desk: Desk, owner: Owner, address: string, unclaimed: readonly string[]): void {
+export function putDivergence(engine: EngineState, owner: Owner, address: string, unclaimed: readonly string[]): void {
   const question = divergenceQuestion(owner, address, unclaimed)
-  if (desk.runs.get(runOf(owner.id))?.past?.asked(question.id) === true) return
-  desk.keeper.append(owner, { type: 'replay.diverged', address, unclaimed }, desk.clock.now())
-  putQuestion(desk, owner, question)
+  if (engine.runs.get(runOf(owner.id))?.past?.asked(question.id) === true) return
+  engine.commands.append(owner, { type: 'replay.diverged', address, unclaimed }, engine.clock.now())
+  putQuestion(engine, owner, question)
 }
 
-export function dropQuestion(desk: Desk, op: Operation): void {
-  const run = desk.runs.get(runOf(op.owner.id))
+export function dropQuestion(engine: EngineState, op: Operation): void {
+  const run = engine.runs.get(runOf(op.owner.id))
   if (run === undefined || op.owner.discarded) return
   if (op.type !== 'timer.set') run.questions = Math.max(0, run.questions - 1)
-  desk.batch.closed.push({ act: op.owner.id, address: op.address })
-  desk.touch(run)
-  desk.schedule()
+  engine.batch.closed.push({ act: op.owner.id, address: op.address })
+  engine.touch(run)
+  engine.schedule()
 }
 
 /** Puts a message into another activation's inbox, with this activation's next commit. */
-export function putMessage(desk: Desk, from: Owner, to: ActivationId, id: MessageId, body: Json): void {
+export function putMessage(engine: EngineState, from: Owner, to: ActivationId, id: MessageId, body: Json): void {
   // Code whose memory is void may still run: nobody hears it.
   if (from.discarded) return
   const row = { type: 'message', id, from: from.id, body }
   const text = JSON.stringify(row)
   const sender = { refusalTo: from.id, from: runOf(from.id) }
-  desk.post({ act: to, target: 'activation', key: id, kinds: undefined, ...sender, body: text }).catch(() => undefined)
+  engine.post({ act: to, target: 'activation', key: id, kinds: undefined, ...sender, body: text }).catch(() => undefined)
 }

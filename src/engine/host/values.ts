@@ -5,7 +5,7 @@ import { delay, ReeveError, type Json, type Now, type RunId } from '../../core/i
 import { encode, valueShape } from '../../journal/index.ts'
 import { mustBeWellFormed } from '../port.ts'
 import type { Owner } from '../operation.ts'
-import type { Desk } from './desk.ts'
+import type { EngineState } from './engine-state.ts'
 
 /** How the store is asked: `once` fails with it; `patiently` waits until it is well again. */
 export type Asking = <T>(ask: () => Now<T>) => Promise<T>
@@ -16,52 +16,52 @@ const longestMs = 5_000
 
 /** A failure is an error of the store. */
 const once =
-  (desk: Pick<Desk, 'store'>): Asking =>
+  (engine: Pick<EngineState, 'store'>): Asking =>
   async (ask) => {
     try {
       return await ask()
     } catch (thrown) {
-      throw desk.store.errorOf(thrown)
+      throw engine.store.errorOf(thrown)
     }
   }
 
 /** For an effect of a run: a store that fails for a while, as one that fails over does, uses up no attempt of a step, also if the run is read again meanwhile. Given up when the effect is nobody's any more. */
 export const patiently =
-  (desk: Pick<Desk, 'store' | 'effects' | 'dead' | 'closing'>, { id }: Owner): Asking =>
+  (engine: Pick<EngineState, 'store' | 'effects' | 'dead' | 'closing'>, { id }: Owner): Asking =>
   async (ask) => {
     for (let ms = againMs; ; ms = Math.min(ms * 2, longestMs)) {
       try {
         return await ask()
       } catch (thrown) {
-        const error = desk.store.errorOf(thrown)
-        if (!error.retryable || desk.dead || desk.closing || !desk.effects.any(id)) throw error
+        const error = engine.store.errorOf(thrown)
+        if (!error.retryable || engine.dead || engine.closing || !engine.effects.any(id)) throw error
         await delay(ms)
       }
     }
   }
 
-export async function readValue(desk: Pick<Desk, 'store'>, stream: string, key: string, asking = once(desk)): Promise<Json> {
+export async function readValue(engine: Pick<EngineState, 'store'>, stream: string, key: string, asking = once(engine)): Promise<Json> {
   mustBeWellFormed(key, 'the key of a value')
-  return (await asking(() => desk.store.reader.value(stream, key))).value
+  return (await asking(() => engine.store.reader.value(stream, key))).value
 }
 
-export function valueKeys(desk: Pick<Desk, 'store'>, stream: string, asking = once(desk)): Promise<readonly string[]> {
-  return asking(() => desk.store.reader.valueKeys(stream))
+export function valueKeys(engine: Pick<EngineState, 'store'>, stream: string, asking = once(engine)): Promise<readonly string[]> {
+  return asking(() => engine.store.reader.valueKeys(stream))
 }
 
 /** A run writes once under its key: a repeated call returns what the first one wrote. Tries again while other writers are faster. */
 export async function updateValue(
-  desk: Pick<Desk, 'store' | 'options' | 'clock' | 'writeValue'>,
+  engine: Pick<EngineState, 'store' | 'options' | 'clock' | 'writeValue'>,
   stream: string,
   key: string,
   change: (value: Json) => Json,
   by: { readonly run: RunId; readonly once: string } | undefined,
-  asking = once(desk),
+  asking = once(engine),
 ): Promise<Json> {
   mustBeWellFormed(key, 'the key of a value')
   for (;;) {
-    const { version, value } = await asking(() => desk.store.reader.value(stream, key))
-    const body = desk.options.redact(JSON.stringify(change(value) ?? null), valueShape(stream, key))
+    const { version, value } = await asking(() => engine.store.reader.value(stream, key))
+    const body = engine.options.redact(JSON.stringify(change(value) ?? null), valueShape(stream, key))
     const changed = JSON.parse(body) as Json
     const event = encode({
       type: 'value.updated',
@@ -70,14 +70,14 @@ export async function updateValue(
       version: version + 1,
       ...(by === undefined ? undefined : { by: by.run }),
     })
-    const write = { stream, key, expected: version, body: JSON.stringify(changed), by, event, at: desk.clock.now() }
+    const write = { stream, key, expected: version, body: JSON.stringify(changed), by, event, at: engine.clock.now() }
     const result = await asking(async () => {
-      const written = await desk.writeValue(write)
+      const written = await engine.writeValue(write)
       if (written.status !== 'lost') return written
       // Another holder of the run writes it, or this process as soon as it has read the run again.
       throw new ReeveError('store.busy', `the run ${by?.run ?? ''} is not this process’s own at the moment`, { retryable: true })
     })
     if (result.status === 'written') return changed
-    if (result.status === 'repeated') return await asking(() => desk.store.reader.written(stream, result.seq))
+    if (result.status === 'repeated') return await asking(() => engine.store.reader.written(stream, result.seq))
   }
 }

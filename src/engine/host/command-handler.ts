@@ -1,8 +1,8 @@
 /**
- * The keeper: answers what activations ask of their engine, by adding to the batch of the next commit.
+ * The command handler: carries out what activations ask of their engine, by adding to the batch of the next commit.
  *
  * Owns: turning verbs into entries, rows, questions and accounts.
- * Does not own: when a batch is committed (driver.ts), effects on their way out and back (outlet.ts).
+ * Does not own: when a batch is committed (driver.ts), effects on their way out and back (effect-dispatcher.ts).
  * Holds: K2 (the timer goes where its question goes), K8 (checked before every effect), K11 (charges settle where they occur).
  */
 import {
@@ -47,47 +47,47 @@ import { notRegistered, nothingUsed, type Operation, type Owner } from '../opera
 import { pausesIn, type Pause } from '../pauses.ts'
 import { streamOf } from '../stream.ts'
 import { writeBirth, type Born } from './birth.ts'
-import type { Desk, Keeping } from './desk.ts'
-import { accountsOf, leave, reserve, settle } from './ledger.ts'
+import type { EngineState, Commands } from './engine-state.ts'
+import { accountsOf, leave, reserve, settle } from './run-accounts.ts'
 import { dropQuestion, putAsk, putDivergence, putDoubt, putMessage } from './questions.ts'
-import { Outlet } from './outlet.ts'
+import { EffectDispatcher } from './effect-dispatcher.ts'
 import { tellChild, tellLeader } from './children.ts'
 import type { Run } from './run.ts'
 import { patiently, readValue, updateValue, valueKeys } from './values.ts'
 
-export class Keeper implements Keeping {
-  readonly outlet: Outlet
-  readonly #desk: Desk
+export class CommandHandler implements Commands {
+  readonly dispatcher: EffectDispatcher
+  readonly #engine: EngineState
   #warned = new Set<string>()
 
-  constructor(desk: Desk) {
-    this.#desk = desk
-    this.outlet = new Outlet(desk)
+  constructor(engine: EngineState) {
+    this.#engine = engine
+    this.dispatcher = new EffectDispatcher(engine)
   }
 
   get clock(): Clock {
-    return this.#desk.clock
+    return this.#engine.clock
   }
   get strict(): boolean {
-    return this.#desk.options.strict
+    return this.#engine.options.strict
   }
   get redacts(): boolean {
-    return this.#desk.options.redacts
+    return this.#engine.options.redacts
   }
   get digests(): Digests {
-    return this.#desk.options.digests
+    return this.#engine.options.digests
   }
   get undoWithinMs(): number | undefined {
-    return this.#desk.options.undoWithinMs
+    return this.#engine.options.undoWithinMs
   }
   now(): number {
-    return this.#desk.clock.now()
+    return this.#engine.clock.now()
   }
   warn(code: string, message: string): void {
-    this.#desk.options.warn(code, message)
+    this.#engine.options.warn(code, message)
   }
   #run(activation: ActivationId): Run | undefined {
-    return this.#desk.runs.get(runOf(activation))
+    return this.#engine.runs.get(runOf(activation))
   }
   callerOf(activation: ActivationId): Caller {
     return this.#run(activation)?.caller ?? {}
@@ -96,22 +96,22 @@ export class Keeper implements Keeping {
   // ---- the log ---------------------------------------------------------------------------------------------------------------------
 
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string {
-    const desk = this.#desk
-    const text = desk.options.redact(encoded ?? encode(event), eventShape(event, result))
+    const engine = this.#engine
+    const text = engine.options.redact(encoded ?? encode(event), eventShape(event, result))
     const run = this.#run(activation.id)
-    if (activation.discarded || run === undefined || desk.crashAtAppend()) return text
-    desk.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
+    if (activation.discarded || run === undefined || engine.crashAtAppend()) return text
+    engine.batch.log.push({ act: activation.id, run: run.id, seq: activation.seq++, at, body: text })
     if (event.type === 'worker.settled' && event.apart === true)
       run.children.delete(runOf(childActivation(activation.id, event.address, true)))
-    if (event.type === 'step.settled') desk.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
-    desk.touch(run)
-    desk.schedule()
+    if (event.type === 'step.settled') engine.recordedSteps.push({ run: run.id, key: `${activation.id}:${event.address}` })
+    engine.touch(run)
+    engine.schedule()
     return text
   }
 
   ready(activation: Owner): void {
-    this.#desk.ready.add(activation as Activation)
-    this.#desk.schedule()
+    this.#engine.ready.add(activation as Activation)
+    this.#engine.schedule()
   }
 
   // ---- orchestration ---------------------------------------------------------------------------------------------------------------
@@ -119,7 +119,7 @@ export class Keeper implements Keeping {
   orchestration(activation: Owner): Orchestration | undefined {
     if (this.#run(activation.id)?.broughtBack === 'cancel') return undefined
     const { agent } = activation.birth
-    const found = codeFor(this.#desk.registry, agent, activation.version)
+    const found = codeFor(this.#engine.registry, agent, activation.version)
     if ('code' in found) {
       if (found.moved) {
         this.append(activation, { type: 'agent.moved', from: activation.version, to: found.code.version }, this.now())
@@ -132,7 +132,7 @@ export class Keeper implements Keeping {
     this.#stick(activation, missing)
     const run = this.#run(activation.id)
     if (run !== undefined) run.lacksCode = true
-    this.#desk.residents.lacks(runOf(activation.id))
+    this.#engine.cache.lacks(runOf(activation.id))
     return undefined
   }
 
@@ -140,20 +140,20 @@ export class Keeper implements Keeping {
   unstick(run: Run): void {
     run.stuck = undefined
     run.lacksCode = false
-    this.#desk.batch.stuck.push({ run: run.id, reason: null })
+    this.#engine.batch.stuck.push({ run: run.id, reason: null })
   }
 
   #stick(activation: Owner, reason: string): void {
     const run = this.#run(activation.id)
     if (run === undefined) return
     run.stuck = reason
-    this.#desk.batch.stuck.push({ run: run.id, reason })
-    this.#desk.touch(run)
-    this.#desk.schedule()
+    this.#engine.batch.stuck.push({ run: run.id, reason })
+    this.#engine.touch(run)
+    this.#engine.schedule()
   }
 
   foreignAwait(activation: Activation): void {
-    activation.leaveCode(this.#desk.clock)
+    activation.leaveCode(this.#engine.clock)
     const message = awaitsForeign(activation.birth.agent)
     if (this.strict) activation.fail(failed(failure('orchestration.foreign-await', message, 'internal')))
     else if (!this.#warned.has(activation.birth.agent)) {
@@ -163,26 +163,26 @@ export class Keeper implements Keeping {
   }
 
   openDivergence(activation: Owner, address: string, unclaimed: readonly string[]): void {
-    putDivergence(this.#desk, activation, address, unclaimed)
+    putDivergence(this.#engine, activation, address, unclaimed)
     this.#stick(activation, `replay.diverged: ${activation.stuck ?? address}`)
   }
 
   // ---- effects ---------------------------------------------------------------------------------------------------------------------
 
   letOut(op: Operation): void {
-    this.outlet.letOut(op)
+    this.dispatcher.letOut(op)
   }
   inFlight(op: Operation): boolean {
-    return this.#desk.effects.has(op)
+    return this.#engine.effects.has(op)
   }
   abort(op: Operation): void {
-    this.outlet.abort(op)
+    this.dispatcher.abort(op)
   }
 
   // ---- workers ---------------------------------------------------------------------------------------------------------------------
 
   versionOf(agent: string, version?: string): string | undefined {
-    return this.#desk.registry?.find(agent, version)?.version
+    return this.#engine.registry?.find(agent, version)?.version
   }
 
   /** The leader's intent and the worker's birth ride in one transaction, so the worker runs ahead in memory at once. */
@@ -197,14 +197,14 @@ export class Keeper implements Keeping {
       known = op.fresh ? undefined : (run.activations.get(id) ?? this.#settledOrLoaded(run, op))
     } catch (thrown) {
       // Not the leader's failure: the run stops where it is until its journal can be read.
-      return this.#desk.residents.unreadable(run, thrown)
+      return this.#engine.cache.unreadable(run, thrown)
     }
     if (known === 'settled') return
     if (known !== undefined) {
       if (known.over) this.#workerEnded(op, known.outcome!, known.usage)
       return
     }
-    const found = this.#desk.registry?.find(agent, options.version)
+    const found = this.#engine.registry?.find(agent, options.version)
     if (found === undefined) {
       op.owner.arrive({
         type: 'worker.settled',
@@ -231,7 +231,7 @@ export class Keeper implements Keeping {
     const earlier = earlierOf(op, options, (worker) => this.#logsBelow(worker))
     if (!(earlier instanceof Promise)) return bear(earlier)
     run.unborn.set(id, undefined)
-    this.#desk.await(
+    this.#engine.await(
       earlier.then(
         (known) => {
           const then = run.unborn.get(id)
@@ -240,7 +240,7 @@ export class Keeper implements Keeping {
           bear(known)
           then?.()
         },
-        (thrown: unknown) => this.#desk.residents.unreadable(run, thrown),
+        (thrown: unknown) => this.#engine.cache.unreadable(run, thrown),
       ),
     )
   }
@@ -271,7 +271,7 @@ export class Keeper implements Keeping {
       ...(born.path === undefined ? {} : { path: born.path }),
       ...(born.earlier === undefined ? {} : { earlier: born.earlier }),
     }
-    const text = this.#desk.options.redact(encode(event), eventShape(event))
+    const text = this.#engine.options.redact(encode(event), eventShape(event))
     const { input, earlier } = JSON.parse(text) as { input: Json; earlier?: Earlier }
     const activation = new Activation(this, {
       id,
@@ -284,7 +284,7 @@ export class Keeper implements Keeping {
       earlier,
     })
     run.activations.set(id, activation)
-    this.#desk.batch.acts.push(id)
+    this.#engine.batch.acts.push(id)
     this.append(activation, event, at, text)
     this.ready(activation)
     return activation
@@ -309,19 +309,19 @@ export class Keeper implements Keeping {
     const { last: _last, ...slice } = op.reserved ?? {}
     const limits = { ...born.limits, ...slice, ...(minutes === undefined ? {} : { minutes }) }
     const caller = Object.keys(run.caller).length === 0 ? undefined : run.caller
-    writeBirth(this.#desk, { run: child, agent, version, input, under, limits, ...present({ path, caller, earlier }) }, run.id)
+    writeBirth(this.#engine, { run: child, agent, version, input, under, limits, ...present({ path, caller, earlier }) }, run.id)
     run.children.add(child)
     if (run.pause !== undefined)
-      tellChild(this.#desk, run, child, 'born', { type: 'pause', run: child, at: run.pause.at === 'human' ? 'next' : run.pause.at })
-    this.#desk.touch(run)
-    this.#desk.schedule()
+      tellChild(this.#engine, run, child, 'born', { type: 'pause', run: child, at: run.pause.at === 'human' ? 'next' : run.pause.at })
+    this.#engine.touch(run)
+    this.#engine.schedule()
   }
 
   /** What is in the logs of a worker and of those below it, with what the next commit holds of them. */
   #logsBelow(worker: ActivationId): Now<Iterable<Logged>> {
-    const unwritten = this.#desk.batch.log.filter(({ act }) => isWithin(act, worker))
+    const unwritten = this.#engine.batch.log.filter(({ act }) => isWithin(act, worker))
     const known = unwritten.map(({ act, body }) => ({ activation: act, event: decode(body) }))
-    return andThen(this.#desk.store.reader.below(worker), (written) => [...written, ...known])
+    return andThen(this.#engine.store.reader.below(worker), (written) => [...written, ...known])
   }
 
   #settledOrLoaded(run: Run, op: Operation): Activation | 'settled' | undefined {
@@ -329,12 +329,12 @@ export class Keeper implements Keeping {
     const last = run.past?.lastEvent(id)
     if (last === undefined) return undefined
     if (last.type === 'activation.settled') {
-      for (const row of run.mail.get(id) ?? []) this.#desk.batch.taken.push({ act: id, key: row.key })
+      for (const row of run.mail.get(id) ?? []) this.#engine.batch.taken.push({ act: id, key: row.key })
       run.mail.delete(id)
       this.#workerEnded(op, last.outcome, last.usage ?? [])
       return 'settled'
     }
-    return this.#desk.residents.load(run, id, op.owner.birth.path)
+    return this.#engine.cache.load(run, id, op.owner.birth.path)
   }
 
   #workerEnded(op: Operation, outcome: Outcome, usage: Usage): void {
@@ -349,7 +349,7 @@ export class Keeper implements Keeping {
       return
     }
     if (run !== undefined && op.isApart) {
-      tellChild(this.#desk, run, runOf(id), 'stop', { type: 'cancel', reason, ...cause })
+      tellChild(this.#engine, run, runOf(id), 'stop', { type: 'cancel', reason, ...cause })
       return
     }
     const worker = run?.activations.get(id)
@@ -367,48 +367,48 @@ export class Keeper implements Keeping {
     const activation = owner as Activation
     const run = this.#run(activation.id)
     if (run === undefined) return
-    this.#desk.leaves(activation)
+    this.#engine.leaves(activation)
     for (const op of run.out) {
       if (op.owner !== activation) continue
       run.out.delete(op)
-      leave(this.#desk, activation)
+      leave(this.#engine, activation)
     }
     const spent = run.accounts.get(activation.id)?.spent
     // what is still to be written of it is in the list of those that changed
     run.accounts.delete(activation.id)
     if (run.held.length > 0) run.held = run.held.filter((op) => op.owner !== activation)
-    if (activation.asked && !recorded) this.#desk.batch.closedActs.push(activation.id)
+    if (activation.asked && !recorded) this.#engine.batch.closedActs.push(activation.id)
     if (activation.id === rootActivation(run.id)) {
       run.ended = true
-      if (!recorded) this.#desk.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
-      this.#desk.ends.set(run.id, { outcome, usage })
-      if (!recorded) tellLeader(this.#desk, run, { outcome, usage, spent })
+      if (!recorded) this.#engine.batch.ended.push({ run: run.id, status: outcome.status, at: this.now() })
+      this.#engine.ends.set(run.id, { outcome, usage })
+      if (!recorded) tellLeader(this.#engine, run, { outcome, usage, spent })
     } else {
       const cut = activation.id.lastIndexOf('>')
       const parent = run.activations.get(activation.id.slice(0, cut) as ActivationId)
       const op = parent?.operations.get(activation.id.slice(cut + 1))
       if (op !== undefined && !op.endRecorded) this.#workerEnded(op, outcome, usage)
     }
-    this.#desk.touch(run)
-    this.#desk.schedule()
+    this.#engine.touch(run)
+    this.#engine.schedule()
   }
 
   // ---- questions and messages ------------------------------------------------------------------------------------------------------
 
   openQuestion(op: Operation, event: AskOpened): void {
-    putAsk(this.#desk, op, event)
+    putAsk(this.#engine, op, event)
   }
   closeQuestion(op: Operation): void {
-    dropQuestion(this.#desk, op)
+    dropQuestion(this.#engine, op)
   }
   doneElsewhere(op: Operation): DoneElsewhere | undefined {
     return this.#run(op.owner.id)?.doneElsewhere?.get(`${op.owner.id} ${op.address}`)
   }
   openDoubt(op: Operation, isNew: boolean): void {
-    putDoubt(this.#desk, op, isNew)
+    putDoubt(this.#engine, op, isNew)
   }
   send(from: Owner, to: ActivationId, id: MessageId, body: Json): void {
-    putMessage(this.#desk, from, to, id, body)
+    putMessage(this.#engine, from, to, id, body)
   }
 
   // ---- accounts and values ---------------------------------------------------------------------------------------------------------
@@ -426,18 +426,18 @@ export class Keeper implements Keeping {
     return streamOf(this.callerOf(activation.id), rootRun(runOf(activation.id)))
   }
   pauses(activation: Owner): Promise<readonly Pause[]> {
-    const log = patiently(this.#desk, activation)(() => this.#desk.store.reader.log(rootActivation(runOf(activation.id))))
+    const log = patiently(this.#engine, activation)(() => this.#engine.store.reader.log(rootActivation(runOf(activation.id))))
     return log.then((entries) => pausesIn(entries, this.now()))
   }
 
   readValue(activation: Owner, stream: string | undefined, key: string): Promise<Json> {
-    return readValue(this.#desk, stream ?? this.#stream(activation), key, patiently(this.#desk, activation))
+    return readValue(this.#engine, stream ?? this.#stream(activation), key, patiently(this.#engine, activation))
   }
   valueKeys(activation: Owner, stream: string | undefined): Promise<readonly string[]> {
-    return valueKeys(this.#desk, stream ?? this.#stream(activation), patiently(this.#desk, activation))
+    return valueKeys(this.#engine, stream ?? this.#stream(activation), patiently(this.#engine, activation))
   }
   updateValue(activation: Owner, stream: string | undefined, key: string, change: (value: Json) => Json, once: string): Promise<Json> {
     const by = { run: runOf(activation.id), once }
-    return updateValue(this.#desk, stream ?? this.#stream(activation), key, change, by, patiently(this.#desk, activation))
+    return updateValue(this.#engine, stream ?? this.#stream(activation), key, change, by, patiently(this.#engine, activation))
   }
 }

@@ -2,13 +2,13 @@
 import { expect, test } from 'vitest'
 import { rootActivation, runId } from '../../src/core/index.ts'
 import type { LivePart } from '../../src/engine/index.ts'
-import { Overheard } from '../../src/engine/host/overheard.ts'
+import { PartFilter } from '../../src/engine/host/part-filter.ts'
 
 const activation = rootActivation(runId('r'))
 const shown = (part: string, epoch = 1): LivePart => ({ activation, address: 's', epoch, attempt: 1, part })
 
 test('K9: what comes twice is heard once, whenever it comes; each process counts for itself', () => {
-  const overheard = new Overheard()
+  const overheard = new PartFilter()
   const take = (from: string, n: number, ...parts: string[]): unknown[] =>
     overheard.take({ from, n, parts: parts.map((part) => shown(part)) }).map(({ part }) => part)
   expect([take('a', 1, 'x', 'y'), take('a', 1, 'x', 'y'), take('a', 4, 'z'), take('a', 1, 'x', 'y'), take('a', 4, 'z')]).toEqual([
@@ -22,7 +22,7 @@ test('K9: what comes twice is heard once, whenever it comes; each process counts
 })
 
 test('K9: of an older epoch nothing is heard once a newer one has begun, whichever process has the run then', () => {
-  const overheard = new Overheard()
+  const overheard = new PartFilter()
   let n = 0
   const take = (from: string, ...epochs: number[]): number[] =>
     overheard.take({ from, n: ++n, parts: epochs.map((epoch) => shown('x', epoch)) }).map(({ epoch }) => epoch)

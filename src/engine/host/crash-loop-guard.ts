@@ -1,7 +1,7 @@
 /**
- * Steadiness: how runs are taken up again that were lost when their process died. One of them may be what killed it.
+ * The crash-loop guard: how runs are taken up again that were lost when their process died. One of them may be what killed it.
  *
- * Owns: how many of them are in memory at once, and when one has shown that it does no harm. Does not own: counting losses (lease.ts), waking (residents.ts).
+ * Owns: how many of them are in memory at once, and when one has shown that it does no harm. Does not own: counting losses (lease.ts), waking (run-cache.ts).
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
 
@@ -19,7 +19,7 @@ interface Lost {
   hasMoved: boolean
 }
 
-export class Steadiness {
+export class CrashLoopGuard {
   /** From this many losses in a row on a run is a suspect. */
   readonly suspectFrom: number
   /** One more loss, and it is set aside. */

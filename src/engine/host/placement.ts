@@ -1,11 +1,11 @@
 /**
- * Seats: this process as one that a mover tells to take runs up.
+ * Placement: this process as one that a mover tells to take runs up.
  *
- * Owns: who waits for which run to leave memory, and which runs that nobody holds were left to the mover, since when. Does not own: taking a run up (residents.ts), what wakes
+ * Owns: who waits for which run to leave memory, and which runs that nobody holds were left to the mover, since when. Does not own: taking a run up (run-cache.ts), what wakes
  * one elsewhere (../mover.ts).
  */
 import { stopwatch, type RunId } from '../../core/index.ts'
-import type { Moved, Mover, Seats } from '../mover.ts'
+import type { Moved, Mover, WorkerProcess } from '../mover.ts'
 
 /** A run that nobody has taken up for so long after it was woken is taken up by whoever sees that. Milliseconds of real time. */
 const patienceMs = 3_000
@@ -23,7 +23,7 @@ interface Left {
   wakeAt: number
 }
 
-export class RunSeats implements Seats {
+export class Placement implements WorkerProcess {
   readonly #mover: Mover | undefined
   readonly #take: (run: RunId) => void
   readonly #waiting = new Map<RunId, Set<(moved: Moved) => void>>()

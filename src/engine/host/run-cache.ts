@@ -1,5 +1,5 @@
 /**
- * Residents: which runs are in memory. Waking is reading the journal again; dropping makes what memory held void.
+ * The run cache: which runs this process has in memory. Waking a run reads its journal again; dropping it makes what memory held void.
  *
  * Owns: claiming, loading, dropping, adopting runs that nobody drives. Does not own: the tick (driver.ts).
  * Holds: K2 (only a claimed run is loaded), DESIGN §3.4 (parked runs cost no heap).
@@ -25,19 +25,19 @@ import type { Registry } from '../context.ts'
 import { doneBy } from '../origin.ts'
 import type { Moved } from '../mover.ts'
 import { asideFor, nobody, type Candidate, type Claimed, type Kind, type StoredRun, type Wanted } from '../store.ts'
-import type { Desk } from './desk.ts'
-import { receive, restorePause } from './mail.ts'
+import type { EngineState } from './engine-state.ts'
+import { receive, restorePause } from './inbox.ts'
 import { Run } from './run.ts'
-import { Steadiness } from './steadiness.ts'
+import { CrashLoopGuard } from './crash-loop-guard.ts'
 
 /** Above this many runs in memory a quiet one leaves at once, and no more are adopted. */
-export const residentCap = 1_000
+export const cacheCap = 1_000
 /** So many runs are claimed at once by name. */
-const page = residentCap
+const page = cacheCap
 /** So many of those that a look finds are taken up whether there is room or not. */
 const besideCap = 100
 /** A look notes so many runs that nobody holds. */
-const lookCap = 10 * residentCap
+const lookCap = 10 * cacheCap
 /** How long another process is given to take a run whose code is missing here. Milliseconds. */
 const patienceMs = 200
 /** How long other processes are given to take a child run. Milliseconds. */
@@ -69,11 +69,11 @@ function spread(runs: readonly RunId[]): readonly RunId[] {
   return runs.filter((id) => id === one || rootRun(id) === id)
 }
 
-export class Residents {
-  readonly #desk: Desk
+export class RunCache {
+  readonly #engine: EngineState
   /** Runs that this process has found to lack code, and in which registry. */
   readonly #lacking = new Map<RunId, Registry>()
-  readonly #steadiness: Steadiness
+  readonly #crashLoops: CrashLoopGuard
   /** Runs that are to be claimed next; true: also if another process may be at home to them. */
   readonly #wanted = new Map<RunId, boolean>()
   /** Runs that a look has found and that are claimed when there is room. The next look says them again. */
@@ -90,29 +90,29 @@ export class Residents {
   /** There may be runs that nobody drives and that this process had no room for. */
   #hasMore = false
 
-  constructor(desk: Desk) {
-    this.#desk = desk
-    this.#steadiness = new Steadiness(desk.options.lossLimit)
+  constructor(engine: EngineState) {
+    this.#engine = engine
+    this.#crashLoops = new CrashLoopGuard(engine.options.lossLimit)
   }
 
   /** Takes a run out of memory. `moved`: for those who wait for that; absent: it is about to come back. */
   drop(id: RunId, moved?: Moved): void {
-    if (moved !== undefined) this.#desk.seats.leaves(id, moved)
-    const run = this.#desk.runs.get(id)
+    if (moved !== undefined) this.#engine.placement.leaves(id, moved)
+    const run = this.#engine.runs.get(id)
     if (run === undefined) return
     run.discard()
     for (const op of run.out) op.owner.discarded = true
-    this.#desk.runs.delete(id)
-    this.#desk.batch.epochs.delete(id)
-    this.#desk.ends.delete(id)
-    if (this.#steadiness.left(id)) this.#desk.store.lease.stretch(this.#steadiness.worst)
+    this.#engine.runs.delete(id)
+    this.#engine.batch.epochs.delete(id)
+    this.#engine.ends.delete(id)
+    if (this.#crashLoops.left(id)) this.#engine.store.lease.stretch(this.#crashLoops.worst)
     this.#strike(id)
   }
 
   /** Takes everything of a dropped run out of the batch that is being filled. */
   #strike(id: RunId): void {
-    this.#desk.notBegun(id)
-    const b = this.#desk.batch
+    this.#engine.notBegun(id)
+    const b = this.#engine.batch
     const gone = new Set([id, ...b.runs.flatMap((run) => (run.from === id ? [run.id] : []))])
     const keep = <T>(list: T[], run: (item: T) => RunId): void => {
       if (list.some((item) => gone.has(run(item)))) list.splice(0, list.length, ...list.filter((item) => !gone.has(run(item))))
@@ -135,13 +135,13 @@ export class Residents {
 
   /** The code of something in this run is missing here. */
   lacks(id: RunId): void {
-    if (this.#desk.registry !== undefined) this.#lacking.set(id, this.#desk.registry)
+    if (this.#engine.registry !== undefined) this.#lacking.set(id, this.#engine.registry)
   }
 
   /** Brings runs into memory and goes on with them, as far as this process can drive them and nobody else does. `insist`: also those that another process may be at home to. */
   wake(runs: Iterable<RunId>, insist = false): void {
     for (const id of runs) {
-      if (!this.#isClaiming && this.#desk.runs.has(id)) continue
+      if (!this.#isClaiming && this.#engine.runs.has(id)) continue
       this.#wanted.set(id, insist || this.#wanted.get(id) === true)
     }
     this.#pursue()
@@ -149,21 +149,21 @@ export class Residents {
 
   /** This run was written for whoever drives. A mover has been told. A child run is left to the other processes for a moment. */
   begun(id: RunId): void {
-    if (this.#desk.seats.hasMover) return
-    if (rootRun(id) === id || this.#desk.store.isPrivate) this.wake([id])
+    if (this.#engine.placement.hasMover) return
+    if (rootRun(id) === id || this.#engine.store.isPrivate) this.wake([id])
     else setTimeout(() => this.wake([id]), spreadMs).unref()
   }
 
   /** Goes on with runs that nobody holds, unless a mover is to see to them first. */
   adopt(runs: readonly RunId[]): void {
-    const ours = turned(runs).filter((id) => !this.#desk.runs.has(id) && this.#desk.seats.isOurs(id))
+    const ours = turned(runs).filter((id) => !this.#engine.runs.has(id) && this.#engine.placement.isOurs(id))
     this.#found = ours.slice(besideCap)
     this.wake(ours.slice(0, besideCap))
   }
 
   /** Goes on with runs that nobody drives. Those that a mover is to see to first are only looked at: what is locked for a claim keeps others from it. */
   adoptOrphans(): void {
-    if (!this.#desk.seats.hasMover) return this.#claimOrphans()
+    if (!this.#engine.placement.hasMover) return this.#claimOrphans()
     if (this.#isLooking) return
     this.#isLooking = true
     const over = (): void => {
@@ -174,10 +174,10 @@ export class Residents {
   }
 
   #look(): Now<void> {
-    const { registry, seats, store } = this.#desk
+    const { registry, placement, store } = this.#engine
     if (registry === undefined) return
     return andThen(store.reader.ready(driven(registry), lookCap), (ready) => {
-      const ours = turned(ready).filter((id) => seats.isOurs(id))
+      const ours = turned(ready).filter((id) => placement.isOurs(id))
       if (ours.length > 0) this.#claimOrphans()
     })
   }
@@ -202,7 +202,7 @@ export class Residents {
       if (!this.#isLate) return
       // Mail that came in between was no held run's, and is told when it is asked for again.
       this.#isLate = false
-      if (!this.#desk.dead && !this.#desk.closing) this.#desk.receive()
+      if (!this.#engine.dead && !this.#engine.closing) this.#engine.receive()
     }
     const claims = (): Now<void> => {
       for (let next = this.#next(); next !== undefined; next = this.#next()) {
@@ -217,8 +217,8 @@ export class Residents {
   }
 
   #next(): { readonly wanted: Wanted; readonly insist: boolean } | undefined {
-    const { registry, runs } = this.#desk
-    if (this.#desk.dead || this.#desk.closing || registry === undefined) {
+    const { registry, runs } = this.#engine
+    if (this.#engine.dead || this.#engine.closing || registry === undefined) {
       this.#wanted.clear()
       this.#found = []
       this.#adopts = 'none'
@@ -231,16 +231,16 @@ export class Residents {
       for (const id of wanted) this.#wanted.delete(id)
       return { wanted, insist }
     }
-    const room = Math.max(0, residentCap + 1 - runs.size)
+    const room = Math.max(0, cacheCap + 1 - runs.size)
     const found = this.#found.slice(0, room).filter((id) => !runs.has(id))
     this.#found = this.#found.slice(room)
     if (this.#found.length > 0) this.#hasMore = true
     if (found.length > 0) return { wanted: found, insist: false }
     const drives = driven(registry)
-    const { suspectFrom } = this.#steadiness
+    const { suspectFrom } = this.#crashLoops
     const adopts = this.#adopts
     this.#adopts = adopts === 'orphans' ? 'suspects' : 'none'
-    if (adopts === 'suspects') return { wanted: { drives, lossesFrom: suspectFrom, limit: residentCap }, insist: false }
+    if (adopts === 'suspects') return { wanted: { drives, lossesFrom: suspectFrom, limit: cacheCap }, insist: false }
     if (adopts === 'none') return undefined
     this.#hasMore = room === 0
     return this.#hasMore ? undefined : { wanted: { drives, lossesBelow: suspectFrom, limit: room }, insist: false }
@@ -248,18 +248,18 @@ export class Residents {
 
   /** If the store fails, those that were asked for by name are tried again, and of others whoever looks for them next. */
   #claim({ wanted, insist }: { readonly wanted: Wanted; readonly insist: boolean }): Now<void> {
-    const { store } = this.#desk
+    const { store } = this.#engine
     const suspects: number[] = []
     const admits = (run: Candidate): boolean => {
-      if (this.#desk.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
-      if ('drives' in wanted && !this.#desk.seats.isOurs(run.id as RunId)) return false
-      if (run.losses >= this.#steadiness.suspectFrom) suspects.push(run.losses)
+      if (this.#engine.runs.has(run.id as RunId) || !this.#admits(run, insist, suspects)) return false
+      if ('drives' in wanted && !this.#engine.placement.isOurs(run.id as RunId)) return false
+      if (run.losses >= this.#crashLoops.suspectFrom) suspects.push(run.losses)
       return true
     }
     return caught(
       () =>
         andThen(store.claim(wanted, admits), (claimed) => {
-          if (this.#desk.dead || this.#desk.closing) return
+          if (this.#engine.dead || this.#engine.closing) return
           if ('limit' in wanted && claimed.length >= wanted.limit) this.#hasMore = true
           for (const each of claimed) this.#load(each)
           if (!('drives' in wanted)) for (const id of wanted) this.#notTaken(id)
@@ -267,22 +267,22 @@ export class Residents {
       (thrown) => {
         const error = store.errorOf(thrown)
         const named = 'drives' in wanted ? [] : wanted
-        this.#desk.onStoreFailure(error, named)
-        if (error.retryable) this.#desk.owe(named)
+        this.#engine.onStoreFailure(error, named)
+        if (error.retryable) this.#engine.owe(named)
       },
     )
   }
 
   /** Whoever waits for a run that could not be taken up hears how it is. */
   #notTaken(id: RunId): void {
-    const { seats, store, runs } = this.#desk
-    if (!seats.awaits(id) || runs.has(id)) return
+    const { placement, store, runs } = this.#engine
+    if (!placement.awaits(id) || runs.has(id)) return
     const tell = (row: StoredRun | undefined): void => {
-      if (!runs.has(id)) seats.leaves(id, row === undefined || row.ended !== null ? 'ended' : 'elsewhere')
+      if (!runs.has(id)) placement.leaves(id, row === undefined || row.ended !== null ? 'ended' : 'elsewhere')
     }
     detached(
       () => andThen(store.reader.run(id), tell),
-      () => seats.leaves(id, 'elsewhere'),
+      () => placement.leaves(id, 'elsewhere'),
     )
   }
 
@@ -292,11 +292,11 @@ export class Residents {
   }
 
   #admits(run: Candidate, insist: boolean, suspects: readonly number[]): boolean {
-    if (this.#desk.registry?.find(run.agent) === undefined) return false
+    if (this.#engine.registry?.find(run.agent) === undefined) return false
     const aside = asideFor(run) !== undefined
     if (aside ? run.word === undefined : this.#leavesToOthers(run, insist)) return false
     // One that is this process's own already, and only out of memory, nobody else will take up.
-    if (aside || run.owner === this.#desk.store.lease.id || this.#steadiness.admits(run.losses, suspects)) return true
+    if (aside || run.owner === this.#engine.store.lease.id || this.#crashLoops.admits(run.losses, suspects)) return true
     this.#hasMore = true
     return false
   }
@@ -304,29 +304,29 @@ export class Residents {
   #load({ run: row, epoch, accounts, questions, children, past, mail }: Claimed): void {
     const id = row.id as RunId
     // Somebody has begun a run of this id, and will hear that it exists.
-    if (this.#desk.runs.has(id)) return void this.#hidden.add(id)
-    this.#steadiness.takenUp(id, row.losses)
-    if (row.losses > 0) this.#desk.store.lease.stretch(this.#steadiness.worst)
+    if (this.#engine.runs.has(id)) return void this.#hidden.add(id)
+    this.#crashLoops.takenUp(id, row.losses)
+    if (row.losses > 0) this.#engine.store.lease.stretch(this.#crashLoops.worst)
     const run = new Run(id, epoch, row.caller === null ? {} : (JSON.parse(row.caller) as Caller), past)
     for (const [activation, state] of accounts) run.addAccount(clean(new Account(activation, state.limits, state)))
     if (row.control !== null) run.pause = { at: row.control === 'human_control' ? 'human' : 'next', reached: row.control === 'paused' }
     if (asideFor(row) !== undefined) run.broughtBack = row.word
     run.questions = questions
     for (const child of children) run.children.add(child)
-    this.#desk.runs.set(id, run)
+    this.#engine.runs.set(id, run)
     try {
       this.load(run, rootActivation(id), [])
     } catch (thrown) {
       return this.unreadable(run, thrown)
     }
-    restorePause(this.#desk, run)
-    if (row.stuck !== null) this.#desk.batch.stuck.push({ run: id, reason: null })
+    restorePause(this.#engine, run)
+    if (row.stuck !== null) this.#engine.batch.stuck.push({ run: id, reason: null })
     for (const inbox of mail) {
       run.lastRow = inbox.position
-      receive(this.#desk, run, inbox)
+      receive(this.#engine, run, inbox)
     }
-    this.#desk.touch(run)
-    this.#desk.schedule()
+    this.#engine.touch(run)
+    this.#engine.schedule()
   }
 
   /** A run that was begun here exists already: it is read if it has come in meanwhile. */
@@ -339,7 +339,7 @@ export class Residents {
    * kept waiting by who can only call it stuck. What is known to be stuck here is left alone, but for a cancel, which needs no code.
    */
   #leavesToOthers(row: Candidate, insist: boolean): boolean {
-    const { registry, store } = this.#desk
+    const { registry, store } = this.#engine
     const id = row.id as RunId
     const known = this.#lacking.get(id) === registry
     if (!known && (registry?.onMissingVersion !== 'park' || registry.find(row.agent, row.version) !== undefined)) return false
@@ -351,22 +351,22 @@ export class Residents {
 
   /** A journal that cannot be read stops this run only. It says why and waits for somebody, unless it may be readable in a moment. */
   unreadable(run: Run, thrown: unknown): void {
-    const error = this.#desk.store.errorOf(thrown)
+    const error = this.#engine.store.errorOf(thrown)
     this.drop(run.id, error.retryable ? undefined : 'parked')
     if (error.retryable) {
-      this.#desk.onStoreFailure(error, [run.id])
-      return this.#desk.owe([run.id])
+      this.#engine.onStoreFailure(error, [run.id])
+      return this.#engine.owe([run.id])
     }
-    this.#desk.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
-    this.#desk.batch.parked.push({ run: run.id, heard: Number.MAX_SAFE_INTEGER })
-    this.#desk.batch.epochs.set(run.id, run.epoch)
-    this.#desk.onStoreFailure(error, [run.id])
-    this.#desk.schedule()
+    this.#engine.batch.stuck.push({ run: run.id, reason: `${error.code}: ${error.message}` })
+    this.#engine.batch.parked.push({ run: run.id, heard: Number.MAX_SAFE_INTEGER })
+    this.#engine.batch.epochs.set(run.id, run.epoch)
+    this.#engine.onStoreFailure(error, [run.id])
+    this.#engine.schedule()
   }
 
   /** No process goes on with this run until an operator resumes or cancels it. Everything of it that is not recorded is void. */
   setAside(id: RunId, epoch: number, failure: Failure): void {
-    const { batch, runs } = this.#desk
+    const { batch, runs } = this.#engine
     const run = runs.get(id)
     const words = { upTo: run?.lastRow ?? 0, cancel: run?.broughtBack === 'cancel' }
     this.drop(id, 'parked')
@@ -374,8 +374,8 @@ export class Residents {
     batch.parked.push({ run: id, heard: Number.MAX_SAFE_INTEGER })
     batch.epochs.set(id, epoch)
     const { code, message, hint } = failure
-    this.#desk.onStoreFailure(new ReeveError(code, message, hint === undefined ? {} : { hint }), [id])
-    this.#desk.schedule()
+    this.#engine.onStoreFailure(new ReeveError(code, message, hint === undefined ? {} : { hint }), [id])
+    this.#engine.schedule()
   }
 
   /** Reads an activation into memory. Undefined if there is none. */
@@ -388,13 +388,13 @@ export class Residents {
             hint: 'Restore the store from a backup; other runs are not touched.',
           })
         const { agent, version, input, earlier } = event
-        activation = new Activation(this.#desk.keeper, {
+        activation = new Activation(this.#engine.commands, {
           id,
           agent,
           version,
           input,
           path: pathOf(event, parentPath),
-          accounts: this.#desk.keeper.accountsOf(run, id),
+          accounts: this.#engine.commands.accountsOf(run, id),
           at,
           copied: event.copied,
           earlier,
@@ -409,28 +409,28 @@ export class Residents {
     run.activations.set(id, activation)
     const mail = run.mail.get(id)
     run.mail.delete(id)
-    this.#desk.ready.add(activation)
-    for (const row of mail ?? []) receive(this.#desk, run, row)
+    this.#engine.ready.add(activation)
+    for (const row of mail ?? []) receive(this.#engine, run, row)
     return activation
   }
 
   /** Tries those that lacked code elsewhere: it may be here. */
   adoptStuck(): Now<void> {
-    return andThen(this.#desk.store.reader.withoutCode(), (runs) =>
-      this.wake(runs.filter((id) => this.#lacking.get(id) !== this.#desk.registry)),
+    return andThen(this.#engine.store.reader.withoutCode(), (runs) =>
+      this.wake(runs.filter((id) => this.#lacking.get(id) !== this.#engine.registry)),
     )
   }
 
   /** An effect of this run has ended, and that is durable. */
   moved(run: RunId): void {
-    this.#steadiness.moved(run)
+    this.#crashLoops.moved(run)
   }
 
   /** Notes which runs have shown that they do not kill their process. */
   noteSteady(): Now<void> {
-    const steady = this.#steadiness.takeSteady()
+    const steady = this.#crashLoops.takeSteady()
     if (steady.length === 0) return
-    this.#desk.store.lease.stretch(this.#steadiness.worst)
-    return this.#desk.store.lease.steady(steady)
+    this.#engine.store.lease.stretch(this.#crashLoops.worst)
+    return this.#engine.store.lease.steady(steady)
   }
 }

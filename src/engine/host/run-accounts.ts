@@ -1,5 +1,5 @@
 /**
- * The ledger: the accounts of the runs in memory, and whose charges count on which.
+ * The accounts of the runs in memory, and whose charges count on which.
  *
  * Owns: finding accounts, reserving and settling on all of them, the clock for working minutes. Does not own: the arithmetic (../account.ts).
  * Holds: K11 (a charge settles where it occurs); DESIGN §3.3 (a clock stands while nothing below its account works).
@@ -8,7 +8,7 @@ import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
 import { isNotice, type Charge } from '../../journal/index.ts'
 import { reserveFor, type Account } from '../account.ts'
 import type { Owner } from '../operation.ts'
-import type { Desk } from './desk.ts'
+import type { EngineState } from './engine-state.ts'
 import type { Run } from './run.ts'
 
 /** The accounts that an activation's charges count on: its own and those of everybody above it. */
@@ -32,21 +32,21 @@ export function settle(owner: Owner, reserved: Charge, actual: Charge | undefine
 }
 
 /** An effect of this activation starts to work: clocks above it run, and end the work when its minutes are used up. Telling people is no work. */
-export function enter(desk: Desk, owner: Owner): void {
+export function enter(engine: EngineState, owner: Owner): void {
   if (isNotice(owner.birth.agent)) return
   for (const account of owner.birth.accounts) {
-    const until = account.enter(desk.clock.now())
-    if (until !== undefined) account.callOff = desk.clock.timer(until, () => endMinutes(desk, account))
+    const until = account.enter(engine.clock.now())
+    if (until !== undefined) account.callOff = engine.clock.timer(until, () => endMinutes(engine, account))
   }
 }
 
-export function leave(desk: Desk, owner: Owner): void {
+export function leave(engine: EngineState, owner: Owner): void {
   if (isNotice(owner.birth.agent)) return
-  for (const account of owner.birth.accounts) account.leave(desk.clock.now())
+  for (const account of owner.birth.accounts) account.leave(engine.clock.now())
 }
 
-function endMinutes(desk: Desk, account: Account): void {
-  const activation = desk.runs.get(runOf(account.activation))?.activations.get(account.activation)
-  if (activation === undefined || activation.cancelKnown || !account.minutesUsed(desk.clock.now())) return
+function endMinutes(engine: EngineState, account: Account): void {
+  const activation = engine.runs.get(runOf(account.activation))?.activations.get(account.activation)
+  if (activation === undefined || activation.cancelKnown || !account.minutesUsed(engine.clock.now())) return
   activation.arrive({ type: 'cancel.received', reason: `worked for ${account.limits.minutes} minutes`, limit: 'minutes' })
 }

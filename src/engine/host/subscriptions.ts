@@ -1,18 +1,18 @@
 /**
- * News: who in this process waits for something to happen to a run, and hears of it.
+ * Subscriptions: who in this process waits for something to happen to a run, and hears of it.
  *
- * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store), what of it is heard twice (overheard.ts).
+ * Owns: outcome promises, watchers of a feed, listeners of live parts. Does not own: what happened (driver.ts, the store), which parts are heard twice (part-filter.ts).
  * Holds: K9 (readers own nothing; a listener that leaves changes nothing). An outcome is waited for as long as the store may yet tell it: failures that pass are waited out.
  */
 import { andThen, detached, oneAtATime, type Now, type Redactor, type ReeveError, type RunId } from '../../core/index.ts'
 import { unknownRun, type LivePart, type RunEnd } from '../port.ts'
 import type { Store, StoredRun, StoreParts, StoreReader } from '../store.ts'
-import { Overheard } from './overheard.ts'
+import { PartFilter } from './part-filter.ts'
 
 /** How long after the store could not answer it is asked again. Milliseconds. */
 const againMs = 100
 
-export interface NewsOptions {
+export interface SubscriptionOptions {
   /** Live parts leave this process without what is taken out of all that is recorded. */
   readonly redact: Redactor | undefined
   /** Is told whether anybody waits: a process that awaits a run must not end while the run can still move. */
@@ -40,14 +40,14 @@ interface Watcher {
 /** Who hears live parts of a run. */
 interface Listening {
   readonly hear: Set<(part: LivePart) => void>
-  readonly overheard: Overheard
+  readonly filter: PartFilter
   readonly stop: () => void
 }
 
-export class News {
+export class Subscriptions {
   readonly #store: Pick<Store, 'errorOf'>
   readonly #reader: StoreReader
-  readonly #options: NewsOptions
+  readonly #options: SubscriptionOptions
   readonly #outcomes = new Map<RunId, Waiting[]>()
   readonly #watchers = new Set<Watcher>()
   readonly #parts: StoreParts | undefined
@@ -67,7 +67,7 @@ export class News {
     },
   )
 
-  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf'>, options: NewsOptions) {
+  constructor(store: Pick<Store, 'reader' | 'parts' | 'errorOf'>, options: SubscriptionOptions) {
     this.#store = store
     this.#reader = store.reader
     this.#parts = store.parts
@@ -180,11 +180,11 @@ export class News {
   }
 
   #overhear(run: RunId): Listening {
-    const [hear, overheard] = [new Set<(part: LivePart) => void>(), new Overheard()]
+    const [hear, filter] = [new Set<(part: LivePart) => void>(), new PartFilter()]
     const stop = this.#parts?.overhear(run, (published) => {
-      for (const part of overheard.take(published)) for (const each of hear) each(part)
+      for (const part of filter.take(published)) for (const each of hear) each(part)
     })
-    const listening = { hear, overheard, stop: stop ?? (() => undefined) }
+    const listening = { hear, filter, stop: stop ?? (() => undefined) }
     this.#listeners.set(run, listening)
     return listening
   }
@@ -192,7 +192,7 @@ export class News {
   /** Of a run that this process drives: for those who listen here, and for those in other processes. */
   part(run: RunId, part: LivePart): void {
     const listening = this.#listeners.get(run)
-    if (listening?.overheard.admits(part) === true) for (const hear of listening.hear) hear(part)
+    if (listening?.filter.admits(part) === true) for (const hear of listening.hear) hear(part)
     // a run that is out of memory may be another process's by now
     if (this.#parts === undefined || part.epoch === 0) return
     this.#parts.publish(run, this.#options.redact === undefined ? part : { ...part, part: this.#options.redact(part.part, 'payload') })

@@ -1,7 +1,7 @@
 /** Runs that were left to a mover: which of them are woken again, and when a process takes one up itself. */
 import { expect, test } from 'vitest'
 import { runId, type RunId } from '../../src/core/index.ts'
-import { RunSeats } from '../../src/engine/host/seats.ts'
+import { Placement } from '../../src/engine/host/placement.ts'
 import type { Mover } from '../../src/engine/mover.ts'
 
 const lying = runId('lies')
@@ -17,9 +17,9 @@ test.each([
     wake: (runs) => void woken.push(...runs),
     close: () => Promise.resolve(),
   }
-  const seats = new RunSeats(mover, () => {})
+  const placement = new Placement(mover, () => {})
   const begun = performance.now()
-  await expect.poll(() => seats.isOurs(lying), { interval: 50 }).toBe(true)
+  await expect.poll(() => placement.isOurs(lying), { interval: 50 }).toBe(true)
   expect(performance.now() - begun).toBeGreaterThanOrEqual(2_900)
   expect(woken.length > 0).toBe(!keepsWakeUps)
 })
@@ -35,11 +35,11 @@ test.each([
     wake: (runs) => void woken.push(...runs),
     close: () => Promise.resolve(),
   }
-  const seats = new RunSeats(mover, () => {})
-  seats.leaves(lying, 'parked')
-  seats.leaves(lying, 'ended')
-  const moved = seats.move(runId('moved'))
-  seats.leaves(runId('moved'), 'ended')
+  const placement = new Placement(mover, () => {})
+  placement.leaves(lying, 'parked')
+  placement.leaves(lying, 'ended')
+  const moved = placement.move(runId('moved'))
+  placement.leaves(runId('moved'), 'ended')
   expect(await moved).toBe('ended')
   expect(woken).toEqual(told)
 })

@@ -1,5 +1,5 @@
 /**
- * The outlet: effects on their way out, held back, called back, and ended.
+ * The effect dispatcher: effects on their way out, held back, called back, and ended.
  *
  * Owns: what is out of a run and what is held; pause as "do not empty this run's outbox".
  * Does not own: when a commit is through (driver.ts), attempts (../effects.ts), what the journal says of a held effect (../leaving.ts).
@@ -10,68 +10,68 @@ import { encode, type StepSettled } from '../../journal/index.ts'
 import { Effects, encodeEnd, type EffectsHost } from '../effects.ts'
 import { mayLeave, noteHeld, stoppedEnd } from '../leaving.ts'
 import type { Operation } from '../operation.ts'
-import type { Desk } from './desk.ts'
-import { enter, leave } from './ledger.ts'
+import type { EngineState } from './engine-state.ts'
+import { enter, leave } from './run-accounts.ts'
 import type { Run } from './run.ts'
 
-export class Outlet implements EffectsHost {
-  readonly #desk: Desk
+export class EffectDispatcher implements EffectsHost {
+  readonly #engine: EngineState
 
-  constructor(desk: Desk) {
-    this.#desk = desk
+  constructor(engine: EngineState) {
+    this.#engine = engine
   }
 
   get clock(): Clock {
-    return this.#desk.clock
+    return this.#engine.clock
   }
   #run(activation: ActivationId): Run | undefined {
-    return this.#desk.runs.get(runOf(activation))
+    return this.#engine.runs.get(runOf(activation))
   }
 
   letOut(op: Operation): void {
     const run = this.#run(op.owner.id)
     if (run === undefined) return
     run.out.add(op)
-    enter(this.#desk, op.owner)
-    this.#desk.outbox.push(op)
-    this.#desk.schedule()
+    enter(this.#engine, op.owner)
+    this.#engine.outbox.push(op)
+    this.#engine.schedule()
   }
 
   /** The log it depends on is durable. Pause and stop are looked at once more, then it leaves. */
   release(op: Operation): void {
     const run = this.#run(op.owner.id)
     if (run === undefined || !run.out.has(op)) return
-    const desk = this.#desk
+    const engine = this.#engine
     // What is in flight for an earlier memory of this run is joined, whatever holds the run back: its end is to come.
-    if (desk.effects.has(op)) return desk.effects.release(op)
+    if (engine.effects.has(op)) return engine.effects.release(op)
     if (op.stopped !== undefined) return this.#arrived(op, stoppedEnd(op))
     // One that is stuck half-way through its journal asks again when it is read again; until then a cancel finds here what it has to end.
     if (run.holds(op) || (op.owner.stuck !== undefined && op.owner.replaying)) return this.#hold(run, op)
-    if (mayLeave(desk.keeper, op)) return desk.effects.release(op)
-    desk.outbox.push(op)
+    if (mayLeave(engine.commands, op)) return engine.effects.release(op)
+    engine.outbox.push(op)
   }
 
   #hold(run: Run, op: Operation): void {
-    noteHeld(this.#desk.keeper, op)
+    noteHeld(this.#engine.commands, op)
     run.out.delete(op)
     run.held.push(op)
-    leave(this.#desk, op.owner)
-    this.#desk.touch(run)
-    this.#desk.schedule()
+    leave(this.#engine, op.owner)
+    this.#engine.touch(run)
+    this.#engine.schedule()
   }
 
   /** The engine closes: what has not left by now will not. */
   noteUnreleased(ops: readonly Operation[]): void {
-    for (const op of ops) noteHeld(this.#desk.keeper, op)
+    for (const op of ops) noteHeld(this.#engine.commands, op)
   }
 
   abort(op: Operation): void {
     const run = this.#run(op.owner.id)
     if (run === undefined || op.endRecorded) return
     const held = run.held.indexOf(op)
-    if (held < 0 && op.doubt === undefined) return this.#desk.callOff(op)
+    if (held < 0 && op.doubt === undefined) return this.#engine.callOff(op)
     if (held >= 0) run.held.splice(held, 1)
-    if (op.doubt !== undefined) this.#desk.keeper.closeQuestion(op)
+    if (op.doubt !== undefined) this.#engine.commands.closeQuestion(op)
     op.doubt = undefined
     op.owner.arrive(stoppedEnd(op))
   }
@@ -82,49 +82,49 @@ export class Outlet implements EffectsHost {
 
   attemptFailed(op: Operation, attempt: number, what: Failure, delayMs: number): void {
     const event = { type: 'step.attempt-failed', address: op.address, attempt, failure: what, delayMs } as const
-    this.#desk.keeper.append(op.owner, event, this.#desk.clock.now())
+    this.#engine.commands.append(op.owner, event, this.#engine.clock.now())
   }
 
   mayRetry(op: Operation): boolean {
     const run = this.#run(op.owner.id)
-    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#desk.dead && this.#desk.store.lease.fresh
+    return run !== undefined && !op.owner.discarded && !run.holds(op) && !this.#engine.dead && this.#engine.store.lease.fresh
   }
 
   waits(op: Operation, waiting: boolean): void {
     if (this.#run(op.owner.id)?.out.has(op) !== true) return
-    if (waiting) leave(this.#desk, op.owner)
-    else enter(this.#desk, op.owner)
+    if (waiting) leave(this.#engine, op.owner)
+    else enter(this.#engine, op.owner)
   }
 
   calledBack(op: Operation): void {
     const run = this.#run(op.owner.id)
     if (run === undefined || op.owner.discarded) return
     if (run.holds(op)) return this.#hold(run, op)
-    this.#desk.outbox.push(op)
-    this.#desk.schedule()
+    this.#engine.outbox.push(op)
+    this.#engine.schedule()
   }
 
   ended(op: Operation, event: StepSettled): void {
-    if (!this.#desk.dead) this.#arrived(op, event)
+    if (!this.#engine.dead) this.#arrived(op, event)
   }
 
   #arrived(op: Operation, event: StepSettled): void {
     const run = this.#run(op.owner.id)
     if (run?.out.delete(op) === true) {
-      leave(this.#desk, op.owner)
-      this.#desk.touch(run)
+      leave(this.#engine, op.owner)
+      this.#engine.touch(run)
     }
-    if (op.owner.outcome !== undefined || op.ended) return this.#desk.effects.forget(Effects.key(op))
+    if (op.owner.outcome !== undefined || op.ended) return this.#engine.effects.forget(Effects.key(op))
     const end = encodeEnd(event, encode)
     op.owner.arrive(end.event, end.text)
-    if (run !== undefined) this.#desk.schedule()
+    if (run !== undefined) this.#engine.schedule()
   }
 
   part(op: Operation, attempt: number, part: Json, offset?: number): void {
     const { owner, address } = op
     const epoch = this.epochOf(op)
     const { id: activation } = owner
-    this.#desk.onPart(
+    this.#engine.onPart(
       runOf(activation),
       offset === undefined ? { activation, address, epoch, attempt, part } : { activation, address, epoch, attempt, offset, part },
     )
@@ -136,7 +136,7 @@ export class Outlet implements EffectsHost {
     if (run.ended || run.pause === undefined || run.pause.reached || run.out.size > 0 || root === undefined) return
     run.pause.reached = true
     run.pause.callOff?.()
-    this.#desk.keeper.append(root, { type: 'run.paused' }, this.#desk.clock.now())
-    this.#desk.batch.control.push({ run: run.id, state: run.pause.at === 'human' ? 'human_control' : 'paused' })
+    this.#engine.commands.append(root, { type: 'run.paused' }, this.#engine.clock.now())
+    this.#engine.batch.control.push({ run: run.id, state: run.pause.at === 'human' ? 'human_control' : 'paused' })
   }
 }

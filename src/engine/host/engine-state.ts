@@ -1,7 +1,7 @@
 /**
- * The desk: what one process has on it. The driver, the keeper, the residents and the mail work on the same things; this is the seam between them.
+ * The state of an engine in one process, as the parts of the host share it: runs, batch, clock, store.
  *
- * Owns: the shape only. The driver is the desk.
+ * Owns: the interface, so that the parts need not import the driver. The driver implements it.
  */
 import type { ActivationId, Clock, ReeveError, RunId, Shape } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
@@ -16,13 +16,13 @@ import type { Operation, Owner } from '../operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import type { Batch, NewRow, Store, ValueResult, ValueWrite } from '../store.ts'
 import type { Run } from './run.ts'
-import type { RunSeats } from './seats.ts'
+import type { Placement } from './placement.ts'
 
 /** Where tests can let a process die (K6). */
 export type CrashPoint = 'append' | 'commit.before' | 'commit.after' | 'release'
 
 /** What an engine of one process is told. */
-export interface DeskOptions {
+export interface DriverOptions {
   readonly clock: Clock
   readonly strict: boolean
   readonly parkAfterMs: number
@@ -43,25 +43,25 @@ export interface DeskOptions {
   readonly mover: Mover | undefined
 }
 
-/** What the others need of the keeper. */
-export interface Keeping extends Host {
+/** The command handler, as the other parts need it. */
+export interface Commands extends Host {
   append(activation: Owner, event: JournalEvent, at: number, encoded?: string, result?: Shape): string
   accountsOf(run: Run, id: ActivationId): Account[]
   unstick(run: Run): void
 }
 
-export interface Desk {
-  readonly options: DeskOptions
+export interface EngineState {
+  readonly options: DriverOptions
   readonly clock: Clock
   readonly store: Store
   readonly effects: Effects
-  readonly keeper: Keeping
-  readonly residents: {
+  readonly commands: Commands
+  readonly cache: {
     load(run: Run, id: ActivationId, parentPath: readonly string[]): Activation | undefined
     unreadable(run: Run, thrown: unknown): void
     lacks(id: RunId): void
   }
-  readonly seats: RunSeats
+  readonly placement: Placement
   /** Runs in memory. */
   readonly runs: Map<RunId, Run>
   /** Activations that have something to deliver. */
