@@ -1,7 +1,7 @@
 /**
  * Activation: one model agent at work once, put together from what its definition, its edge and its start say.
  *
- * Owns: what stands around the turn loop, and the list of its extensions, both in order. Does not own: the loop (loop.ts), an extension (around/, background.ts), what stands around agents of every kind
+ * Owns: what stands around the turn loop, and the list of its extensions, both in order. Does not own: the loop (loop.ts), an extension (extensions/, background.ts), what stands around agents of every kind
  * (../runtime/layers.ts).
  * Holds: K4: the order below decides which scopes are opened in which order.
  *
@@ -11,16 +11,16 @@
 import { canonical, completed, failed, failure, transferTool, withTrail, type Action, type Json, type Outcome } from '../core/index.ts'
 import { briefValue, leavesTrail, type Edge } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
-import { Compacting } from './around/compaction.ts'
-import { failureOf, Hooks } from './around/hooks.ts'
-import { iteration } from './around/iteration.ts'
-import { lastAnswer } from './around/last-answer.ts'
-import { Scoring } from './around/scoring.ts'
-import { startedCompletion, startedIteration } from './around/started.ts'
-import { withQuestions } from './asking.ts'
+import { Compacting } from './extensions/compaction.ts'
+import { failureOf, Hooks } from './extensions/hooks.ts'
+import { iteration } from './extensions/iteration.ts'
+import { lastAnswer } from './extensions/last-answer.ts'
+import { Scoring } from './extensions/scoring.ts'
+import { startedCompletion, startedIteration } from './extensions/started.ts'
+import { withQuestions } from './ask-supervisor.ts'
 import { BackgroundWork, backgroundTurns } from './background.ts'
 import { Lessened, refuse, type Background, type Opening } from './binding.ts'
-import { Desk } from './desk.ts'
+import { ConversationState } from './conversation-state.ts'
 import { momentsOf, type Extension } from './extension.ts'
 import { turnLoop, type Mind } from './loop.ts'
 import { fitting, unfit } from './output.ts'
@@ -33,7 +33,7 @@ import { TurnBudget } from './turn-budget.ts'
 /** What an extension is made of. */
 interface Activation {
   readonly mind: Mind
-  readonly desk: Desk
+  readonly state: ConversationState
   readonly turns: TurnBudget
   readonly background: Background | undefined
 }
@@ -46,36 +46,36 @@ interface Activation {
  * of the start.
  */
 const extensions: readonly ((activation: Activation) => Extension | undefined)[] = [
-  ({ mind, desk, turns, background }) => mind.compaction && new Compacting(mind.compaction, mind, desk, turns.max, background),
-  ({ desk, turns, background }) => background && backgroundTurns(background, desk, turns),
-  ({ mind, desk, turns }) => (mind.lastAnswer ? lastAnswer(desk, turns) : undefined),
-  ({ desk }) => desk.hooks,
-  ({ mind, desk, turns }) => mind.isComplete && new Scoring(mind.isComplete, desk, turns.max),
-  ({ desk, turns }) => scoringOfStart(desk, turns),
-  ({ mind, desk, turns }) => mind.onIterationComplete && iteration(mind.onIterationComplete, desk, turns.max),
-  ({ desk, turns }) => iterationOfStart(desk, turns),
+  ({ mind, state, turns, background }) => mind.compaction && new Compacting(mind.compaction, mind, state, turns.max, background),
+  ({ state, turns, background }) => background && backgroundTurns(background, state, turns),
+  ({ mind, state, turns }) => (mind.lastAnswer ? lastAnswer(state, turns) : undefined),
+  ({ state }) => state.hooks,
+  ({ mind, state, turns }) => mind.isComplete && new Scoring(mind.isComplete, state, turns.max),
+  ({ state, turns }) => scoringOfStart(state, turns),
+  ({ mind, state, turns }) => mind.onIterationComplete && iteration(mind.onIterationComplete, state, turns.max),
+  ({ state, turns }) => iterationOfStart(state, turns),
 ]
 
-function scoringOfStart(desk: Desk, { max }: TurnBudget): Extension | undefined {
-  const started = startedCompletion(desk.ctx, desk.edge)
-  return started && new Scoring(started, desk, max, 'start.isComplete')
+function scoringOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
+  const started = startedCompletion(state.ctx, state.edge)
+  return started && new Scoring(started, state, max, 'start.isComplete')
 }
 
-function iterationOfStart(desk: Desk, { max }: TurnBudget): Extension | undefined {
-  const started = startedIteration(desk.ctx, desk.edge)
-  return started && iteration(started, desk, max, 'start.onIterationComplete')
+function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
+  const started = startedIteration(state.ctx, state.edge)
+  return started && iteration(started, state, max, 'start.onIterationComplete')
 }
 
 /** Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the code. */
 export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
-  const desk = new Desk(mind.agent, ctx, edge, mind.compaction !== undefined)
+  const state = new ConversationState(mind.agent, ctx, edge, mind.compaction !== undefined)
   const outcome = await (mind.templating || mind.middleware.length > 0
-    ? surrounded(mind, desk)
-    : turns(mind, desk, added(mind.instructions, edge.added)))
-  if (leavesTrail(edge)) return withTrail(outcome, desk.trail())
+    ? surrounded(mind, state)
+    : turns(mind, state, added(mind.instructions, edge.added)))
+  if (leavesTrail(edge)) return withTrail(outcome, state.trail())
   // a session remembers it with the turn
-  const isRemembered = desk.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
-  return isRemembered ? withTrail(outcome, { said: [], feedback: desk.feedback }) : outcome
+  const isRemembered = state.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
+  return isRemembered ? withTrail(outcome, { said: [], feedback: state.feedback }) : outcome
 }
 
 /** A leader may add to what its worker is told by its definition. */
@@ -83,72 +83,77 @@ const added = (own: string | undefined, more: string | undefined): string | unde
   more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
 
 /** The work with its instructions filled in, and middlewares around it. */
-async function surrounded(mind: Mind, desk: Desk): Promise<Outcome> {
+async function surrounded(mind: Mind, state: ConversationState): Promise<Outcome> {
   const own = mind.instructions
-  const instructions = added(mind.templating && own !== undefined ? await filled(own, desk.ctx) : own, desk.edge.added)
-  if (mind.middleware.length === 0) return turns(mind, desk, instructions)
-  const hooks = new Hooks(mind.middleware, desk, briefValue(desk.edge.brief), mind.settings)
-  desk.hooks = hooks
-  const ended = await begun(mind, desk, hooks, instructions).catch((thrown: unknown) => unfinished(desk, failed(failureOf(thrown))))
+  const instructions = added(mind.templating && own !== undefined ? await filled(own, state.ctx) : own, state.edge.added)
+  if (mind.middleware.length === 0) return turns(mind, state, instructions)
+  const hooks = new Hooks(mind.middleware, state, briefValue(state.edge.brief), mind.settings)
+  state.hooks = hooks
+  const ended = await begun(mind, state, hooks, instructions).catch((thrown: unknown) => unfinished(state, failed(failureOf(thrown))))
   const left = await hooks.end(ended)
-  if (left.status !== 'completed') return unfinished(desk, left)
+  if (left.status !== 'completed') return unfinished(state, left)
   // a middleware that gives back what it was given, if only a copy, has decided nothing
   if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
   const fits = fitting(left.output, mind.outputSchema)
-  return fits.ok ? answered(desk, fits.value) : unfinished(desk, failed(unfit(mind.agent, `as a middleware left it: ${fits.problem}`)))
+  return fits.ok ? answered(state, fits.value) : unfinished(state, failed(unfit(mind.agent, `as a middleware left it: ${fits.problem}`)))
 }
 
 /** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
-function answered(desk: Desk, output: Json): Outcome {
-  if (desk.action?.type === 'transfer') kept(desk, desk.action)
-  desk.leave(output)
+function answered(state: ConversationState, output: Json): Outcome {
+  if (state.action?.type === 'transfer') kept(state, state.action)
+  state.leave(output)
   return completed(output)
 }
 
 /** Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has none yet. */
-function kept(desk: Desk, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
-  desk.action = undefined
-  const given = desk.messages.findLast((message) => message.role === 'tool' && message.callId === id)
+function kept(state: ConversationState, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
+  state.action = undefined
+  const given = state.messages.findLast((message) => message.role === 'tool' && message.callId === id)
   if (given?.role !== 'tool' || given.name !== transferTool) return
   const what = failure('transfer.refused', `a middleware has left an answer, so "${to}" does not take over`, 'policy')
   const call = { id: given.callId, name: transferTool, input: { agent_name: to } }
-  const { content } = refuse(desk.ctx, call, what, `[not transferred: ${what.message}]`)
-  desk.passOn(given, { ...given, content, isError: true })
+  const { content } = refuse(state.ctx, call, what, `[not transferred: ${what.message}]`)
+  state.passOn(given, { ...given, content, isError: true })
 }
 
-async function begun(mind: Mind, desk: Desk, hooks: Hooks, instructions: string | undefined): Promise<Outcome> {
+async function begun(mind: Mind, state: ConversationState, hooks: Hooks, instructions: string | undefined): Promise<Outcome> {
   const names = mind.tools.map(({ name }) => name)
   const begins = await hooks.begin({ instructions, tools: names })
   const missing = names.filter((name) => !begins.tools.includes(name))
-  return turns(mind, desk, begins.instructions, missing)
+  return turns(mind, state, begins.instructions, missing)
 }
 
 /** Whoever does not complete has given no answer and decides nothing. */
-function unfinished(desk: Desk, outcome: Outcome): Outcome {
-  desk.action = desk.answer = undefined
+function unfinished(state: ConversationState, outcome: Outcome): Outcome {
+  state.action = state.answer = undefined
   return outcome
 }
 
 /** The loop with its tools and its extensions, and what they make of its end. */
-async function turns(mind: Mind, desk: Desk, instructions: string | undefined, missing: readonly string[] = []): Promise<Outcome> {
-  const opened = opening(mind, desk, instructions, missing)
+async function turns(
+  mind: Mind,
+  state: ConversationState,
+  instructions: string | undefined,
+  missing: readonly string[] = [],
+): Promise<Outcome> {
+  const opened = opening(mind, state, instructions, missing)
   const background = opened.background ?? (worksInBackground(mind) ? new BackgroundWork() : undefined)
-  desk.background = background
-  const budget = budgetOf(mind, desk.edge)
-  const at = momentsOf(used({ mind, desk, turns: budget, background }))
-  const ended = await turnLoop(mind, desk, opened, budget, at)
+  state.background = background
+  const budget = budgetOf(mind, state.edge)
+  const at = momentsOf(used({ mind, state, turns: budget, background }))
+  const ended = await turnLoop(mind, state, opened, budget, at)
   let left = ended
   for (const each of at.atEnd) left = await each.atEnd(left)
-  return left === ended ? ended : unfinished(desk, left)
+  return left === ended ? ended : unfinished(state, left)
 }
 
 /** The tools of the agent, and those of Reeve's own. */
-function opening(mind: Mind, desk: Desk, instructions: string | undefined, missing: readonly string[]): Opening {
-  const { edge } = desk
-  const all = mind.open(desk, instructions)
+function opening(mind: Mind, state: ConversationState, instructions: string | undefined, missing: readonly string[]): Opening {
+  const { edge } = state
+  const all = mind.open(state, instructions)
   const whole = missing.length === 0 ? all : { ...all, toolbox: new Lessened(all.toolbox, new Set(missing)) }
   const own = withReport(whole, mind.reports === true)
-  return withTransfer(withTeam(withQuestions(own, edge), desk), edge.flow?.to)
+  return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
 }
 
 function budgetOf(mind: Mind, { limits, turns: given }: Edge): TurnBudget {

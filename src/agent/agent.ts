@@ -22,7 +22,7 @@ import {
 import { briefValue, leavesTrail, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
 import { fixedToolbox } from './binding.ts'
-import { SeenContext, type Deeds } from './deeds.ts'
+import { ActivityContext, type Activity } from './activity.ts'
 import { DefinedAgent } from './defined.ts'
 import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
 import {
@@ -175,8 +175,8 @@ export async function runCode(
   if (refused !== undefined) return failed(refused)
   const checked = inputSchema?.check(briefValue(edge.brief))
   const talk = new OwnTalk(name, ctx, edge)
-  const deeds: Deeds = { done: false }
-  const own = edge.flow === undefined ? ctx : new SeenContext(ctx, deeds)
+  const activity: Activity = { done: false }
+  const own = edge.flow === undefined ? ctx : new ActivityContext(ctx, activity)
   let returned: unknown
   try {
     returned = await run(agentContext(own), checked?.ok === true ? checked.value : briefValue(edge.brief), talk)
@@ -190,7 +190,7 @@ export async function runCode(
   const made = codeOutcome(name, outputSchema, end === undefined ? (returned ?? null) : end.output, end)
   const outcome = made.status === 'completed' && end?.by !== undefined ? { ...made, by: end.by } : made
   const trail = talk.trail(outcome.status === 'completed' ? outcome.output : null, end)
-  return leavesTrail(edge) ? withTrail(outcome, deeds.done ? { ...trail, did: true } : trail) : outcome
+  return leavesTrail(edge) ? withTrail(outcome, activity.done ? { ...trail, did: true } : trail) : outcome
 }
 
 function codeOutcome(name: string, schema: Schema | undefined, output: unknown, end: End | undefined): Outcome {

@@ -1,12 +1,12 @@
 /**
  * Assessment: what an agent says of its own result: how sure it is, what it costs, what is to be done with it next, what it cannot do (spec team R-14).
  *
- * Owns: the option, what an assessment is. Does not own: asking for one (reporting.ts), what follows from it (overseen.ts), the triggers (../oversight).
+ * Owns: the option, what an assessment is. Does not own: asking for one (reporting.ts), what follows from it (work-review.ts), the triggers (../oversight).
  * Missing is not 0: what nobody says is not looked at.
  */
 import { described, isObject, unknownNames, type Json, type NamesOf } from '../core/index.ts'
 import type { StepIO } from '../engine/index.ts'
-import type { Word } from './around/word.ts'
+import type { Word } from './extensions/word.ts'
 
 /** What an agent says of its own result. */
 export interface Assessment {

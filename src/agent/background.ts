@@ -11,7 +11,7 @@ import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import type { Background } from './binding.ts'
 import type { CallResult, Deferrable } from './called.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 import type { Extension } from './extension.ts'
 import type { TurnBudget } from './turn-budget.ts'
 
@@ -35,7 +35,7 @@ export class BackgroundWork implements Background {
   /** What has not been told, in the order of the calls. */
   readonly #untold = new Set<Deferred>()
   /** How its mind ends before it is asked again. */
-  #ending: Desk['ending']
+  #ending: ConversationState['ending']
   /** Why nothing more can come. */
   #thrown: { readonly why: unknown } | undefined
   #waiting: (() => void) | undefined
@@ -91,20 +91,20 @@ export class BackgroundWork implements Background {
     for (const { what, work } of this.#untold) if (labels.has(what.label)) await work
   }
 
-  deliver(desk: Desk): void {
+  deliver(state: ConversationState): void {
     const ended = [...this.#untold].filter(isEnded)
-    if (this.#ending !== undefined) desk.ending = this.#ending
+    if (this.#ending !== undefined) state.ending = this.#ending
     if (ended.length === 0) return
-    desk.note(`Ended since you were last asked: ${ended.map((each) => this.#told(desk, each)).join('; ')}.`)
+    state.note(`Ended since you were last asked: ${ended.map((each) => this.#told(state, each)).join('; ')}.`)
   }
 
   /** Puts the result in the place of what was said for it. Says where it stands. */
-  #told(desk: Desk, deferred: Ended): string {
+  #told(state: ConversationState, deferred: Ended): string {
     const { what, result } = deferred
     this.#untold.delete(deferred)
     const name = `${what.label} ("${what.who}", ${what.status() ?? 'never begun'})`
     // a summary may stand where it was called
-    return put(desk, deferred) ? `${name}, its result stands where you called it` : `${name}: ${asText(result.content)}`
+    return put(state, deferred) ? `${name}, its result stands where you called it` : `${name}: ${asText(result.content)}`
   }
 
   async more(): Promise<boolean> {
@@ -124,12 +124,12 @@ export class BackgroundWork implements Background {
     while (this.#ending === undefined && ![...this.#untold].every(isEnded)) await this.#news()
   }
 
-  async end(outcome: Outcome, desk: Desk): Promise<Outcome> {
+  async end(outcome: Outcome, state: ConversationState): Promise<Outcome> {
     const answered = outcome.status === 'completed'
     if (!answered || this.#rules.whenDone === 'stop') this.#stopAll()
     await this.#allEnded()
     // its model is not asked again; those who come after it are shown its conversation
-    for (const each of this.#untold) if (isEnded(each)) put(desk, each)
+    for (const each of this.#untold) if (isEnded(each)) put(state, each)
     return answered ? (this.#ending ?? outcome) : outcome
   }
 
@@ -162,17 +162,17 @@ export class BackgroundWork implements Background {
 }
 
 /** What goes on in the background, at the moments of the turn loop. */
-export const backgroundTurns = (background: Background, desk: Desk, turns: TurnBudget): Extension => ({
-  beforeTurn: () => background.deliver(desk),
-  beforeModel: () => (turns.isLast(desk.asked) ? restBeforeLast(background, desk) : undefined),
+export const backgroundTurns = (background: Background, state: ConversationState, turns: TurnBudget): Extension => ({
+  beforeTurn: () => background.deliver(state),
+  beforeModel: () => (turns.isLast(state.asked) ? restBeforeLast(background, state) : undefined),
   beforeAnswer: () => background.more(),
-  atEnd: (outcome) => background.end(outcome, desk),
+  atEnd: (outcome) => background.end(outcome, state),
 })
 
 /** Nothing can be told after the last turn. */
-async function restBeforeLast(background: Background, desk: Desk): Promise<void> {
+async function restBeforeLast(background: Background, state: ConversationState): Promise<void> {
   await background.rest()
-  background.deliver(desk)
+  background.deliver(state)
 }
 
 type Ended = Deferred & { readonly result: CallResult }
@@ -180,9 +180,9 @@ type Ended = Deferred & { readonly result: CallResult }
 const isEnded = (deferred: Deferred): deferred is Ended => deferred.result !== undefined
 
 /** Puts the result where its call stands. False: the model is not shown that call any more. */
-function put(desk: Desk, { what, placeholder, result }: Ended): boolean {
-  const message = desk.whole.findLast((each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder)
+function put(state: ConversationState, { what, placeholder, result }: Ended): boolean {
+  const message = state.whole.findLast((each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder)
   if (message?.role !== 'tool') return false
   const { content, isError } = result
-  return desk.replace(message, { ...message, content, ...(isError === true ? { isError } : undefined) })
+  return state.replace(message, { ...message, content, ...(isError === true ? { isError } : undefined) })
 }

@@ -7,7 +7,7 @@ import { asText, type Failure, type Outcome } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import type { CallResult, Deferring } from './called.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 
 export type { CallResult } from './called.ts'
 
@@ -19,7 +19,7 @@ export interface Binding {
   /** Runs after all other calls of its turn have settled. */
   readonly last?: boolean
   /** Does the work, in a scope of its own. Resolves to what the model is told; rejects only with `Cancelled` or for a defect in the code. */
-  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult>
+  run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult>
   /** Takes the call's place among others before somebody decides whether it may run: decisions come in any order, calls count in theirs. */
   placed?(call: ToolCall): Pick<Binding, 'run'>
 }
@@ -33,13 +33,13 @@ export interface Toolbox {
 /** Work that goes on while the mind that asked for it does something else. */
 export interface Background extends Deferring {
   /** Tells the model what has ended since it was asked last. Called before each turn. */
-  deliver(desk: Desk): void
+  deliver(state: ConversationState): void
   /** Resolves when there is something to deliver: to true; to false at once if nothing is under way. Called where an answer would end the work. */
   more(): Promise<boolean>
   /** Resolves when everything has ended whose end an answer has to wait for. Called before a turn that is the last, because nothing can be told after it. */
   rest(): Promise<void>
   /** How the leader ends that is about to end like this: whoever is still at work is waited for where it has answered, else stopped, and has ended before it does. Their results stand in its conversation then. */
-  end(outcome: Outcome, desk: Desk): Promise<Outcome>
+  end(outcome: Outcome, state: ConversationState): Promise<Outcome>
   /** What is under way, one line each, for a model that is not shown any more how it began. */
   lines(): readonly string[]
 }

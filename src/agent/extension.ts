@@ -7,7 +7,7 @@
 import type { Json, Outcome, Sha256 } from '../core/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { Message, ModelAnswer, ModelSettings } from '../model/index.ts'
-import type { Scored } from './around/completion.ts'
+import type { Scored } from './extensions/completion.ts'
 
 /** What a model is shown: the conversation as it stands, or what was made of it. */
 export interface Prompt {

@@ -1,7 +1,7 @@
 /**
  * Final arguments: what a tool will really run with, as JSON: after validation, with defaults and transforms applied, without what its schema leaves out.
  *
- * Owns: that value, and what becomes of arguments that a human has edited. Pure as long as the schema is. Does not own: asking (gate.ts, approving.ts).
+ * Owns: that value, and what becomes of arguments that a human has edited. Pure as long as the schema is. Does not own: asking (gate.ts, code-approval.ts).
  * Holds: an approver is shown this value and nothing else, and its digest is what an approval holds for.
  */
 import { canonical, isObject, jsonProblem, type Json } from '../core/index.ts'

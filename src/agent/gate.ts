@@ -1,7 +1,7 @@
 /**
  * Gate: between a model's call and a tool's work. Arguments are checked, an approver is asked where the tool or the edge says so, then the work begins.
  *
- * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (looking.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
+ * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (approval-policy.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
  * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
  */
 import { canonical, describeOutcome, digestJson, failed, failure, present, toolAgent, type Failure, type Json } from '../core/index.ts'
@@ -37,11 +37,11 @@ import {
   type Verdict,
 } from '../oversight/index.ts'
 import { refuse, type Binding, type CallResult } from './binding.ts'
-import type { Desk } from './desk.ts'
-import { acted } from './acting.ts'
+import type { ConversationState } from './conversation-state.ts'
+import { withActions } from './tool-actions.ts'
 import { crossing, finalArguments, fitOf, runsWith } from './final-arguments.ts'
-import { failureOf, type Hooks } from './around/hooks.ts'
-import { lookedAtCall, noteCall, type Asking, type Gated } from './looking.ts'
+import { failureOf, type Hooks } from './extensions/hooks.ts'
+import { lookedAtCall, noteCall, type Asking, type Gated } from './approval-policy.ts'
 import type { AgentWork, EffectWork, Tool, ToolIO } from './tool.ts'
 import { startWorker } from './verbs.ts'
 
@@ -135,55 +135,61 @@ export class ToolBinding implements Binding {
     this.spec = tool.spec
   }
 
-  run(ctx: Context, asked: ToolCall, desk: Desk): Promise<CallResult> {
-    const { hooks, background } = desk
+  run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
+    const { hooks, background } = state
     const work = (): Promise<CallResult> =>
-      hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, desk, hooks) : this.#run(ctx, asked, desk)
+      hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
     // what does not fit is told at once
     const defers = this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
     return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
   }
 
   /** The middlewares around a call have the last word on its result, and so on what follows from it. */
-  async #wrapped(ctx: Context, asked: ToolCall, desk: Desk, hooks: Hooks): Promise<CallResult> {
+  async #wrapped(ctx: Context, asked: ToolCall, state: ConversationState, hooks: Hooks): Promise<CallResult> {
     const { action, input } = this.#tool
     const ran: Ran = {}
     try {
-      const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, desk, ran))
+      const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
       if (action === undefined || told.isError === true) return told
       const given = ran.checked ?? input.check(asked.input)
-      return given.ok ? acted(action, told, given.value, { ctx, call: asked, desk, answer: this.#answer }) : told
+      return given.ok ? withActions(action, told, given.value, { ctx, call: asked, state, answer: this.#answer }) : told
     } catch (thrown) {
       const what = failureOf(thrown)
       return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
     }
   }
 
-  async #run(ctx: Context, asked: ToolCall, desk: Desk, ran?: Ran): Promise<CallResult> {
+  async #run(ctx: Context, asked: ToolCall, state: ConversationState, ran?: Ran): Promise<CallResult> {
     const tool = this.#tool
     const call = asked.input === null ? { ...asked, input: {} } : asked
     const checked = tool.input.check(call.input)
     const wasAsked = ctx.wasAsked(approvalQuestion)
     if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
-    const looked = checked.ok ? lookedAtCall(ctx, tool, call, checked.value, desk.edge) : undefined
+    const looked = checked.ok ? lookedAtCall(ctx, tool, call, checked.value, state.edge) : undefined
     const found = looked instanceof Promise ? await looked : looked
-    const asking = found ?? (wasAsked ? askedBefore(desk.edge, `"${tool.name}" has changed since this was asked`) : undefined)
-    const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, desk)
+    const asking = found ?? (wasAsked ? askedBefore(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
+    const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, state)
     if (done !== undefined && !('told' in done)) return done
     const unasked = { edited: false, from: call.input }
-    const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), desk, unasked), by: checked }
+    const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
     if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
     if (ran !== undefined) ran.checked = by
     return tool.action === undefined || told.isError === true || ran !== undefined
       ? told
-      : acted(tool.action, told, valueOf(by), { ctx, call, desk, answer: this.#answer })
+      : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
   }
 
   /**
    * Asks about the arguments as they will run, and works with what was approved. They are validated once: what the approver has seen is not validated again. A yes to another version, or an expired
    * one, begins nothing and is asked again.
    */
-  async #approved(ctx: Context, asked: ToolCall, given: Checked<unknown>, asking: Asking, desk: Desk): Promise<CallResult | Worked> {
+  async #approved(
+    ctx: Context,
+    asked: ToolCall,
+    given: Checked<unknown>,
+    asking: Asking,
+    state: ConversationState,
+  ): Promise<CallResult | Worked> {
     const tool = this.#tool
     let [call, shown] = [asked, asked]
     /** The arguments that were validated last, and what that made of them. */
@@ -211,7 +217,7 @@ export class ToolBinding implements Binding {
         const { from, checked } = last
         // arguments of another version get no further than its capability, unless they were used when it was this one
         const isUnused = !checked.ok && capability?.toolVersion === tool.version
-        const told = isUnused ? undefined : await this.#work(ctx, call, valueOf(checked), desk, { edited, from, capability, on })
+        const told = isUnused ? undefined : await this.#work(ctx, call, valueOf(checked), state, { edited, from, capability, on })
         if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
         if (told === undefined || !checked.ok) return void (done = changedInput(ctx, call, approver, misfit(checked)))
         follows = capability?.approvals.at(-1)
@@ -221,7 +227,13 @@ export class ToolBinding implements Binding {
     return verdict.approved ? done! : notApproved(ctx, call, verdict)
   }
 
-  async #work(ctx: Context, call: ToolCall, input: unknown, desk: Desk, approved: ApprovedCall): Promise<CallResult | Lapsed> {
+  async #work(
+    ctx: Context,
+    call: ToolCall,
+    input: unknown,
+    state: ConversationState,
+    approved: ApprovedCall,
+  ): Promise<CallResult | Lapsed> {
     const { name, version, work } = this.#tool
     if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
     const { capability, on } = approved
@@ -229,11 +241,13 @@ export class ToolBinding implements Binding {
     const refused = capability === undefined || on === undefined ? undefined : await refusedWork(ctx, { name, version }, call, capability)
     if (refused !== undefined) return refused
     const crossed = { ...call, input: crossing(this.#tool, call.input, approved.from, input) }
-    return work.kind === 'agent' ? agentOf(ctx, name, work, crossed, desk, capability !== undefined) : this.#orchestrate(ctx, crossed, desk)
+    return work.kind === 'agent'
+      ? agentOf(ctx, name, work, crossed, state, capability !== undefined)
+      : this.#orchestrate(ctx, crossed, state)
   }
 
-  async #orchestrate(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    const edge = toolEdge(desk.edge, call.input)
+  async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
+    const edge = toolEdge(state.edge, call.input)
     const started = ctx.start(this.#agent, edge as unknown as Json, {
       callId: call.id,
       name: this.#tool.name,
@@ -245,9 +259,16 @@ export class ToolBinding implements Binding {
 }
 
 /** An agent as a tool: a worker that answers to a call. What it does with control stays inside. */
-async function agentOf(ctx: Context, name: string, work: AgentWork, call: ToolCall, desk: Desk, isApproved: boolean): Promise<CallResult> {
-  const { brief, ...grant } = work.crossing(call.input, call, desk)
-  const started = startWorker(ctx, desk.edge, work.agent, brief, isApproved ? { ...grant, admitted: true } : grant, call.id)
+async function agentOf(
+  ctx: Context,
+  name: string,
+  work: AgentWork,
+  call: ToolCall,
+  state: ConversationState,
+  isApproved: boolean,
+): Promise<CallResult> {
+  const { brief, ...grant } = work.crossing(call.input, call, state)
+  const started = startWorker(ctx, state.edge, work.agent, brief, isApproved ? { ...grant, admitted: true } : grant, call.id)
   if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
   const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
   streakOf(ctx).note(outcome)

@@ -5,7 +5,7 @@ export type { Assess, Assessment } from './assessment.ts'
 export { BackgroundWork } from './background.ts'
 export { askSideQuery, type SideQuery, type Brain } from './side-query.ts'
 export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
-export type { Compaction, Summarize, SummaryInput } from './around/compaction.ts'
+export type { Compaction, Summarize, SummaryInput } from './extensions/compaction.ts'
 export {
   completionProblems,
   judgedText,
@@ -18,7 +18,7 @@ export {
   type ScorerFunction,
   type ScorerInput,
   type ScorerResult,
-} from './around/completion.ts'
+} from './extensions/completion.ts'
 export {
   agentProblems,
   checkAgents,
@@ -46,7 +46,7 @@ export {
   type OutputOf,
   type UsdCap,
 } from './definition.ts'
-export { Desk } from './desk.ts'
+export { ConversationState } from './conversation-state.ts'
 export {
   dataIn,
   dataOf,
@@ -86,19 +86,19 @@ export {
   type LockWait,
   type StoredLock,
 } from './fifo-lock.ts'
-export type { Iteration, IterationWord, OnIterationComplete } from './around/iteration.ts'
-export { hookNamed } from './around/started.ts'
-export { judge, type JudgeOptions, type Judgement } from './around/judge.ts'
+export type { Iteration, IterationWord, OnIterationComplete } from './extensions/iteration.ts'
+export { hookNamed } from './extensions/started.ts'
+export { judge, type JudgeOptions, type Judgement } from './extensions/judge.ts'
 export { think } from './activation.ts'
-export { lastTurn } from './around/last-answer.ts'
+export { lastTurn } from './extensions/last-answer.ts'
 export { outputRepairs, type Mind } from './loop.ts'
-export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './around/middleware.ts'
+export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './extensions/middleware.ts'
 export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './mind.ts'
 export { renamable, rename } from './rename.ts'
 export { fitting, outputOf } from './output.ts'
 export { answerLayer } from './answer.ts'
 export { outputKeyLayer } from './output-key.ts'
-export { reviewLayer } from './overseen.ts'
+export { reviewLayer } from './work-review.ts'
 export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './talk.ts'
 export {
   askHuman,
@@ -142,7 +142,7 @@ export {
   type TeamWord,
 } from './teamwork/words.ts'
 export { tool, toolsOf } from './tool.ts'
-export { askWord, computation, wordProblem, type Word } from './around/word.ts'
+export { askWord, computation, wordProblem, type Word } from './extensions/word.ts'
 export type {
   ActionRule,
   AgentWork,
@@ -156,7 +156,7 @@ export type {
   ToolsLike,
 } from './tool.ts'
 export { retryCheck, retryProblems } from './retry.ts'
-export type { ApproveAnswer, ApproveOptions } from './approving.ts'
+export type { ApproveAnswer, ApproveOptions } from './code-approval.ts'
 export {
   agentContext,
   delegate,

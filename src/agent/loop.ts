@@ -2,7 +2,7 @@
  * The turn loop: ask the model, do what it asked for, until it asks for nothing more. One loop for agents and supervisors, for live and replayed work,
  * with and without somebody watching.
  *
- * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (desk.ts), what an option does
+ * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (conversation-state.ts), what an option does
  * at a moment (extension.ts), what stands around the loop (activation.ts).
  * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
  */
@@ -10,14 +10,14 @@ import { asText, completed, failed, failure, type ActivationId, type Json, type 
 import { defaultLimits, howToLift, type Edge, type Schema } from '../edge/index.ts'
 import type { Context, RetryPolicy } from '../engine/index.ts'
 import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../model/index.ts'
-import type { Compaction } from './around/compaction.ts'
-import type { Completion } from './around/completion.ts'
-import { follows, goOn, lastFollows, type Follows, type OnIterationComplete } from './around/iteration.ts'
-import { exceeded } from './around/last-answer.ts'
-import type { MiddlewareHooks } from './around/middleware.ts'
+import type { Compaction } from './extensions/compaction.ts'
+import type { Completion } from './extensions/completion.ts'
+import { follows, goOn, lastFollows, type Follows, type OnIterationComplete } from './extensions/iteration.ts'
+import { exceeded } from './extensions/last-answer.ts'
+import type { MiddlewareHooks } from './extensions/middleware.ts'
 import { fixedToolbox, refuse, type CallResult, type Opening, type Toolbox } from './binding.ts'
 import { isBlank } from './definition.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 import { Turn, type Moments, type Refusal } from './extension.ts'
 import { correction, outputOf, unfit } from './output.ts'
 import type { Tool } from './tool.ts'
@@ -59,73 +59,79 @@ export interface Mind {
   /** It has the tool by which it says how good its result is. */
   readonly reports?: boolean
   /** Called once per activation, with the instructions that hold in it: the whole system text and what is callable. Pure. */
-  open(desk: Desk, instructions: string | undefined): Opening
+  open(state: ConversationState, instructions: string | undefined): Opening
 }
 
 /** Turn after turn until the work has ended. */
-export async function turnLoop(mind: Mind, desk: Desk, { system, toolbox }: Opening, turns: TurnBudget, at: Moments): Promise<Outcome> {
-  const { ctx, edge } = desk
-  const offer = new Offer(desk, toolbox)
+export async function turnLoop(
+  mind: Mind,
+  state: ConversationState,
+  { system, toolbox }: Opening,
+  turns: TurnBudget,
+  at: Moments,
+): Promise<Outcome> {
+  const { ctx, edge } = state
+  const offer = new Offer(state, toolbox)
   let isGranted = false // the turn is the last, by the word of a hook
   let stood: Decided | undefined // an answer that a hook does not take for the end
-  desk.begin(system)
+  state.begin(system)
   for (;;) {
-    desk.sayLater()
+    state.sayLater()
     for (const each of at.beforeTurn) each.beforeTurn()
-    if (desk.ending !== undefined) return desk.ending
-    if (desk.asked >= turns.max) {
+    if (state.ending !== undefined) return state.ending
+    if (state.asked >= turns.max) {
       const lift = turns.max === defaultLimits.turns ? ` (${howToLift('turns', turns.max)})` : ''
-      return desk.limited('turns', `${turns.max} turns are used up${lift}${unmetBy(at)}`)
+      return state.limited('turns', `${turns.max} turns are used up${lift}${unmetBy(at)}`)
     }
-    desk.turn++
+    state.turn++
     const turn = new Turn(ctx.scope('turn'))
     for (const each of at.beforeModel) {
       const waiting = each.beforeModel(turn)
       if (waiting !== undefined) await waiting
     }
-    const isLast = isGranted || turns.isLast(desk.asked)
+    const isLast = isGranted || turns.isLast(state.asked)
     if (isLast) offer.nothing()
-    const asked = await askModel(mind, desk, turn.ctx, offer.specs, turn.prompt, { last: mind.lastAnswer && isLast, isVerb: offer.isVerb })
+    const asked = await askModel(mind, state, turn.ctx, offer.specs, turn.prompt, { last: mind.lastAnswer && isLast, isVerb: offer.isVerb })
     if (asked.status !== 'completed') {
       if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
       return exceeded(asked) === undefined || stood === undefined
-        ? unanswered(desk, ctx.place.activation, asked, unmetBy(at))
+        ? unanswered(state, ctx.place.activation, asked, unmetBy(at))
         : stoodFor(stood)
     }
     turn.answer = asked.output as unknown as ModelAnswer
     const excess = tooMany(mind, edge, turn.answer)
-    if (excess !== undefined) return stood === undefined ? desk.limited('calls', excess) : stoodFor(stood)
+    if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : stoodFor(stood)
     for (const each of at.afterModel) await each.afterModel(turn)
     const { answer, again } = turn
-    desk.say(answerMessage(answer))
-    if (again === undefined && answer.text !== '') desk.text = answer.text
+    state.say(answerMessage(answer))
+    if (again === undefined && answer.text !== '') state.text = answer.text
     let decided: Decided | undefined // by a call
-    if (again !== undefined) rejected(desk, turn.ctx, answer, again)
-    else if (answer.calls.length > 0) turn.end = (decided = await worked(desk, turn.ctx, offer.toolbox, answer))?.end
+    if (again !== undefined) rejected(state, turn.ctx, answer, again)
+    else if (answer.calls.length > 0) turn.end = (decided = await worked(state, turn.ctx, offer.toolbox, answer))?.end
     else if (!isGranted && at.beforeAnswer.length > 0 && (await hasMore(at))) continue
-    else turn.end = concluded(mind, desk, answer.text)
+    else turn.end = concluded(mind, state, answer.text)
     // a call that ends the work is no answer of the model's, unless that is what it is for
     const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
     turn.isAnswer = given !== undefined
-    if (given !== undefined && decided !== undefined) desk.text = asText(given.output)
-    const text = decided === undefined ? answer.text : desk.text
+    if (given !== undefined && decided !== undefined) state.text = asText(given.output)
+    const text = decided === undefined ? answer.text : state.text
     const refusal = given && at.onAnswer.length > 0 ? await refusedBy(at, turn, text, given.output) : undefined
     if (refusal !== undefined) {
       decided?.refuse()
-      desk.note(refusal.told, refusal.toWorkers)
+      state.note(refusal.told, refusal.toWorkers)
       turn.end = undefined
     }
     for (const each of at.afterTurn) await each.afterTurn(turn)
-    const next: Follows = isGranted ? lastFollows(turn, desk) : follows(turn.word, turn, desk.asked < turns.max, desk)
+    const next: Follows = isGranted ? lastFollows(turn, state) : follows(turn.word, turn, state.asked < turns.max, state)
     if (next.end !== undefined) {
       if (next.end === decided?.end) decided.take()
       return next.end
     }
-    stood = turn.end === undefined ? undefined : standing(desk, turn.end, decided)
+    stood = turn.end === undefined ? undefined : standing(state, turn.end, decided)
     if (stood !== undefined) decided?.refuse()
-    if (next.note !== undefined) desk.note(next.note)
+    if (next.note !== undefined) state.note(next.note)
     isGranted = next.last === true
-    desk.answer = undefined
+    state.answer = undefined
   }
 }
 
@@ -150,15 +156,15 @@ async function refusedBy({ onAnswer }: Moments, turn: Turn, text: string, output
 /** What the model may call, turn by turn. The same list again while nothing changes. */
 class Offer {
   toolbox: Toolbox
-  readonly #desk: Desk
+  readonly #state: ConversationState
   #known: Toolbox['specs'] | undefined
   #specs: Toolbox['specs'] = []
 
   /** Whether this is a verb of Reeve's own. */
   readonly isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
 
-  constructor(desk: Desk, toolbox: Toolbox) {
-    this.#desk = desk
+  constructor(state: ConversationState, toolbox: Toolbox) {
+    this.#state = state
     this.toolbox = toolbox
   }
 
@@ -166,7 +172,7 @@ class Offer {
     const { specs } = this.toolbox
     if (specs !== this.#known) {
       this.#known = specs
-      this.#specs = offered(specs, this.#desk, this.isVerb)
+      this.#specs = offered(specs, this.#state, this.isVerb)
     }
     return this.#specs
   }
@@ -195,11 +201,11 @@ function stoodFor(stood: Decided): Outcome {
 }
 
 /** An answer from which the work goes on, should it turn out to be the last. */
-function standing(desk: Desk, end: Outcome, decided: Decided | undefined): Decided {
-  const { answer } = desk
+function standing(state: ConversationState, end: Outcome, decided: Decided | undefined): Decided {
+  const { answer } = state
   const take = (): void => {
-    if (decided === undefined) desk.answer = answer
-    else if (end.status === 'completed') desk.leave(end.output)
+    if (decided === undefined) state.answer = answer
+    else if (end.status === 'completed') state.leave(end.output)
     decided?.take()
   }
   return { end, answers: true, take, refuse: () => undefined }
@@ -213,56 +219,56 @@ function tooMany({ agent }: Mind, { limits }: Edge, { calls }: ModelAnswer): str
 }
 
 /** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
-function unanswered(desk: Desk, own: ActivationId, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
+function unanswered(state: ConversationState, own: ActivationId, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
   const max = exceeded(outcome)
   if (max === undefined || outcome.status !== 'failed') return outcome
   const lift = max['byDefault'] === true ? `; ${howToLift('turns', Number(max['max']))}` : ''
   const { activation, max: most } = max
   const isOwn = activation === own || typeof activation !== 'string' || typeof most !== 'number'
   const account = isOwn ? undefined : { activation: activation as ActivationId, max: most }
-  return desk.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet, account)
+  return state.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet, account)
 }
 
 /** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
-function rejected(desk: Desk, turn: Context, { calls }: ModelAnswer, why: string): void {
+function rejected(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
   for (const call of calls) {
     const content = `[not done: ${why}]`
     refuse(turn.scope('call'), call, failure('work.rejected', content, 'rejected'), content)
-    desk.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
+    state.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
   }
-  if (calls.length === 0) desk.note(isBlank(why) ? goOn : why)
+  if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
 }
 
-async function worked(desk: Desk, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Decided | undefined> {
-  const results = await runCalls(desk, turn, toolbox, answer.calls)
+async function worked(state: ConversationState, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Decided | undefined> {
+  const results = await runCalls(state, turn, toolbox, answer.calls)
   const last = decisive(results)
   results.forEach((result, i) => {
     const call = answer.calls[i]!
     const { content, isError } = i === last ? result : outdone(result, turn, call)
     const { id, name } = call
-    desk.say(isError === true ? { role: 'tool', callId: id, name, content, isError } : { role: 'tool', callId: id, name, content })
-    if (result.breaks === true) desk.breaks = true
+    state.say(isError === true ? { role: 'tool', callId: id, name, content, isError } : { role: 'tool', callId: id, name, content })
+    if (result.breaks === true) state.breaks = true
   })
   const finish = results[last]?.finish
-  desk.action = finish?.action
+  state.action = finish?.action
   if (finish?.action?.type === 'exit') turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
   if (finish === undefined) return undefined
   const { outcome: end, action, answers } = finish
-  const message = desk.messages.at(last - results.length)
+  const message = state.messages.at(last - results.length)
   return {
     end,
     answers: answers !== undefined,
     take() {
       answers?.counts()
       // it has answered already: with something else that stands in its place
-      if (end.status !== 'completed' || action?.type === 'transfer' || desk.answer !== undefined) return
-      desk.answer = message
+      if (end.status !== 'completed' || action?.type === 'transfer' || state.answer !== undefined) return
+      state.answer = message
       // the result of a call may only say where its answer is
-      if (end.output !== results[last]!.content) desk.leave(end.output)
+      if (end.output !== results[last]!.content) state.leave(end.output)
     },
     refuse() {
       if (answers !== undefined && message?.role === 'tool')
-        desk.replace(message, { ...message, content: answers.otherwise, isError: true })
+        state.replace(message, { ...message, content: answers.otherwise, isError: true })
     },
   }
 }
@@ -275,16 +281,16 @@ function decisive(results: readonly CallResult[]): number {
 }
 
 /** The answer as output; undefined if the model is to correct it. */
-function concluded(mind: Mind, desk: Desk, text: string): Outcome | undefined {
+function concluded(mind: Mind, state: ConversationState, text: string): Outcome | undefined {
   const output = outputOf(text, mind.outputSchema)
   if (output.ok) {
-    desk.answer = desk.messages.at(-1)
+    state.answer = state.messages.at(-1)
     return completed(output.value)
   }
-  if (desk.repairs >= outputRepairs) {
-    return failed(unfit(mind.agent, `after ${desk.repairs} corrections: ${output.problem}`))
+  if (state.repairs >= outputRepairs) {
+    return failed(unfit(mind.agent, `after ${state.repairs} corrections: ${output.problem}`))
   }
-  desk.repairs++
-  desk.note(correction(output.problem))
+  state.repairs++
+  state.note(correction(output.problem))
   return undefined
 }

@@ -1,7 +1,7 @@
 /**
  * Output key layer: the session value under which the output of an agent is kept.
  *
- * Owns: when it is written, for every kind of agent alike: after humans have looked. Does not own: session values (the engine), how they look (overseen.ts).
+ * Owns: when it is written, for every kind of agent alike: after humans have looked. Does not own: session values (the engine), how they look (work-review.ts).
  * Holds: K10 (the write is one recorded step; replay reads its end).
  */
 import { trailOf, type Outcome } from '../core/index.ts'

@@ -1,7 +1,7 @@
 /**
  * Own edge: the context of whoever works under an edge that is not quite as it was recorded, with what the work has cost so far.
  *
- * Owns: the view, the sum. Does not own: what differs and why (overseen.ts), accounts and limits (the engine).
+ * Owns: the view, the sum. Does not own: what differs and why (work-review.ts), accounts and limits (the engine).
  * Each run of the code has locals of its own: what it counts begins anew when work is done again. Costs are added up from arrivals, so replay makes the same sum (K3).
  */
 import { isObject, type ActivationId, type Json, type MessageId, type OpId } from '../core/index.ts'

@@ -1,7 +1,7 @@
 /**
  * Question: a worker asks its leader, and waits for the reply.
  *
- * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (asking.ts), how a leader comes by its answer (../supervisor, the code that delegates), whether questions
+ * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (ask-supervisor.ts), how a leader comes by its answer (../supervisor, the code that delegates), whether questions
  * are taken at all: the edge says so.
  * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. A worker whose leader is gone is refused, and never hangs: a leader that ends ends its workers.
  */

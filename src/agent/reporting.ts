@@ -1,7 +1,7 @@
 /**
  * Reporting: asking an agent what it says of its own result: its function, or what its model has said by the tool `report`.
  *
- * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks (assessment.ts), what follows (overseen.ts).
+ * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks (assessment.ts), what follows (work-review.ts).
  * K3, K10: a function is one recorded step of one try; what a model says stands in its answers.
  */
 import { isObject, present, type HistoryEntry, type Json } from '../core/index.ts'
@@ -9,7 +9,7 @@ import type { Context, StepIO } from '../engine/index.ts'
 import type { ResultAssessed } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
-import { askWord } from './around/word.ts'
+import { askWord } from './extensions/word.ts'
 import { Extended, type Binding, type CallResult, type Opening } from './binding.ts'
 import { invalidInput } from './gate.ts'
 

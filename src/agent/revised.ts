@@ -8,7 +8,7 @@ import { failure, FailureError, messageOf } from '../core/index.ts'
 import { turnsOf, type Revision } from '../edge/index.ts'
 import { resolveModel, type Prices } from '../model/index.ts'
 import { Lessened, type Opening } from './binding.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 import type { Middleware } from './facts.ts'
 import type { Mind } from './loop.ts'
 
@@ -35,8 +35,8 @@ export function revisedMind(mind: Mind, revision: Revision, prices: Prices | und
 function lessened(mind: Mind, missing: ReadonlySet<string>): Pick<Mind, 'tools' | 'open'> {
   return {
     tools: mind.tools.filter(({ name }) => !missing.has(name)),
-    open: (desk: Desk, instructions: string | undefined): Opening => {
-      const opening = mind.open(desk, instructions)
+    open: (state: ConversationState, instructions: string | undefined): Opening => {
+      const opening = mind.open(state, instructions)
       return { ...opening, toolbox: new Lessened(opening.toolbox, missing) }
     },
   }

@@ -41,7 +41,7 @@ import type { Caller } from '../journal/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { approvalProblems, type ApprovalTimeout, type Risk, type UsedCapability } from '../oversight/index.ts'
 import { isName, versionOf, type Agent } from './definition.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 import { retryCheck } from './retry.ts'
 import type { AgentContext } from './verbs.ts'
 
@@ -123,7 +123,7 @@ export interface AgentWork {
   /** Hard limits of each call. */
   readonly limits?: Limits
   /** What crosses to it. */
-  readonly crossing: (input: Json, call: ToolCall, desk: Desk) => { readonly brief: Brief } & Grant
+  readonly crossing: (input: Json, call: ToolCall, state: ConversationState) => { readonly brief: Brief } & Grant
   /** What becomes of whoever called when it does not complete: it is told, or ends in the same way. */
   readonly onFailure: 'tell' | 'fail'
 }

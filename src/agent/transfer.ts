@@ -9,7 +9,7 @@ import type { Candidate } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import { Extended, refuse, unfollowed, type Binding, type CallResult, type Opening } from './binding.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 
 /** The opening of a mind that may hand control on. The same if there is nobody to hand it to. */
 export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
@@ -58,7 +58,7 @@ class TransferBinding implements Binding {
     }
   }
 
-  run(ctx: Context, call: ToolCall, _desk: Desk): Promise<CallResult> {
+  run(ctx: Context, call: ToolCall, _desk: ConversationState): Promise<CallResult> {
     const { agent_name: to, task } = isObject(call.input) ? call.input : {}
     const problem =
       typeof to !== 'string' || to === ''

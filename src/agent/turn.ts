@@ -24,10 +24,10 @@ import {
 import { approvalQuestion, approvedBefore, expiredBy, review } from '../oversight/index.ts'
 import { noSuchTool } from './assessment.ts'
 import { refuse, type Binding, type CallResult, type Toolbox } from './binding.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 import type { Prompt } from './extension.ts'
 import { askedBefore, notApproved, passGate } from './gate.ts'
-import { approvalReason } from './looking.ts'
+import { approvalReason } from './approval-policy.ts'
 
 /** What asks a mind's model. Made once per definition. */
 export interface Asking {
@@ -54,17 +54,17 @@ const oneTurn: Charge = { turns: 1 }
 /** Asks the model once. The step's own retries are the only ones. */
 export async function askModel(
   asking: Asking,
-  desk: Desk,
+  state: ConversationState,
   turn: Context,
   specs: readonly ToolSpec[],
-  prompt: Prompt = desk,
+  prompt: Prompt = state,
   { last = false, isVerb = () => false }: Counting = {},
 ): Promise<Outcome> {
-  if (desk.ending !== undefined) return desk.ending
+  if (state.ending !== undefined) return state.ending
   const { model, agent, purpose } = asking
   const { messages } = prompt
-  const changeable = purpose === undefined ? (desk.hooks?.changeable ?? []) : []
-  const budget = desk.counts ? budgetOf(asking, desk, specs, prompt) : undefined
+  const changeable = purpose === undefined ? (state.hooks?.changeable ?? []) : []
+  const budget = state.counts ? budgetOf(asking, state, specs, prompt) : undefined
   const reserve = budget === undefined ? oneTurn : budget.reserve
   const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
   const options: StepOptions = {
@@ -89,7 +89,7 @@ export async function askModel(
   }
   const ask = async (io: StepIO): Promise<Json> => {
     // inside the step, so that what an older journal has recorded stays as it is
-    if (desk.edge.limits?.usd !== undefined && model.price === undefined) throw new FailureError(unpriced(agent, model))
+    if (state.edge.limits?.usd !== undefined && model.price === undefined) throw new FailureError(unpriced(agent, model))
     return model.call({
       messages,
       tools: specs,
@@ -138,11 +138,11 @@ function settled(
 /** Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of the estimate. */
 function budgetOf(
   asking: Asking,
-  desk: Desk,
+  state: ConversationState,
   specs: readonly ToolSpec[],
   { tokens, settings = asking.settings }: Prompt,
 ): { reserve: Charge; settings: ModelSettings } {
-  const limit = desk.edge.limits?.tokens
+  const limit = state.edge.limits?.tokens
   const cap =
     settings?.maxOutputTokens ?? Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
   const input = tokens + estimateTokens([], specs)
@@ -156,9 +156,14 @@ function budgetOf(
 /**
  * Runs the calls of one answer: all begin at once, those marked `last` follow one by one when the others have settled. The results are in call order.
  */
-export async function runCalls(desk: Desk, turn: Context, toolbox: Toolbox, calls: readonly ToolCall[]): Promise<readonly CallResult[]> {
+export async function runCalls(
+  state: ConversationState,
+  turn: Context,
+  toolbox: Toolbox,
+  calls: readonly ToolCall[],
+): Promise<readonly CallResult[]> {
   const only = calls.length === 1 ? calls[0] : undefined
-  if (only !== undefined) return [await runCall(desk, turn.scope('call'), toolbox.find(only.name), toolbox, only)]
+  if (only !== undefined) return [await runCall(state, turn.scope('call'), toolbox.find(only.name), toolbox, only)]
   const results: CallResult[] = []
   const late: (() => Promise<void>)[] = []
   const begun: Promise<void>[] = []
@@ -166,7 +171,7 @@ export async function runCalls(desk: Desk, turn: Context, toolbox: Toolbox, call
     const ctx = turn.scope('call')
     const binding = toolbox.find(call.name)
     const run = async (): Promise<void> => {
-      results[i] = await runCall(desk, ctx, binding, toolbox, call)
+      results[i] = await runCall(state, ctx, binding, toolbox, call)
     }
     if (binding?.last === true) late.push(run)
     else begun.push(run())
@@ -176,9 +181,15 @@ export async function runCalls(desk: Desk, turn: Context, toolbox: Toolbox, call
   return results
 }
 
-function runCall(desk: Desk, ctx: Context, binding: Binding | undefined, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
-  const permissions = desk.edge.permissions
-  if (binding === undefined) return unknownTool(desk, ctx, toolbox, call)
+function runCall(
+  state: ConversationState,
+  ctx: Context,
+  binding: Binding | undefined,
+  toolbox: Toolbox,
+  call: ToolCall,
+): Promise<CallResult> {
+  const permissions = state.edge.permissions
+  if (binding === undefined) return unknownTool(state, ctx, toolbox, call)
   if (permissions !== undefined && !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))) {
     const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
     return Promise.resolve(refuse(ctx, call, what, `[${what.message}]`))
@@ -188,45 +199,45 @@ function runCall(desk: Desk, ctx: Context, binding: Binding | undefined, toolbox
     return Promise.resolve(refuse(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
   }
   const listed = permissions?.approval
-  if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(desk, ctx, binding, call)
-  return binding.verb === true || desk.hooks?.wrapsTools === true
-    ? binding.run(ctx, call, desk)
-    : stoppable(desk, ctx, () => binding.run(ctx, call, desk))
+  if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(state, ctx, binding, call)
+  return binding.verb === true || state.hooks?.wrapsTools === true
+    ? binding.run(ctx, call, state)
+    : stoppable(state, ctx, () => binding.run(ctx, call, state))
 }
 
 /** May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a failure. */
-async function stoppable<T>(desk: Desk, ctx: Context, work: () => Promise<T>): Promise<T> {
-  desk.calls.add(ctx)
+async function stoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
+  state.calls.add(ctx)
   try {
     return await work()
   } finally {
-    desk.calls.delete(ctx)
+    state.calls.delete(ctx)
   }
 }
 
 /** Reeve's own verbs need an approval only where the edge names them; `all` means all tools. */
-async function gatedVerb(desk: Desk, ctx: Context, binding: Binding, call: ToolCall): Promise<CallResult> {
+async function gatedVerb(state: ConversationState, ctx: Context, binding: Binding, call: ToolCall): Promise<CallResult> {
   const gated = { name: binding.spec.name, version: '1', sensitive: false, approval: undefined }
-  const reason = approvalReason(gated, call.input, desk.edge)
-  if (reason === undefined) return binding.run(ctx, call, desk)
+  const reason = approvalReason(gated, call.input, state.edge)
+  if (reason === undefined) return binding.run(ctx, call, state)
   const placed = binding.placed?.(call) ?? binding
-  const rules = desk.edge.oversight?.approval
+  const rules = state.edge.oversight?.approval
   const verdict = await review({
     input: call.input,
     ask: ({ input, again }) => {
       const why = again === undefined ? reason : `${reason} (asked again: ${again})`
       const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
-      return stoppable(desk, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
+      return stoppable(state, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
     },
     begin: (approval) => expiredBy(ctx, approval),
   })
-  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, desk) : notApproved(ctx, call, verdict)
+  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, state) : notApproved(ctx, call, verdict)
 }
 
-async function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
+async function unknownTool(state: ConversationState, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
   // a tool that was asked about and is gone since: the approver's decision is not passed over
   if (ctx.wasAsked(approvalQuestion)) {
-    const asking = askedBefore(desk.edge, `"${call.name}" is gone since this was asked`)
+    const asking = askedBefore(state.edge, `"${call.name}" is gone since this was asked`)
     const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }
     const verdict = await passGate(ctx, gone, call, asking, () => undefined)
     if (!verdict.approved) return notApproved(ctx, call, verdict)
@@ -234,14 +245,14 @@ async function unknownTool(desk: Desk, ctx: Context, toolbox: Toolbox, call: Too
     const what = failure('tool.unknown', message, 'validation')
     return refuse(ctx, call, what, `[${what.message}]`)
   }
-  const names = offered(toolbox.specs, desk).map((spec) => spec.name)
+  const names = offered(toolbox.specs, state).map((spec) => spec.name)
   const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
   return refuse(ctx, call, what, `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`)
 }
 
 /** The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes. */
-export function offered(specs: readonly ToolSpec[], desk: Desk, isVerb?: (name: string) => boolean): readonly ToolSpec[] {
-  const { permissions } = desk.edge
+export function offered(specs: readonly ToolSpec[], state: ConversationState, isVerb?: (name: string) => boolean): readonly ToolSpec[] {
+  const { permissions } = state.edge
   if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
   return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
 }

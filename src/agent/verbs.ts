@@ -1,7 +1,7 @@
 /**
  * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2), and the same as its methods.
  *
- * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight, approving.ts).
+ * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight, code-approval.ts).
  * Each function opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own. The methods `interrupt` and `approve` open one
  * each time (K4): `interrupt` and `approve` as names of scopes are persistent format.
  */
@@ -52,7 +52,7 @@ import {
   type StepOptions,
 } from '../engine/index.ts'
 import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../oversight/index.ts'
-import { askApproval, type ApproveAnswer, type ApproveOptions } from './approving.ts'
+import { askApproval, type ApproveAnswer, type ApproveOptions } from './code-approval.ts'
 import type { Agent, InputOf, OutputOf } from './definition.ts'
 import { endOf, type Answering, type Reply } from './question.ts'
 

@@ -15,7 +15,17 @@ import {
   type NamesOf,
   type ToolCall,
 } from '../core/index.ts'
-import { isAgent, isBlank, tool, versionOf, type ActionRule, type Agent, type ApprovalRule, type Desk, type Tool } from '../agent/index.ts'
+import {
+  isAgent,
+  isBlank,
+  tool,
+  versionOf,
+  type ActionRule,
+  type Agent,
+  type ApprovalRule,
+  type ConversationState,
+  type Tool,
+} from '../agent/index.ts'
 import {
   answersOnly,
   limitProblems,
@@ -96,11 +106,11 @@ export function asTool<A extends Agent, const Name extends string = A['name']>(g
       agent: given,
       onFailure,
       ...(options.limits === undefined ? undefined : { limits: options.limits }),
-      crossing: (value, call, desk) => {
+      crossing: (value, call, state) => {
         const text = asked ? requestOf(value) : JSON.stringify(value)
         const brief = given.inputSchema === undefined ? { instructions: text } : { input: value }
         if (context === 'brief') return { ...grant, brief }
-        return { ...grant, brief, entries: entriesBefore(desk, call, given.name, text, context, transfers) }
+        return { ...grant, brief, entries: entriesBefore(state, call, given.name, text, context, transfers) }
       },
     },
   }
@@ -152,14 +162,14 @@ const requestOf = (input: Json): string => (isObject(input) && typeof input['req
 
 /** The caller's conversation up to this call, without its system text; the request comes last, so that nothing of the call is lost. */
 function entriesBefore(
-  desk: Desk,
+  state: ConversationState,
   call: ToolCall,
   to: string,
   text: string,
   context: 'answers' | 'conversation',
   transfers: 'shown' | 'hidden',
 ): readonly HistoryEntry[] {
-  const { agent, whole: messages } = desk
+  const { agent, whole: messages } = state
   const here = messages.findLastIndex((message) => message.role === 'assistant')
   const before = messages.slice(0, here).flatMap((message): HistoryEntry[] => {
     if (message.role === 'system') return []

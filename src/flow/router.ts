@@ -110,8 +110,8 @@ export function router<
   In extends SchemaLike | undefined = undefined,
   Out extends SchemaLike | undefined = undefined,
 >(options: ModelRouterOptions<Name, Workers, In, Out> | CodeRouterOptions<Name, Workers, In, Out>): Agent<Name, Infer<In>, Answer<Out>> {
-  const desk = new RouterAgent(options as unknown as AnyOptions)
-  return renamable(desk, (name) =>
+  const entry = new RouterAgent(options as unknown as AnyOptions)
+  return renamable(entry, (name) =>
     router(renamed(options as unknown as AnyOptions, name) as unknown as typeof options),
   ) as unknown as Agent<Name, Infer<In>, Answer<Out>>
 }

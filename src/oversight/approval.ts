@@ -20,10 +20,10 @@ import {
 import type { Context } from '../engine/index.ts'
 import type { ApprovalRequested, ApprovalResolved, EscalationHit } from '../journal/index.ts'
 import { capabilityFor } from './capability.ts'
-import { decisionIn, readDecision, resolutionOf, verdictOf, type DecidedOn, type DecisionOption, type Verdict } from './decided.ts'
+import { decisionIn, readDecision, resolutionOf, verdictOf, type DecidedOn, type DecisionOption, type Verdict } from './decision.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
-import { withoutPermit } from './permit.ts'
-import { notPermitted, type AskedOf } from './permitted.ts'
+import { withoutPermit } from './concurrency-slot.ts'
+import { notPermitted, type AskedOf } from './approver-policy.ts'
 
 /** How bad it is if this should not have been done. */
 export type Risk = RiskLevel

@@ -26,9 +26,9 @@ export {
   type DecisionOption,
   type RefusedVerdict,
   type Verdict,
-} from './decided.ts'
+} from './decision.ts'
 export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './refusal.ts'
-export { notPermitted, type AskedOf, type NotPermitted } from './permitted.ts'
+export { notPermitted, type AskedOf, type NotPermitted } from './approver-policy.ts'
 export {
   ed25519Signer,
   ed25519Verifier,
@@ -115,7 +115,7 @@ export {
   type UpgradeMiss,
   type UpgradeWord,
 } from './trust-record.ts'
-export { passOnWaiting, waitingWord, waitsNow } from './permit.ts'
+export { passOnWaiting, waitingWord, waitsNow } from './concurrency-slot.ts'
 export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
 export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit.ts'

@@ -5,7 +5,7 @@
  * Models and journals hold these sentences, so nothing decides by them: `how` says how it ended.
  */
 import { failure, present, type Failure } from '../core/index.ts'
-import type { RefusedVerdict } from './decided.ts'
+import type { RefusedVerdict } from './decision.ts'
 
 /** What was proposed. `why`: the reason for which it was asked. */
 export type Proposal =

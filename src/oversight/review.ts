@@ -10,7 +10,7 @@ import type { Oversight } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { EscalationHit } from '../journal/index.ts'
 import { approve, type ApprovalRequest } from './approval.ts'
-import { goodUntil, type ApprovedVerdict, type DecidedOn, type Verdict } from './decided.ts'
+import { goodUntil, type ApprovedVerdict, type DecidedOn, type Verdict } from './decision.ts'
 import { gateOf, type GateWord, type Subject } from './escalation.ts'
 import { currentMode } from './trust.ts'
 

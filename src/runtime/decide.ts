@@ -72,7 +72,7 @@ export interface DivergenceSettlement {
 }
 
 /** Where a decision is looked up. `run` narrows it to one run. */
-export interface DecisionDesk {
+export interface DecisionAccess {
   readonly engine: Engine
   readonly clock: Clock
   readonly run?: RunId
@@ -140,30 +140,30 @@ function decisionProblem(given: unknown): string | undefined {
  * Decides an approval. Resolves when the decision is durable and is the one that counts. One that may not be made (`approval.forbidden`, `approval.invalid`), comes too late (`approval.expired`), second
  * (`approval.already-decided`) or for nothing (`approval.unknown`) rejects, and nothing of it is recorded: whoever called is told (spec team R-16).
  */
-export async function decide(desk: DecisionDesk, decision: Decision): Promise<void> {
+export async function decide(access: DecisionAccess, decision: Decision): Promise<void> {
   const problem = decisionProblem(decision)
   if (problem !== undefined) throw new ReeveError('approval.invalid', problem, { hint: 'Nothing was decided.' })
   const { approvalId, ...said } = decision
-  const question = await find(desk, approvalId, 'approval')
-  if (question === undefined) throw await closedApproval(desk, approvalId)
-  if (question.until !== undefined && question.until < storeTime(desk)) throw expired(approvalId, question.until)
+  const question = await find(access, approvalId, 'approval')
+  if (question === undefined) throw await closedApproval(access, approvalId)
+  if (question.until !== undefined && question.until < storeTime(access)) throw expired(approvalId, question.until)
   const asked = question.body as ApprovalRequested
   if ('grant' in decision) mustBeGrantable(asked, decision.grant)
-  await mustBePermitted(desk, question, decision)
+  await mustBePermitted(access, question, decision)
   // what was decided about is what whoever decided has seen, whatever the code has become meanwhile
   const { tool, toolVersion, inputHash, fourEyes = false } = asked
-  const result = await desk.engine.post({
+  const result = await access.engine.post({
     type: 'answer',
     activation: question.activation,
     address: question.address,
     outcome: completed({ ...said, on: { tool, toolVersion, inputHash, fourEyes } } as Json),
   })
   if (result === 'accepted') return
-  throw await closedApproval({ ...desk, run: question.run }, approvalId, result)
+  throw await closedApproval({ ...access, run: question.run }, approvalId, result)
 }
 
 /** What the approval says of who may decide it and what, then what the application says. */
-async function mustBePermitted({ mayDecide, engine }: DecisionDesk, question: Question, decision: Decision): Promise<void> {
+async function mustBePermitted({ mayDecide, engine }: DecisionAccess, question: Question, decision: Decision): Promise<void> {
   const refused = notPermitted(question.body as ApprovalRequested, decision.decision, decision.approver)
   if (refused?.kind === 'invalid')
     throw new ReeveError('approval.invalid', `approval "${question.id}": ${refused.problem}`, { hint: 'Nothing was decided.' })
@@ -245,9 +245,9 @@ const decided = (id: string, how: string): ReeveError =>
 export const storeTime = ({ engine, clock }: { readonly engine: Engine; readonly clock: Clock }): number => engine.now?.() ?? clock.now()
 
 /** Why an approval that is not open cannot be decided: the runs' journals know. */
-async function closedApproval(desk: DecisionDesk, id: string, result?: PostResult): Promise<ReeveError> {
-  for (const run of await runsToSearch(desk)) {
-    const { approvals } = runView(await wholeFeed(desk.engine, run))
+async function closedApproval(access: DecisionAccess, id: string, result?: PostResult): Promise<ReeveError> {
+  for (const run of await runsToSearch(access)) {
+    const { approvals } = runView(await wholeFeed(access.engine, run))
     const known = approvals.find((each) => each.id === id)
     if (known === undefined) continue
     if (known.resolution === 'timed-out-rejected' || known.resolution === 'timed-out-approved')
@@ -256,7 +256,7 @@ async function closedApproval(desk: DecisionDesk, id: string, result?: PostResul
       return new ReeveError('approval.expired', `approval "${id}" needs no decision any more: its work was cancelled`, {
         hint: 'Nothing was run.',
       })
-    if (result === 'lost' && known.until !== undefined && known.until < storeTime(desk)) return expired(id, known.until)
+    if (result === 'lost' && known.until !== undefined && known.until < storeTime(access)) return expired(id, known.until)
     return decided(
       id,
       known.resolution === undefined
@@ -265,9 +265,13 @@ async function closedApproval(desk: DecisionDesk, id: string, result?: PostResul
     )
   }
   if (result === 'lost' || result === 'closed') return decided(id, '')
-  return new ReeveError('approval.unknown', `there is no approval "${id}"${desk.run === undefined ? '' : ` in the run "${desk.run}"`}`, {
-    hint: 'List the open ones: reeve show <run>, or runtime.approvals().',
-  })
+  return new ReeveError(
+    'approval.unknown',
+    `there is no approval "${id}"${access.run === undefined ? '' : ` in the run "${access.run}"`}`,
+    {
+      hint: 'List the open ones: reeve show <run>, or runtime.approvals().',
+    },
+  )
 }
 
 /** The question that came after this one, and whose it is: for whoever decided the one before. */
@@ -282,12 +286,12 @@ function followedBy(
 }
 
 /** Without a run, only the newest ones are searched: this is for a better message, not for correctness. */
-async function runsToSearch(desk: DecisionDesk): Promise<readonly RunId[]> {
-  return desk.run === undefined ? (await desk.engine.runs({ limit: 50 })).map((each) => each.run) : [desk.run]
+async function runsToSearch(access: DecisionAccess): Promise<readonly RunId[]> {
+  return access.run === undefined ? (await access.engine.runs({ limit: 50 })).map((each) => each.run) : [access.run]
 }
 
 /** Answers an interrupt. */
-export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
+export async function answer(access: DecisionAccess, given: Answer): Promise<void> {
   if (!isObject(given) || typeof given.interruptId !== 'string' || given.value === undefined) {
     throw new ReeveError('interrupt.invalid', 'an answer is an object { interruptId, value }')
   }
@@ -295,9 +299,9 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
   if (problem !== undefined) throw new ReeveError('interrupt.invalid', problem)
   const { interruptId: id, value, by } = given
   if (by !== undefined && (typeof by !== 'string' || by === '')) throw new ReeveError('interrupt.invalid', 'by must be a name')
-  const question = await find(desk, id, 'interrupt')
+  const question = await find(access, id, 'interrupt')
   if (question !== undefined) {
-    const result = await desk.engine.post({
+    const result = await access.engine.post({
       type: 'answer',
       activation: question.activation,
       address: question.address,
@@ -306,8 +310,8 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
     if (result === 'accepted') return
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" was already answered`, { hint: 'The first answer counts.' })
   }
-  for (const run of await runsToSearch(desk)) {
-    if (!runView(await wholeFeed(desk.engine, run)).interrupts.some((each) => each.id === id)) continue
+  for (const run of await runsToSearch(access)) {
+    if (!runView(await wholeFeed(access.engine, run)).interrupts.some((each) => each.id === id)) continue
     throw new ReeveError('interrupt.already-answered', `the interrupt "${id}" is not open any more`, {
       hint: 'The first answer counts; one whose agent has ended needs none.',
     })
@@ -318,12 +322,12 @@ export async function answer(desk: DecisionDesk, given: Answer): Promise<void> {
 }
 
 /** Says whether an effect in doubt has happened. */
-export async function settleDoubt(desk: DecisionDesk, given: DoubtSettlement): Promise<void> {
-  const { activation, address } = await findOrThrow(desk, given.id, 'in-doubt')
+export async function settleDoubt(access: DecisionAccess, given: DoubtSettlement): Promise<void> {
+  const { activation, address } = await findOrThrow(access, given.id, 'in-doubt')
   const { happened, value, by } = given
   accepted(
     given.id,
-    await desk.engine.post({
+    await access.engine.post({
       type: 'settle-doubt',
       activation,
       address,
@@ -335,12 +339,12 @@ export async function settleDoubt(desk: DecisionDesk, given: DoubtSettlement): P
 }
 
 /** Says what is to become of an address that code and journal disagree about. */
-export async function settleDivergence(desk: DecisionDesk, given: DivergenceSettlement): Promise<void> {
-  const { activation, address } = await findOrThrow(desk, given.id, 'diverged')
+export async function settleDivergence(access: DecisionAccess, given: DivergenceSettlement): Promise<void> {
+  const { activation, address } = await findOrThrow(access, given.id, 'diverged')
   const { action, to, by } = given
   accepted(
     given.id,
-    await desk.engine.post({
+    await access.engine.post({
       type: 'settle-divergence',
       activation,
       address,
@@ -364,7 +368,7 @@ const kinds: Readonly<Record<Question['kind'], { readonly is: string; readonly u
 }
 
 /** The open question of this kind. Throws for one of another kind, and says what is meant for it. */
-async function find({ engine, run }: DecisionDesk, id: string, kind: Question['kind']): Promise<Question | undefined> {
+async function find({ engine, run }: DecisionAccess, id: string, kind: Question['kind']): Promise<Question | undefined> {
   const open = (await engine.questions(run === undefined ? { id } : { run, id })).filter((each) => each.id === id)
   const [other] = open
   const found = open.find((each) => each.kind === kind)
@@ -374,8 +378,8 @@ async function find({ engine, run }: DecisionDesk, id: string, kind: Question['k
   })
 }
 
-async function findOrThrow(desk: DecisionDesk, id: string, kind: Question['kind']): Promise<Question> {
-  const question = await find(desk, id, kind)
+async function findOrThrow(access: DecisionAccess, id: string, kind: Question['kind']): Promise<Question> {
+  const question = await find(access, id, kind)
   if (question !== undefined) return question
   throw new ReeveError('interrupt.unknown', `nothing is open under the id "${id}"`, {
     hint: 'List what is asked: reeve show <run>, or runtime.questions().',

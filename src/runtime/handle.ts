@@ -48,7 +48,7 @@ import {
   storeTime,
   type Answer,
   type Decision,
-  type DecisionDesk,
+  type DecisionAccess,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
@@ -186,14 +186,14 @@ export interface Run<O = Json> {
 export interface HandleParts {
   readonly engine: Engine
   readonly clock: Clock
-  readonly mayDecide?: DecisionDesk['mayDecide']
+  readonly mayDecide?: DecisionAccess['mayDecide']
   /** An agent that is registered here. */
   readonly find?: (name: string) => Agent | undefined
 }
 
 /** A handle. Cheap: nothing is read until it is asked. */
 export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
-  const desk = { engine, clock, mayDecide, find, run: id }
+  const access = { engine, clock, mayDecide, find, run: id }
   const current = reader(engine, id, newRunFold(), foldRun, ({ position }) => position)
   const delegated = reader(engine, id, newDelegated(), foldDelegated, ({ run }) => run.position)
   const outcome = async (): Promise<RunOutcome<O>> => {
@@ -209,27 +209,27 @@ export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: Hand
     messages: (options) => followMessages(engine, id, options),
     parts: (options) => liveParts(engine, id, options),
     text: (options) => textOf(engine, id, options),
-    until: async () => (await untilWaiting(desk)) ?? outcome(),
-    decide: (decision) => decide(desk, underName(decision)),
-    answer: (given) => answer(desk, underName(given)),
-    settleDoubt: (settlement) => settleDoubt(desk, underName(settlement)),
-    settleDivergence: (settlement) => settleDivergence(desk, underName(settlement)),
-    pause: (options) => pause(desk, underName(options)),
-    resume: (how) => resume(desk, underName(typeof how === 'string' ? { by: how } : how)),
+    until: async () => (await untilWaiting(access)) ?? outcome(),
+    decide: (decision) => decide(access, underName(decision)),
+    answer: (given) => answer(access, underName(given)),
+    settleDoubt: (settlement) => settleDoubt(access, underName(settlement)),
+    settleDivergence: (settlement) => settleDivergence(access, underName(settlement)),
+    pause: (options) => pause(access, underName(options)),
+    resume: (how) => resume(access, underName(typeof how === 'string' ? { by: how } : how)),
     cancel: async (reason = 'cancelled by the operator', by, options = {}) => {
       const result = await engine.post({ type: 'cancel', run: id, reason, ...underName(said('by', by)), ...kept(options) })
       if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
     },
-    takeOver: (options) => takeOver(desk, underName(options)),
-    takeoverContext: () => contextOf(desk),
-    handBack: (how) => handBack(desk, underName(how)),
-    complete: (step) => complete(desk, underName(step)),
-    finish: (end) => finish(desk, underName(end)),
-    control: () => controlOf(desk),
-    stop: (given) => stopDelegation(desk, underName(given)),
-    recruit: (wish) => recruit(desk, underName(wish)),
-    retire: (wish) => retire(desk, underName(wish)),
-    post: posting(desk),
+    takeOver: (options) => takeOver(access, underName(options)),
+    takeoverContext: () => contextOf(access),
+    handBack: (how) => handBack(access, underName(how)),
+    complete: (step) => complete(access, underName(step)),
+    finish: (end) => finish(access, underName(end)),
+    control: () => controlOf(access),
+    stop: (given) => stopDelegation(access, underName(given)),
+    recruit: (wish) => recruit(access, underName(wish)),
+    retire: (wish) => retire(access, underName(wish)),
+    post: posting(access),
     view: async () => {
       const status = (await engine.summary(id))?.status
       const view = await wholeView(engine, await current())
@@ -255,16 +255,16 @@ function kept(options: CancelOptions): { readonly keeps?: true } {
 }
 
 /** Both ways of posting. Words by which Reeve speaks to leaders are not anybody's to say. */
-function posting(desk: { readonly engine: Engine; readonly run: RunId }): Run['post'] {
+function posting(access: { readonly engine: Engine; readonly run: RunId }): Run['post'] {
   async function post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
   async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
   async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
-    if (typeof to !== 'string') return postToTeam(desk, underName(to))
+    if (typeof to !== 'string') return postToTeam(access, underName(to))
     if (isStopWord(message) || isTeamWord(message))
       throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
         hint: "run.stop() stops a delegation; run.post({ to: '…', content: '…' }) writes to a team.",
       })
-    const result = await desk.engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
+    const result = await access.engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
     return result === 'lost' ? 'accepted' : result
   }
   return post
@@ -318,12 +318,12 @@ interface Looking {
 }
 
 /** Waits until the run needs somebody; undefined if it has ended instead. */
-async function untilWaiting(desk: Looking): Promise<RunWaiting | undefined> {
-  const { engine, run } = desk
+async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
+  const { engine, run } = access
   const telling = new Telling()
   let ahead: { readonly run: RunId; readonly telling: Telling } | undefined
   for (;;) {
-    const found = await neededBy(desk, telling)
+    const found = await neededBy(access, telling)
     if (found === 'ended') return undefined
     if (found !== undefined) return found
     const summary = await engine.summary(run)
@@ -331,7 +331,7 @@ async function untilWaiting(desk: Looking): Promise<RunWaiting | undefined> {
     if (behind !== undefined) {
       ahead = ahead?.run === behind ? ahead : { run: behind, telling: new Telling() }
       await hear(engine, behind, ahead.telling)
-      const needs = await neededBy({ ...desk, run: behind }, ahead.telling)
+      const needs = await neededBy({ ...access, run: behind }, ahead.telling)
       if (needs !== undefined && needs !== 'ended') return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
     }
     await changedOrLater(engine, run, telling.position)
@@ -344,11 +344,11 @@ async function hear(engine: Engine, run: RunId, telling: Telling): Promise<void>
 }
 
 /** What the run needs somebody for, as far as its journal was heard; undefined while something in it goes on. */
-async function neededBy(desk: Looking, telling: Telling): Promise<RunWaiting | 'ended' | undefined> {
-  const { engine, run } = desk
+async function neededBy(access: Looking, telling: Telling): Promise<RunWaiting | 'ended' | undefined> {
+  const { engine, run } = access
   // What nobody can decide in time any more is not waited for: it ends as soon as a process drives the run.
   const open = async (): Promise<readonly Question[]> => {
-    const now = storeTime(desk)
+    const now = storeTime(access)
     return unanswered(await engine.questions({ run })).filter(({ until }) => until === undefined || until >= now)
   }
   const summary = await engine.summary(run)

@@ -20,7 +20,7 @@ import {
   settleDoubt,
   type Answer,
   type Decision,
-  type DecisionDesk,
+  type DecisionAccess,
   type DivergenceSettlement,
   type DoubtSettlement,
 } from './decide.ts'
@@ -33,7 +33,7 @@ import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type R
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
 import { ownedRun, type RunStream } from './stream.ts'
-import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustDesk, type TrustSetting, type TrustView } from './trust.ts'
+import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustAccess, type TrustSetting, type TrustView } from './trust.ts'
 import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
 
 /** Starts runs and finds them again. */
@@ -179,7 +179,7 @@ class EngineRuntime implements Runtime {
   readonly #defaults: Limits
   readonly #onUnknownVersion: 'warn' | 'refuse'
   readonly #trust: TrustPresets | undefined
-  readonly #mayDecide: DecisionDesk['mayDecide']
+  readonly #mayDecide: DecisionAccess['mayDecide']
   /** What a start may name. */
   readonly #named: Required<Named>
 
@@ -191,7 +191,7 @@ class EngineRuntime implements Runtime {
     defaults: Limits,
     onUnknownVersion: 'warn' | 'refuse',
     trust: TrustPresets | undefined,
-    mayDecide: DecisionDesk['mayDecide'],
+    mayDecide: DecisionAccess['mayDecide'],
     hooks: Hooks | undefined,
   ) {
     this.#engine = engine
@@ -279,7 +279,7 @@ class EngineRuntime implements Runtime {
     return auditRun(this.#engine, run as RunId, options)
   }
 
-  get #trusting(): TrustDesk {
+  get #trusting(): TrustAccess {
     return { engine: this.#engine, now: this.#clock.now(), presets: this.#trust, named: this.#registry.trusts }
   }
 
@@ -316,7 +316,7 @@ class EngineRuntime implements Runtime {
   }
 
   handle<O>(id: string): Run<O> {
-    return runHandle<O>(id as RunId, { ...this.#desk, find: (name) => this.#registry.named(name) })
+    return runHandle<O>(id as RunId, { ...this.#access, find: (name) => this.#registry.named(name) })
   }
 
   runs(filter?: RunFilter): Promise<readonly RunSummary[]> {
@@ -332,19 +332,19 @@ class EngineRuntime implements Runtime {
   }
 
   decide(decision: Decision): Promise<void> {
-    return decide(this.#desk, underName(decision))
+    return decide(this.#access, underName(decision))
   }
 
   answer(given: Answer): Promise<void> {
-    return answer(this.#desk, underName(given))
+    return answer(this.#access, underName(given))
   }
 
   settleDoubt(settlement: DoubtSettlement): Promise<void> {
-    return settleDoubt(this.#desk, underName(settlement))
+    return settleDoubt(this.#access, underName(settlement))
   }
 
   settleDivergence(settlement: DivergenceSettlement): Promise<void> {
-    return settleDivergence(this.#desk, underName(settlement))
+    return settleDivergence(this.#access, underName(settlement))
   }
 
   async fork(options: ForkOptions): Promise<Run> {
@@ -363,7 +363,7 @@ class EngineRuntime implements Runtime {
     return this.close()
   }
 
-  get #desk(): Omit<DecisionDesk, 'run'> {
+  get #access(): Omit<DecisionAccess, 'run'> {
     return { engine: this.#engine, clock: this.#clock, mayDecide: this.#mayDecide }
   }
 }

@@ -38,7 +38,7 @@ export interface RecruitFromOutside extends RecruitWish, FromOutside {}
 export interface RetireFromOutside extends RetireWish, FromOutside {}
 
 /** Where a wish is said. */
-export interface StaffDesk {
+export interface StaffAccess {
   readonly engine: Engine
   readonly run: RunId
 }
@@ -57,7 +57,7 @@ const recruitChecks: Checks<RecruitFromOutside> = {
 const retireChecks: Checks<RetireFromOutside> = { ...outside, member: unchecked, mode: unchecked, reassign: unchecked, reason: unchecked }
 
 /** Asks for another member. Resolves when it was decided: with a policy that asks a human, that may take days. A team that has ended, or ends before, says `closed`. */
-export async function recruit({ engine, run }: StaffDesk, given: RecruitFromOutside): Promise<Recruited> {
+export async function recruit({ engine, run }: StaffAccess, given: RecruitFromOutside): Promise<Recruited> {
   mustBeWish(given, recruitChecks, 'recruit')
   const { by, team, signal, requestId = newId('req'), ...said } = given
   const wish: RecruitWish = { ...said, requestId }
@@ -73,7 +73,7 @@ export async function recruit({ engine, run }: StaffDesk, given: RecruitFromOuts
 }
 
 /** Asks that a member leave. Resolves when it was decided; a member that leaves gracefully may still be at its task then. */
-export async function retire({ engine, run }: StaffDesk, given: RetireFromOutside): Promise<Retired> {
+export async function retire({ engine, run }: StaffAccess, given: RetireFromOutside): Promise<Retired> {
   mustBeWish(given, retireChecks, 'retire')
   const { by, team, signal, ...wish } = given
   const id = newId('msg')

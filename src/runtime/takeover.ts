@@ -36,7 +36,7 @@ import { workNamed } from './work-named.ts'
 import { wholeFeed } from './whole-feed.ts'
 
 /** Where commands are given. */
-export interface ControlDesk {
+export interface ControlAccess {
   readonly engine: Engine
   readonly run: RunId
   /** An agent that is registered here. */
@@ -132,66 +132,66 @@ const completeChecks: Checks<CompleteByHand> = { ...who, task: text, delegation:
 const finishChecks: Checks<FinishByHand> = { ...who, output: unchecked }
 
 /** Pauses a run. Resolves when the word is durable. */
-export async function pause(desk: ControlDesk, given: PauseOptions = {}): Promise<void> {
+export async function pause(access: ControlAccess, given: PauseOptions = {}): Promise<void> {
   mustBe(given, pauseChecks, 'pause')
   const { at = 'next', within, reason, by, id } = given
-  await posted(desk, { type: 'pause', run: desk.run, at, ...present({ withinMs: within, reason, by, id }) })
+  await posted(access, { type: 'pause', run: access.run, at, ...present({ withinMs: within, reason, by, id }) })
 }
 
 /** Lets a paused run go on. Resolves when the word is durable. */
-export async function resume(desk: ControlDesk, options: ResumeOptions = {}): Promise<void> {
+export async function resume(access: ControlAccess, options: ResumeOptions = {}): Promise<void> {
   mustBe(options, resumeChecks, 'resume')
-  await mayResume(desk, options.id)
-  await posted(desk, { type: 'resume', run: desk.run, ...present(options) })
+  await mayResume(access, options.id)
+  await posted(access, { type: 'resume', run: access.run, ...present(options) })
 }
 
 /** Takes a run over. Resolves when that is in the journal, with what there is to know of it then. */
-export async function takeOver(desk: ControlDesk, given: TakeOverOptions = {}): Promise<TakenOver> {
+export async function takeOver(access: ControlAccess, given: TakeOverOptions = {}): Promise<TakenOver> {
   mustBe(given, takeOverChecks, 'takeOver')
   const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
-  await posted(desk, { type: 'pause', run: desk.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
-  const noted = await told(desk, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
-  if (noted === undefined) throw ended(desk.run)
-  return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(desk)) }
+  await posted(access, { type: 'pause', run: access.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
+  const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
+  if (noted === undefined) throw ended(access.run)
+  return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(access)) }
 }
 
 /** What there is to know of a run for whoever would take it over, now. */
-export async function contextOf({ engine, run }: ControlDesk): Promise<TakeoverContext> {
+export async function contextOf({ engine, run }: ControlAccess): Promise<TakeoverContext> {
   const events = await readAll(engine, run)
   return takeoverContext({ view: runView(events), delegations: delegationsOf(events), said: [...spokenOf(events)] })
 }
 
 /** What is commanded of a run, and every command so far. */
-export const controlOf = async ({ engine, run }: ControlDesk): Promise<ControlState> => controlState(await readAll(engine, run))
+export const controlOf = async ({ engine, run }: ControlAccess): Promise<ControlState> => controlState(await readAll(engine, run))
 
 /** Edits the plan, if it is to be edited, and lets the run go on. Resolves when both are in the journal. */
-export async function handBack(desk: ControlDesk, given: HandBack = {}): Promise<void> {
+export async function handBack(access: ControlAccess, given: HandBack = {}): Promise<void> {
   mustBe(given, handBackChecks, 'handBack')
   const { plan, team, reason, by, id = newId('msg'), signal } = given
-  await mustBeTaken(desk)
-  if (plan !== undefined) await edit(desk, plan, { team, by, reason, id, signal })
-  await posted(desk, { type: 'resume', run: desk.run, handBack: true, id, ...present({ reason, by }) })
-  const noted = await told(desk, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
-  if (noted === undefined) throw ended(desk.run)
-  if (noted.type === 'control.ignored') throw notTaken(desk.run)
+  await mustBeTaken(access)
+  if (plan !== undefined) await edit(access, plan, { team, by, reason, id, signal })
+  await posted(access, { type: 'resume', run: access.run, handBack: true, id, ...present({ reason, by }) })
+  const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
+  if (noted === undefined) throw ended(access.run)
+  if (noted.type === 'control.ignored') throw notTaken(access.run)
 }
 
 /** Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken it. */
-export async function complete(desk: ControlDesk, given: CompleteByHand): Promise<void> {
+export async function complete(access: ControlAccess, given: CompleteByHand): Promise<void> {
   const both = (given?.task === undefined) === (given?.delegation === undefined)
   mustBe(given, completeChecks, 'complete', [...(both ? ['say which: one of "task" and "delegation"'] : []), ...outputProblems(given)])
   const { task, delegation, output, by, reason, signal } = given
-  const events = await readAll(desk.engine, desk.run)
+  const events = await readAll(access.engine, access.run)
   const found = workNamed(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
   if (found.type === 'pending') {
     const edited = { results: { [found.task]: output } }
-    return edit(desk, edited, { team: found.team, by, reason, id: newId('msg'), signal })
+    return edit(access, edited, { team: found.team, by, reason, id: newId('msg'), signal })
   }
   const said = { reason: doneBy(by, reason), by: by ?? unnamed }
-  const fits = fittingOutput(desk, events, found.activation, output)
+  const fits = fittingOutput(access, events, found.activation, output)
   const outcome = asItsEnd(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
-  const result = await desk.engine.post({ type: 'cancel', run: desk.run, activation: found.activation, outcome, ...said })
-  if (result === 'unknown') throw unknownRun(desk.run)
+  const result = await access.engine.post({ type: 'cancel', run: access.run, activation: found.activation, outcome, ...said })
+  if (result === 'unknown') throw unknownRun(access.run)
   if (result !== 'accepted')
     throw new ReeveError('delegation.ended', `the work of "${task ?? delegation}" has ended, or was stopped`, {
       hint: 'Nothing was changed.',
@@ -199,7 +199,7 @@ export async function complete(desk: ControlDesk, given: CompleteByHand): Promis
 }
 
 /** What a human gives in somebody's place is what those promise, as far as they are known here. Throws `input.invalid`. */
-function fittingOutput({ find }: ControlDesk, events: readonly Recorded[], activation: ActivationId, output: Json): Json {
+function fittingOutput({ find }: ControlAccess, events: readonly Recorded[], activation: ActivationId, output: Json): Json {
   const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
   if (begun?.type !== 'activation.started') return output
   const fits = fitting(output, find?.(begun.agent)?.outputSchema)
@@ -210,15 +210,15 @@ function fittingOutput({ find }: ControlDesk, events: readonly Recorded[], activ
 }
 
 /** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
-export async function finish(desk: ControlDesk, given: FinishByHand): Promise<void> {
+export async function finish(access: ControlAccess, given: FinishByHand): Promise<void> {
   mustBe(given, finishChecks, 'finish', outputProblems(given))
   const { output, by = unnamed, reason } = given
   const outcome = {
     status: 'completed',
-    output: fittingOutput(desk, await mustBeTaken(desk), rootActivation(desk.run), output),
+    output: fittingOutput(access, await mustBeTaken(access), rootActivation(access.run), output),
     by,
   } as const
-  await posted(desk, { type: 'cancel', run: desk.run, reason: doneBy(by, reason), by, outcome })
+  await posted(access, { type: 'cancel', run: access.run, reason: doneBy(by, reason), by, outcome })
 }
 
 /** Who it was, where nobody said. */
@@ -227,7 +227,7 @@ const doneBy = (by: string = unnamed, reason: string | undefined): string =>
   reason === undefined || reason === '' ? `finished by ${by}` : `finished by ${by}: ${reason}`
 
 /** A run that a human has goes on only by a hand back, and one that waits by what it waits for. */
-async function mayResume({ engine, run }: ControlDesk, id: string | undefined): Promise<void> {
+async function mayResume({ engine, run }: ControlAccess, id: string | undefined): Promise<void> {
   const status = (await engine.summary(run))?.status
   if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id))))
     throw notPaused(run, unanswered(await engine.questions({ run })))
@@ -239,7 +239,7 @@ async function mayResume({ engine, run }: ControlDesk, id: string | undefined): 
 }
 
 /** Its events. Throws where no human has it. */
-async function mustBeTaken({ engine, run }: ControlDesk): Promise<readonly Recorded[]> {
+async function mustBeTaken({ engine, run }: ControlAccess): Promise<readonly Recorded[]> {
   const events = await readAll(engine, run)
   const { status, outcome } = runView(events)
   if (outcome !== undefined) throw ended(run)
@@ -248,7 +248,7 @@ async function mustBeTaken({ engine, run }: ControlDesk): Promise<readonly Recor
 }
 
 /** The same command again is no other one. */
-const wasSaid = async ({ engine, run }: Pick<ControlDesk, 'engine' | 'run'>, id: string): Promise<boolean> =>
+const wasSaid = async ({ engine, run }: Pick<ControlAccess, 'engine' | 'run'>, id: string): Promise<boolean> =>
   (await engine.read(run)).some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))
 
 const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
@@ -281,16 +281,16 @@ interface EditSaying {
 }
 
 /** Says to a team how its plan is to be different, and waits until it has decided. Throws `plan.invalid` if it refuses. */
-async function edit(desk: ControlDesk, plan: PlanEdit, { team: named, by, reason, id, signal }: EditSaying): Promise<void> {
+async function edit(access: ControlAccess, plan: PlanEdit, { team: named, by, reason, id, signal }: EditSaying): Promise<void> {
   const problem = jsonProblem(plan, 'plan')
   if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
   // as long as a human has the run, no team can come to be
-  const team = await teamOf(desk.engine, desk.run, named, signal, { mustBeThere: true })
-  if (team === undefined || team.ended) throw ended(desk.run)
+  const team = await teamOf(access.engine, access.run, named, signal, { mustBeThere: true })
+  if (team === undefined || team.ended) throw ended(access.run)
   const request = `edit:${id}`
   const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)
-  await desk.engine.post({ type: 'message', activation: team.activation, id: request, body })
-  const decided = await told(desk, signal, ({ activation, event }) => {
+  await access.engine.post({ type: 'message', activation: team.activation, id: request, body })
+  const decided = await told(access, signal, ({ activation, event }) => {
     if (activation !== team.activation) return false
     if (event.type === 'activation.settled') return true
     return (event.type === 'plan.edited' || event.type === 'plan.edit-refused') && event.request === request
@@ -299,7 +299,7 @@ async function edit(desk: ControlDesk, plan: PlanEdit, { team: named, by, reason
     throw new ReeveError('plan.invalid', `the plan was not edited: ${decided.problems.join('; ')}`, {
       hint: 'Nothing was changed, and the run was not handed back.',
     })
-  if (decided?.type !== 'plan.edited') throw ended(desk.run)
+  if (decided?.type !== 'plan.edited') throw ended(access.run)
 }
 
 const isOf = (
@@ -311,11 +311,11 @@ const isOf = (
 
 /** Waits for the first event of this kind; undefined if the run has ended without it. */
 async function told(
-  desk: ControlDesk,
+  access: ControlAccess,
   signal: AbortSignal | undefined,
   is: (recorded: Recorded) => boolean,
 ): Promise<JournalEvent | undefined> {
-  for await (const recorded of follow(desk.engine, desk.run, present({ signal }))) if (is(recorded)) return recorded.event
+  for await (const recorded of follow(access.engine, access.run, present({ signal }))) if (is(recorded)) return recorded.event
   signal?.throwIfAborted()
   return undefined
 }
@@ -326,7 +326,7 @@ async function readAll(engine: Engine, run: RunId): Promise<readonly Recorded[]>
   return events
 }
 
-async function posted({ engine, run }: ControlDesk, post: Parameters<Engine['post']>[0]): Promise<void> {
+async function posted({ engine, run }: ControlAccess, post: Parameters<Engine['post']>[0]): Promise<void> {
   const result = await engine.post(post)
   if (result === 'unknown') throw unknownRun(run)
   if (result === 'closed') throw ended(run)

@@ -98,7 +98,7 @@ export function trustPresetProblems(given: unknown, where: string): string[] {
 }
 
 /** Where records are looked up and changed. */
-export interface TrustDesk {
+export interface TrustAccess {
   readonly engine: Engine
   readonly now: number
   readonly presets: TrustPresets | undefined
@@ -107,7 +107,7 @@ export interface TrustDesk {
 }
 
 /** The trust under a name. Who has done nothing yet is a novice. */
-export async function trustOf({ engine, now, presets }: TrustDesk, name: string): Promise<TrustView> {
+export async function trustOf({ engine, now, presets }: TrustAccess, name: string): Promise<TrustView> {
   mustBeName(name)
   const kept = readTrust(await engine.stream(trustStream(name)).get(trustKey))
   return viewOf(name, kept, now, presets)
@@ -132,22 +132,22 @@ function viewOf(name: string, kept: TrustRecord | undefined, now: number, preset
 }
 
 /** Every trust that something was counted or said under, by name. */
-export async function allTrust(desk: TrustDesk): Promise<readonly TrustView[]> {
-  const names = await desk.engine.stream(trustNames.stream).get(trustNames.key)
-  return Promise.all((Array.isArray(names) ? (names as readonly string[]) : []).map((name) => trustOf(desk, name)))
+export async function allTrust(access: TrustAccess): Promise<readonly TrustView[]> {
+  const names = await access.engine.stream(trustNames.stream).get(trustNames.key)
+  return Promise.all((Array.isArray(names) ? (names as readonly string[]) : []).map((name) => trustOf(access, name)))
 }
 
 /** Notes an incident. It holds at once. */
-export async function noteIncident(desk: TrustDesk, given: Incident): Promise<TrustView> {
+export async function noteIncident(access: TrustAccess, given: Incident): Promise<TrustView> {
   const known: NamesOf<Incident> = { trust: true, severity: true, note: true, by: true, run: true, id: true, create: true }
   mustBeWord(given, known, 'incident()', ['note', 'by', 'run', 'id'])
   const { trust, severity, create, ...word } = given
-  await mustBeKnown(desk, trust, create)
-  return change(desk, trust, readTrust, (record) => recordIncident(record, severity, desk.now, word))
+  await mustBeKnown(access, trust, create)
+  return change(access, trust, readTrust, (record) => recordIncident(record, severity, access.now, word))
 }
 
 /** Sets a level by an operator's word. What was counted stays; what cannot be read is begun anew. */
-export async function setTrust(desk: TrustDesk, given: TrustSetting): Promise<TrustView> {
+export async function setTrust(access: TrustAccess, given: TrustSetting): Promise<TrustView> {
   const known: NamesOf<TrustSetting> = { trust: true, level: true, by: true, reason: true, id: true, create: true }
   mustBeWord(given, known, 'setTrust()', ['id'])
   const { trust, level, by, reason, id, create } = given
@@ -156,14 +156,14 @@ export async function setTrust(desk: TrustDesk, given: TrustSetting): Promise<Tr
       throw new ReeveError('input.invalid', `setTrust(): ${name} is ${described(value)}: a level that is set says who and why`, {
         hint: nothing,
       })
-  await mustBeKnown(desk, trust, create)
-  return change(desk, trust, readableTrust, (record) =>
-    setLevel(record, level, desk.now, { by, note: reason, ...(id === undefined ? undefined : { id }) }),
+  await mustBeKnown(access, trust, create)
+  return change(access, trust, readableTrust, (record) =>
+    setLevel(record, level, access.now, { by, note: reason, ...(id === undefined ? undefined : { id }) }),
   )
 }
 
 /** A word under a name that nobody works under would change nothing, and nobody would see it. */
-async function mustBeKnown({ engine, presets = {}, named = [] }: TrustDesk, name: string, create = false): Promise<void> {
+async function mustBeKnown({ engine, presets = {}, named = [] }: TrustAccess, name: string, create = false): Promise<void> {
   const here = [...new Set([...named, ...Object.keys(presets)])]
   if (create || here.includes(name) || (await engine.stream(trustStream(name)).get(trustKey)) !== null) return
   const kept = await engine.stream(trustNames.stream).get(trustNames.key)
@@ -184,12 +184,12 @@ export function strangeRules(presets: TrustPresets | undefined, named: readonly 
 }
 
 async function change(
-  desk: TrustDesk,
+  access: TrustAccess,
   name: string,
   read: (value: Json) => TrustRecord | undefined,
   next: (record: TrustRecord) => TrustRecord,
 ): Promise<TrustView> {
-  const { engine, now, presets } = desk
+  const { engine, now, presets } = access
   const kept = await engine
     .stream(trustStream(name))
     .update(trustKey, (value) => next(read(value) ?? opened(newTrust(now))) as unknown as Json)

@@ -5,11 +5,11 @@
  * Arguments that a model invents besides are ignored: nothing that it writes can resume, approve or widen anything.
  */
 import { failure, isObject, type Json, type JsonObject } from '../core/index.ts'
-import { invalidInput, type Agent, type Binding, type CallResult, type Desk } from '../agent/index.ts'
+import { invalidInput, type Agent, type Binding, type CallResult, type ConversationState } from '../agent/index.ts'
 import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
-import { refuseDelegation, type Asked, type LeaderDesk, type Place } from './delegation/delegations.ts'
+import { refuseDelegation, type Asked, type LeaderState, type Place } from './delegation/delegations.ts'
 import type { Disposition } from './delegation/dispatch.ts'
 import { typedVerb } from './delegation/options.ts'
 import { referencesIn, refsParameter, type Reference } from './delegation/references.ts'
@@ -27,16 +27,16 @@ abstract class Delegating implements Binding {
     this.team = team
   }
 
-  run(ctx: Context, call: ToolCall, desk: Desk): Promise<CallResult> {
-    return this.placed(call).run(ctx, call, desk)
+  run(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
+    return this.placed(call).run(ctx, call, state)
   }
 
   placed(call: ToolCall): Pick<Binding, 'run'> {
     const place = this.team.delegations.place(call)
-    return { run: (ctx, given, desk) => this.give(ctx, given, desk, place) }
+    return { run: (ctx, given, state) => this.give(ctx, given, state, place) }
   }
 
-  protected abstract give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult>
+  protected abstract give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult>
 }
 
 /** `delegate`: gives work to a worker that takes text. */
@@ -64,7 +64,7 @@ export class DelegateBinding extends Delegating {
     }
   }
 
-  protected give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult> {
     const { worker, instructions, turns, refs, background } = isObject(call.input) ? call.input : {}
     const most = turnsOf(turns)
     const results = this.team.delegations.shown === undefined ? [] : referencesIn(refs)
@@ -79,7 +79,7 @@ export class DelegateBinding extends Delegating {
     const deferred = isDeferred(this.team.disposition(name), background)
     const brief = { instructions: instructions as string }
     const asked: Asked = { worker: name, brief, refs: results as readonly Reference[], deferred }
-    return this.team.delegate(ctx, call, desk, typeof most === 'number' ? { ...asked, turns: most } : asked, place)
+    return this.team.delegate(ctx, call, state, typeof most === 'number' ? { ...asked, turns: most } : asked, place)
   }
 }
 
@@ -130,7 +130,7 @@ export class TypedDelegateBinding extends Delegating {
     }
   }
 
-  protected give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult> {
     const json = this.#schema?.json
     const isWrapped = json !== undefined && wrapped(json)
     const { input: inner = null, background, ...rest } = isObject(call.input) ? call.input : {}
@@ -139,7 +139,7 @@ export class TypedDelegateBinding extends Delegating {
     const input = isWrapped && isObject(call.input) ? inner : whole
     const checked = this.#schema?.check(input)
     if (checked?.ok === false) return Promise.resolve(invalidInput(ctx, call, checked.problem))
-    return this.team.delegate(ctx, call, desk, { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background) }, place)
+    return this.team.delegate(ctx, call, state, { worker: this.#worker, brief: { input }, deferred: isDeferred(usual, background) }, place)
   }
 }
 
@@ -210,7 +210,7 @@ export class SeveralBinding extends Delegating {
     }
   }
 
-  protected give(ctx: Context, call: ToolCall, desk: LeaderDesk, place: Place): Promise<CallResult> {
+  protected give(ctx: Context, call: ToolCall, state: LeaderState, place: Place): Promise<CallResult> {
     const { workers, instructions, keep } = isObject(call.input) ? call.input : {}
     const names = Array.isArray(workers) ? (workers as readonly Json[]) : []
     const wanted = keepOf(keep)
@@ -221,7 +221,7 @@ export class SeveralBinding extends Delegating {
     if (problem !== undefined) return Promise.resolve(invalidInput(ctx, call, problem))
     const unknown = names.find((name) => !this.#names.includes(name as string))
     if (unknown !== undefined) return Promise.resolve(unknownWorker(ctx, call, unknown as string, this.#names, this.team, place))
-    const shared = { ctx, call, desk, brief: { instructions: instructions as string }, keep: wanted }
+    const shared = { ctx, call, state, brief: { instructions: instructions as string }, keep: wanted }
     return this.team.several(names as readonly string[], shared, place)
   }
 }

@@ -36,9 +36,9 @@ import { briefOf, type Edge, type EdgeMessage, type Limits, type Oversight, type
 import { isLeaving, type Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { delegationCaps, isDelegating, type VerbNames } from './delegation/options.ts'
-import { refuseDelegation, type Delegated, type LeaderDesk } from './delegation/delegations.ts'
+import { refuseDelegation, type Delegated, type LeaderState } from './delegation/delegations.ts'
 import { emptyRefusal, type Roster } from './roster.ts'
-import { TeamDesk, type TeamPolicy } from './team-desk.ts'
+import { TeamToolbox, type TeamPolicy } from './team-toolbox.ts'
 import { isForwardable, nothingToForward } from './verbs.ts'
 
 /** How a delegation by code has come back. */
@@ -103,7 +103,7 @@ class CodeTeam implements LedTeam {
   readonly #leader: string
   readonly #ctx: Context
   readonly #edge: Edge
-  readonly #desk: TeamDesk
+  readonly #state: TeamToolbox
   readonly #roster: Roster
   readonly #verb: string
   readonly #talk: Talk
@@ -115,14 +115,14 @@ class CodeTeam implements LedTeam {
     this.#leader = policy.leader
     this.#ctx = ctx
     this.#edge = edge
-    this.#desk = new TeamDesk(policy, names)
+    this.#state = new TeamToolbox(policy, names)
     this.#roster = policy.roster
     this.#verb = policy.verbs.delegate
     this.#talk = talk
   }
 
   get names(): readonly string[] {
-    return [...this.#desk.names]
+    return [...this.#state.names]
   }
 
   readonly delegate = (worker: string, given: unknown, options: TeamDelegateOptions = {}): Promise<DelegationResult<never>> => {
@@ -136,7 +136,7 @@ class CodeTeam implements LedTeam {
   /** The code has ended. What it did not wait for is stopped, `onComplete` hears of each end, and the journal says which they were. */
   async close(): Promise<void> {
     if (this.#open.size === 0) return
-    const left = this.#desk.delegations.leave('its leader ended without waiting for it')
+    const left = this.#state.delegations.leave('its leader ended without waiting for it')
     if (left.length > 0) this.#ctx.emit({ type: 'fact.noted', name: 'delegations.left', data: { delegations: left } })
     await Promise.allSettled(this.#open)
   }
@@ -151,11 +151,11 @@ class CodeTeam implements LedTeam {
     const input: Json = 'input' in brief ? { worker, input: brief.input } : { worker, instructions: brief.instructions }
     const call: ToolCall = { id: `d${this.#calls.length + 1}`, name: this.#verb, input }
     this.#calls.push(call)
-    const place = this.#desk.delegations.place(call)
+    const place = this.#state.delegations.place(call)
     const notes: string[] = []
     const scope = this.#ctx.scope('delegate')
-    const { content, isError, finish, refused } = this.#desk.names.includes(worker)
-      ? await this.#desk.delegate(
+    const { content, isError, finish, refused } = this.#state.names.includes(worker)
+      ? await this.#state.delegate(
           scope,
           call,
           this.#shown(notes),
@@ -177,7 +177,7 @@ class CodeTeam implements LedTeam {
   }
 
   readonly forward = (what: string): never => {
-    const { list } = this.#desk.delegations
+    const { list } = this.#state.delegations
     const found =
       list.find(({ label }) => label === what) ?? list.findLast((each: Delegated) => each.worker === what && isForwardable(each))
     if (found === undefined || !isForwardable(found))
@@ -187,13 +187,13 @@ class CodeTeam implements LedTeam {
   }
 
   readonly recruit = (worker: string, reason: string): Failure | undefined => {
-    const refused = this.#desk.recruit(worker)
+    const refused = this.#state.recruit(worker)
     if (refused === undefined) this.#ctx.emit({ type: 'worker.recruited', worker, reason })
     return refused
   }
 
   #unknown(worker: string): Failure {
-    const names = this.#desk.names.join(', ')
+    const names = this.#state.names.join(', ')
     const hint = this.#roster.find(worker) === undefined ? '' : ' It must be recruited first.'
     return failure('delegation.unknown-worker', `there is no worker "${worker}" here. Workers are: ${names}.${hint}`, 'validation')
   }
@@ -204,7 +204,7 @@ class CodeTeam implements LedTeam {
   }
 
   /** What a delegation needs of its leader: what was said, and a place for what is to be told. */
-  #shown(notes: string[]): LeaderDesk {
+  #shown(notes: string[]): LeaderState {
     return {
       edge: this.#edge,
       turn: 1,

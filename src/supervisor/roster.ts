@@ -1,7 +1,7 @@
 /**
  * Roster: who works for a leader. The definition's roster may change between runs; a run keeps the names it began with.
  *
- * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: who was recruited in one run (team-desk.ts).
+ * Owns: the changeable roster of a definition, its checks, the description of a worker. Does not own: who was recruited in one run (team-toolbox.ts).
  *
  * Why names are in the edge: replay must offer and accept the same workers as before, or a recorded delegation would be told to the model as a
  * mistake. The edge is the recorded input of the leader's activation, so putting the names there costs no step and no commit, and neither `add`, `remove` nor a

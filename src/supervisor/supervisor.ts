@@ -46,7 +46,7 @@ import {
 import { CodeSupervisor, type LeadingCode, type OwnTeam } from './leading.ts'
 import { Reflection } from './reflect.ts'
 import { emptyRefusal, Roster } from './roster.ts'
-import { TeamDesk, type TeamPolicy } from './team-desk.ts'
+import { TeamToolbox, type TeamPolicy } from './team-toolbox.ts'
 
 /** A leader of workers. */
 export interface Supervisor<Name extends string = string, I = unknown, O = unknown, Workers extends string = string> extends Agent<
@@ -285,8 +285,8 @@ class SupervisorAgent extends MindAgent {
       },
       mind: {
         ...mind,
-        open: (desk, own = '') => {
-          const team = new TeamDesk(policy, desk.edge.team ?? namesNow(), true)
+        open: (state, own = '') => {
+          const team = new TeamToolbox(policy, state.edge.team ?? namesNow(), true)
           const { background } = team
           return {
             system: systemText(own, guidance, team.lines()),

@@ -16,7 +16,7 @@ import {
   type Asked,
   type Delegated,
   type Delegations,
-  type LeaderDesk,
+  type LeaderState,
   type Place,
   type Shared,
 } from './delegation/delegations.ts'
@@ -27,7 +27,7 @@ export interface Team {
   readonly verbs: VerbNames
   /** Workers that take a typed input. */
   readonly typed: readonly string[]
-  delegate(ctx: Context, call: ToolCall, desk: LeaderDesk, asked: Asked, place: Place): Promise<CallResult>
+  delegate(ctx: Context, call: ToolCall, state: LeaderState, asked: Asked, place: Place): Promise<CallResult>
   several(names: readonly string[], shared: Omit<Shared, 'workers'>, place: Place): Promise<CallResult>
   /** What becomes of a call to this worker that says nothing about it; undefined if its leader always waits. */
   disposition(worker: string): Disposition | undefined

@@ -41,7 +41,7 @@ describe('the house', () => {
   test('time and randomness come from core', () => expectNone(offenders(impurities)))
   // A store may answer later: what acts between an arrival and the commit has all that it needs in memory (decision 0011).
   test('K5: nothing is read from a store inside a tick', () => {
-    const inTick = ['ledger', 'mail', 'outlet', 'questions', 'run', 'split', 'steadiness', 'turn'].map(
+    const inTick = ['children', 'crash-loop-guard', 'effect-dispatcher', 'inbox', 'questions', 'run', 'run-accounts', 'split', 'turn'].map(
       (name) => `src/engine/host/${name}.ts`,
     )
     expect(inTick.filter((path) => !source.has(path))).toEqual([])

@@ -6,7 +6,7 @@ import { oversightModes, riskLevels, type Edge, type Oversight, type OversightMo
 import { gateOf } from '../../src/oversight/index.ts'
 import { createRuntime } from '../../src/runtime/index.ts'
 import { supervisor } from '../../src/supervisor/index.ts'
-import { oversightOf, subjectOf } from '../../src/team/plan/overseen.ts'
+import { oversightOf, subjectOf } from '../../src/team/plan/task-oversight.ts'
 import { RoleBook } from '../../src/team/plan/roles.ts'
 import { validatePlan } from '../../src/team/plan/validate.ts'
 import { team } from '../../src/team/index.ts'

@@ -221,7 +221,7 @@ class Activation {
     const job: Remembering = {
       ctx: this.#context(false, this.#delegated++ < (this.#mishaps.earlier ?? 0)),
       call: { id: label },
-      desk: { edge: (this.#above.length === 0 ? {} : { threads: this.#above }) as Remembering['desk']['edge'] },
+      state: { edge: (this.#above.length === 0 ? {} : { threads: this.#above }) as Remembering['state']['edge'] },
       worker: { name: 'w' },
       policy: { memory: { thread: `t${thread}` } },
       entry: { label, leave: undefined },

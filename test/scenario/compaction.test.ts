@@ -8,11 +8,11 @@ import {
   type Background,
   type CallResult,
   type Compaction,
-  type Desk,
+  type ConversationState,
   type Iteration,
   type SummaryInput,
 } from '../../src/agent/index.ts'
-import { summaryMark, summaryTask, underWayMark } from '../../src/agent/around/compaction.ts'
+import { summaryMark, summaryTask, underWayMark } from '../../src/agent/extensions/compaction.ts'
 import { MessagesContent, modelCallContent, type Message, type ModelRequest } from '../../src/model/index.ts'
 import { digest } from '../../src/core/index.ts'
 import { asTool, sequential } from '../../src/flow/index.ts'
@@ -258,7 +258,7 @@ describe('what others are shown', () => {
 
 describe('what is under way', () => {
   /** A mind with something going on, as a leader has that delegates in the background. */
-  function busy(model: ReturnType<typeof scripted>, deliver: (desk: Desk) => void, lines: () => readonly string[]) {
+  function busy(model: ReturnType<typeof scripted>, deliver: (desk: ConversationState) => void, lines: () => readonly string[]) {
     const options = { name: 'A', model, instructions: 'be brief', compaction: { above: 250, keep: 2, summarize: () => 'notes' } }
     const mind = mindOf('A', options, undefined, undefined)
     const nothing = (): CallResult => ({ content: '' })
@@ -344,8 +344,8 @@ describe('what is under way', () => {
   test('a result that comes late takes its place in what was said; of a place that the model is not shown any more it has to be told', async () => {
     const model = reader(undefined, 6)
     let turn = 0
-    let desk: Desk | undefined
-    const deliver = (given: Desk): void => {
+    let desk: ConversationState | undefined
+    const deliver = (given: ConversationState): void => {
       desk = given
       if (++turn !== 6) return
       const placeholder = given.whole.find((message) => message.role === 'tool' && message.callId === 'k1')!

@@ -10,7 +10,7 @@ import type { Assignment } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
 import { Extended, refuse, type Binding, type CallResult, type Opening } from '../binding.ts'
-import type { Desk } from '../desk.ts'
+import type { ConversationState } from '../conversation-state.ts'
 import { invalidInput } from '../gate.ts'
 import { teammate } from './teammate.ts'
 import { noteIn, type Mail } from './words.ts'
@@ -22,12 +22,12 @@ const teamTools = ['send_message', 'read_messages', 'wait_for_message', 'list_te
 export const isTeamTool = (name: string): boolean => (teamTools as readonly string[]).includes(name)
 
 /** The opening of a mind that works for a planned team. The same for everybody else, and where its team offers nothing. */
-export function withTeam(opening: Opening, desk: Desk): Opening {
-  const { assignment } = desk.edge
+export function withTeam(opening: Opening, state: ConversationState): Opening {
+  const { assignment } = state.edge
   if (assignment === undefined || assignment.verbs.length === 0) return opening
   const inbox = new KnownMail()
   const { verbs, produces = [] } = assignment
-  if (verbs.includes('mail')) hearOfMail(desk, assignment, inbox)
+  if (verbs.includes('mail')) hearOfMail(state, assignment, inbox)
   const bindings = [
     ...(verbs.includes('mail') ? [sending, reading(inbox), waiting(inbox), listing] : []),
     ...(verbs.includes('recruit') ? [recruiting] : []),
@@ -61,7 +61,7 @@ class KnownMail {
 }
 
 /** Tells the model of mail that was there before it began, and of mail that comes while it works. */
-function hearOfMail({ ctx, tell, tellIfStill }: Desk, { leader, unread = 0 }: Assignment, inbox: KnownMail): void {
+function hearOfMail({ ctx, tell, tellIfStill }: ConversationState, { leader, unread = 0 }: Assignment, inbox: KnownMail): void {
   if (unread > 0) tell(`There was mail for you before you began: ${counted(unread)}. read_messages shows what is unread.`)
   if (parentOf(ctx.place.activation)?.parent !== leader) return // somebody in it: notes go to the member
   const hear = async (): Promise<never> => {

@@ -17,7 +17,7 @@ import {
   type Outcome,
   type Usage,
 } from '../../core/index.ts'
-import type { CallResult, Desk, Heard, Reply } from '../../agent/index.ts'
+import type { CallResult, ConversationState, Heard, Reply } from '../../agent/index.ts'
 import type { Brief, PermitGrant, Receiver, Schema } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { streakOf } from '../../oversight/index.ts'
@@ -28,7 +28,7 @@ import { pauseBeforeRetry, retryDelay, startTask } from '../worker/worker-task.t
 import type { WorkerDelegation } from './options.ts'
 import type { DelegationRetry } from './dispatch.ts'
 import { remembered, Threads } from './memory.ts'
-import { mayAsk } from './question.ts'
+import { mayAsk } from './worker-questions.ts'
 
 /** One delegation of a run. */
 export interface Delegated extends Queued {
@@ -64,8 +64,9 @@ export const delegated = (worker: string, callId: string, label: string): Delega
   leave: undefined,
 })
 
-/** What a delegation needs of its leader: the desk of a mind has it, and a leader that is code is given one. */
-export type LeaderDesk = Pick<Desk, 'edge' | 'turn' | 'tell' | 'view'> & Partial<Pick<Desk, 'messages' | 'hooks' | 'stopCalls'>>
+/** What a delegation needs of its leader: the state of a mind has it, and a leader that is code is given one. */
+export type LeaderState = Pick<ConversationState, 'edge' | 'turn' | 'tell' | 'view'> &
+  Partial<Pick<ConversationState, 'messages' | 'hooks' | 'stopCalls'>>
 
 /** Whoever gets the work, as far as a delegation depends on it. Every `Agent` is one. */
 export type Worker = Receiver & { readonly inputSchema?: Schema }
@@ -74,7 +75,7 @@ export type Worker = Receiver & { readonly inputSchema?: Schema }
 export interface Job {
   readonly ctx: Context
   readonly call: ToolCall
-  readonly desk: LeaderDesk
+  readonly state: LeaderState
   readonly worker: Worker
   readonly policy: WorkerDelegation
   readonly entry: Delegated
@@ -236,12 +237,12 @@ export class Attempts {
 
   /** One worker, from its start to its end. */
   async #attempt(job: Job, slots: readonly Slots[], attempt: number): Promise<Ended | Failure> {
-    const { ctx, desk, worker, brief, grant, entry, call, deferred, onWait, after } = job
+    const { ctx, state, worker, brief, grant, entry, call, deferred, onWait, after } = job
     const begunAt = ctx.now().getTime()
     const started = startTask({
       ctx,
       watch: this.#watch,
-      edge: desk.edge,
+      edge: state.edge,
       worker,
       brief,
       grant: { ...grant, ...present({ place: job.policy.place }) },

@@ -8,7 +8,7 @@ import type { CallResult } from '../../agent/index.ts'
 import type { Brief } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { delegated, type Attempts, type Delegated, type LeaderDesk, type Worker } from './attempts.ts'
+import { delegated, type Attempts, type Delegated, type LeaderState, type Worker } from './attempts.ts'
 import type { Reference } from './references.ts'
 import { isAnswer, race, voteOf, type Decision, type HedgeStart, type Keep, type RaceRule } from '../worker/race.ts'
 
@@ -28,7 +28,7 @@ export interface Asked {
 export interface Given {
   readonly ctx: Context
   readonly call: ToolCall
-  readonly desk: LeaderDesk
+  readonly state: LeaderState
   readonly worker: Worker
   readonly asked: Asked
   readonly entry: Delegated

@@ -23,7 +23,7 @@ import {
 } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { ToolCall } from '../../model/index.ts'
-import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderDesk, type Worker } from './attempts.ts'
+import { Attempts, delegated, type Delegated, type Ended, type Job, type LeaderState, type Worker } from './attempts.ts'
 import { isDelegating, policyFor, verbNames, type Delegation, type VerbNames } from './options.ts'
 import {
   afterEnd,
@@ -41,11 +41,11 @@ import {
 } from './hooks.ts'
 import { DelegationRace, type Asked, type Given, type Shared } from './delegation-race.ts'
 import { planOf } from './dispatch.ts'
-import { Answers } from './question.ts'
+import { Answers } from './worker-questions.ts'
 import { expanded, shownCharacters } from './references.ts'
 import { endTold, handedOn, rememberedOf, resultTold } from './result-text.ts'
 
-export type { Delegated, LeaderDesk, Worker } from './attempts.ts'
+export type { Delegated, LeaderState, Worker } from './attempts.ts'
 export type { Asked, Shared } from './delegation-race.ts'
 
 /** Where a call to delegate stands among the others. Empty until it has become a delegation. */
@@ -108,14 +108,14 @@ export class Delegations {
   async run(
     ctx: Context,
     call: ToolCall,
-    desk: LeaderDesk,
+    state: LeaderState,
     worker: Worker,
     asked: Asked,
     place: Place,
     beside?: Worker,
   ): Promise<CallResult> {
     const entry = (place.entry = delegated(worker.name, call.id, place.label))
-    const given: Given = { ctx, call, desk, worker, asked, entry }
+    const given: Given = { ctx, call, state, worker, asked, entry }
     const { hedge } = policyFor(this.#policy, worker.name)
     if (hedge === undefined) return this.#given(given)
     return this.#dispatched(given, () => this.#race.hedged(given, hedge.afterMs, beside ?? worker))
@@ -155,21 +155,21 @@ export class Delegations {
 
   /** One delegation, from its hooks to what its leader's model is told of it. `inside`: whoever asks for it waits, whatever its leader does. */
   async #given(given: Given, inside = false): Promise<CallResult> {
-    const { ctx, call, desk, worker, asked, entry, hedge } = given
+    const { ctx, call, state, worker, asked, entry, hedge } = given
     const { label } = entry
     const policy = policyFor(this.#policy, worker.name)
     const deferred = asked.deferred === true
     const refusal = (): Failure | undefined => this.#attempts.refusal(entry)
     const brief = this.#referring(ctx, asked, entry)
-    const grant = { ...this.#granted(worker, asked, desk), delegation: label }
+    const grant = { ...this.#granted(worker, asked, state), delegation: label }
     const job: Job = {
       ctx,
       call,
-      desk,
+      state,
       worker,
       policy,
       entry,
-      turn: desk.turn,
+      turn: state.turn,
       deferred,
       brief,
       grant,
@@ -220,7 +220,7 @@ export class Delegations {
   }
 
   /** What every delegation to this worker is granted. */
-  #granted(worker: Worker, asked: Asked, { edge }: LeaderDesk): Job['grant'] {
+  #granted(worker: Worker, asked: Asked, { edge }: LeaderState): Job['grant'] {
     const { permissions, limits, oversight, workers } = this.#policy
     const mine = own(workers, worker.name)
     const grant: Job['grant'] = {}
@@ -237,9 +237,9 @@ export class Delegations {
   }
 
   /** The leader's own hooks, then those of the start that it leads. */
-  #layers({ ctx, desk }: Pick<Job, 'ctx' | 'desk'>): readonly Layer[] {
+  #layers({ ctx, state }: Pick<Job, 'ctx' | 'state'>): readonly Layer[] {
     const own: Layer = { ...this.#policy, of: '' }
-    const started = startedDelegation(ctx, desk.edge)
+    const started = startedDelegation(ctx, state.edge)
     return started === undefined ? [own] : [own, { ...started, of: 'start.' }]
   }
 
@@ -254,7 +254,7 @@ export class Delegations {
 
   async #beginning({ onStart, of, ...layer }: Layer, job: Job): Promise<Failure | undefined> {
     if (onStart === undefined) return undefined
-    const start = given({ ...this.#moment(job), messages: this.#said(job.desk) })
+    const start = given({ ...this.#moment(job), messages: this.#said(job.state) })
     const read = (word: Json): string | undefined => startProblem(word, job.brief, job.worker.inputSchema)
     const ask = askHook<DelegationStartWord>(job.ctx, about(`${of}onStart`, job), (io) => onStart(start, io), read)
     const { word, failure: failed } = await ask
@@ -273,10 +273,10 @@ export class Delegations {
 
   /** What crosses besides the brief: the policy, then `filterMessages`. A failure says why the worker is not started. */
   async #shown(job: Job): Promise<Failure | undefined> {
-    const { worker, policy, desk, grant, brief } = job
+    const { worker, policy, state, grant, brief } = job
     const layers = this.#layers(job).filter(({ filterMessages }) => filterMessages !== undefined)
     const context = policy.context ?? (layers.length === 0 ? undefined : 'conversation')
-    const view = (): Conversation => ({ worker: worker.name, brief: briefText(brief), messages: this.#said(desk) })
+    const view = (): Conversation => ({ worker: worker.name, brief: briefText(brief), messages: this.#said(state) })
     try {
       const crossed = crossing(context, this.#leader, view)
       if (crossed !== undefined) grant.context = crossed
@@ -318,7 +318,7 @@ export class Delegations {
 
   /** What the leader's model is told of an end, as `onComplete` lets it. */
   async #completed(job: Job, ended: Ended): Promise<CallResult> {
-    const { entry, worker, desk, policy } = job
+    const { entry, worker, state, policy } = job
     const { outcome, said } = ended
     let word: DelegationEndWord | undefined
     let withheld: Failure | undefined
@@ -332,7 +332,7 @@ export class Delegations {
       return { content: `[what "${worker.name}" answered is withheld: ${withheld.message}]`, isError: true }
     entry.output = handedOn(outcome, word)
     entry.remembered = rememberedOf(outcome, word)
-    if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') desk.tell(word.feedback, 'kept')
+    if (typeof word?.feedback === 'string' && word.feedback.trim() !== '') state.tell(word.feedback, 'kept')
     const above = this.shown
     const references = above === undefined ? undefined : { above, read: this.#verbs.readResult }
     const telling = { worker: worker.name, label: entry.label, outcome, said, results: policy.results, references }
@@ -342,7 +342,7 @@ export class Delegations {
     const text = [answer, word.result ?? ''].find((each) => !isBlank(each)) ?? ownText(outcome) ?? endTold(telling)
     const message = `onComplete of ${entry.label} ("${worker.name}") ended the work`
     this.#attempts.bail(message)
-    desk.stopCalls?.(message)
+    state.stopCalls?.(message)
     return { ...result, finish: { outcome: { status: 'bailed', message, text } } }
   }
 
@@ -397,9 +397,9 @@ export class Delegations {
   }
 
   /** The leader's conversation as it may cross, with the workers' answers where their calls stood. */
-  #said(desk: LeaderDesk): readonly EdgeMessage[] {
+  #said(state: LeaderState): readonly EdgeMessage[] {
     let next = 0
-    return desk.view(({ name, callId }) => {
+    return state.view(({ name, callId }) => {
       const place = this.#places[next]
       if (!isDelegating(name, this.#verbs) || place?.callId !== callId) return undefined
       next++

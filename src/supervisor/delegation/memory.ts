@@ -125,7 +125,7 @@ export function threadOf(memory: WorkerMemory | undefined, worker: string): stri
 export interface Remembering {
   readonly ctx: Context
   readonly call: { readonly id: string }
-  readonly desk: { readonly edge: Edge }
+  readonly state: { readonly edge: Edge }
   readonly worker: { readonly name: string }
   readonly policy: { readonly memory?: WorkerMemory }
   readonly entry: Queued & { readonly label: string }
@@ -222,7 +222,7 @@ class Thread {
     const { ctx, worker } = job
     const { agent: leader, activation, caller } = ctx.place
     const key = JSON.stringify([...(memory.thread === undefined ? [leader, worker.name] : [memory.thread]), caller.user ?? null])
-    const above = job.desk.edge.threads
+    const above = job.state.edge.threads
     this.#job = job
     this.#memory = memory
     this.#threads = threads

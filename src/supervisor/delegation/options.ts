@@ -18,7 +18,7 @@ import {
 import { dispatchProblems, teamDispatchNames, workerDispatchNames, type TeamDispatch, type WorkerDispatch } from './dispatch.ts'
 import type { DelegationHooks } from './hooks.ts'
 import { memoryProblems, threadOf, type WorkerMemory } from './memory.ts'
-import { questionProblems, type WorkerQuestions } from './question.ts'
+import { questionProblems, type WorkerQuestions } from './worker-questions.ts'
 import { referenceProblems, type References } from './references.ts'
 
 /** What a supervisor's verbs are called if nobody says. Persistent: models and journals know them. */

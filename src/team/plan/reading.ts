@@ -5,7 +5,7 @@
  * Fields that there are not are noted and passed over: models invent them.
  */
 import { copy, described, isObject, jsonProblem, type Json, type JsonObject } from '../../core/index.ts'
-import { overseenOf } from './overseen.ts'
+import { overseenOf } from './task-oversight.ts'
 import type { DependencyPolicy, TeamStrategy } from '../../journal/index.ts'
 import { fieldOf, unknownFields, type UnknownField } from './fields.ts'
 import type { Estimate, Plan, Subtask } from './plan.ts'

@@ -7,7 +7,7 @@
 import { isObject, meantInstead, nearest } from '../../core/index.ts'
 import { howToLift, type Limits, type Oversight } from '../../edge/index.ts'
 import { cyclesOf } from './cycles.ts'
-import { consentProblems, onlyStricter, oversightOf } from './overseen.ts'
+import { consentProblems, onlyStricter, oversightOf } from './task-oversight.ts'
 import type { Plan, Subtask } from './plan.ts'
 import { fieldOf } from './fields.ts'
 import { called, readPlan, type Notes } from './reading.ts'

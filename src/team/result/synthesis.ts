@@ -31,7 +31,7 @@ export interface Material {
 export type Answer = { readonly output: Json } | { readonly failure: Failure }
 
 /** Whoever makes an answer, at work. */
-interface Desk {
+interface Synthesis {
   readonly ctx: Context
   readonly edge: Edge
   readonly options: AnswerOptions
@@ -45,19 +45,19 @@ const synthesisWords = ['synthesize', 'synthesis', 'summarize', 'summary', 'comb
 
 /** Makes one answer, and notes of what and by whom. Rejects only with `Cancelled`. */
 export async function synthesise(ctx: Context, edge: Edge, options: AnswerOptions, material: Material, schema?: Schema): Promise<Answer> {
-  const desk: Desk = { ctx, edge, options, schema }
+  const synthesis: Synthesis = { ctx, edge, options, schema }
   const { question, route } = material
   const all = withDescriptions(material)
   const simple = route === 'simple' ? all.find(({ status }) => status === 'succeeded') : undefined
-  if (simple !== undefined) return answered(desk, 'verbatim', [simple], [], simple.output ?? null)
+  if (simple !== undefined) return answered(synthesis, 'verbatim', [simple], [], simple.output ?? null)
   const { usable, dropped } = filtered(all, options.synthesis)
   if (usable.length === 0) return { failure: noResults(dropped) }
   const missing = all.filter(({ status, recruited }) => status !== 'succeeded' && recruited !== true)
-  const verbatim = missing.length === 0 ? verbatimOf(desk, all, usable) : undefined
-  if (verbatim !== undefined) return answered(desk, 'verbatim', [verbatim], dropped, verbatim.output ?? null)
-  const whole = synthesisTask(desk, material, all)
-  if (whole !== undefined) return answered(desk, 'task', [whole], dropped, whole.output ?? null)
-  return made(desk, { question, results: usable, missing }, dropped)
+  const verbatim = missing.length === 0 ? verbatimOf(synthesis, all, usable) : undefined
+  if (verbatim !== undefined) return answered(synthesis, 'verbatim', [verbatim], dropped, verbatim.output ?? null)
+  const whole = synthesisTask(synthesis, material, all)
+  if (whole !== undefined) return answered(synthesis, 'task', [whole], dropped, whole.output ?? null)
+  return made(synthesis, { question, results: usable, missing }, dropped)
 }
 
 /** The results with what their tasks were. */
@@ -90,7 +90,7 @@ function nothingSaid(succeeded: readonly DropReason[]): { readonly message: stri
 
 /** The one usable result, if it may stand as it is: a plain text; or JSON where the team's output is to be JSON and nobody is there to make it. As its member gave it. */
 function verbatimOf(
-  { options, schema }: Desk,
+  { options, schema }: Synthesis,
   all: readonly SynthesisResult[],
   usable: readonly SynthesisResult[],
 ): SynthesisResult | undefined {
@@ -103,7 +103,11 @@ function verbatimOf(
 }
 
 /** The last task of the plan whose work it was to put everything together, if it has done so. */
-function synthesisTask({ options, schema }: Desk, { subtasks }: Material, all: readonly SynthesisResult[]): SynthesisResult | undefined {
+function synthesisTask(
+  { options, schema }: Synthesis,
+  { subtasks }: Material,
+  all: readonly SynthesisResult[],
+): SynthesisResult | undefined {
   if (options.synthesis?.useSynthesisTask === false) return undefined
   const types = new Map(subtasks.map(({ id, taskType }) => [id, taskType]))
   const isCalledSo = (task: string): boolean => types.get(task)?.trim().toLowerCase() === 'synthesis'
@@ -118,28 +122,28 @@ function synthesisTask({ options, schema }: Desk, { subtasks }: Material, all: r
 }
 
 /** Has somebody make the answer; where they fail, or there is nobody, the results stand one after the other. */
-async function made(desk: Desk, input: SynthesisInput, dropped: readonly Dropped[]): Promise<Answer> {
-  const { options, schema } = desk
+async function made(synthesis: Synthesis, input: SynthesisInput, dropped: readonly Dropped[]): Promise<Answer> {
+  const { options, schema } = synthesis
   const { synthesize } = options
-  if (synthesize === undefined) return answered(desk, 'concatenation', input.results, dropped, concatenated(input))
+  if (synthesize === undefined) return answered(synthesis, 'concatenation', input.results, dropped, concatenated(input))
   const by = typeof synthesize === 'function' ? 'function' : isAgent(synthesize) ? 'agent' : 'model'
-  const given = await asked(desk, synthesize, input)
-  const fallback = 'failure' in given ? given.failure : unfit(desk, given.output)
-  if ('output' in given && fallback === undefined) return answered(desk, by, input.results, dropped, given.output)
+  const given = await asked(synthesis, synthesize, input)
+  const fallback = 'failure' in given ? given.failure : unfit(synthesis, given.output)
+  if ('output' in given && fallback === undefined) return answered(synthesis, by, input.results, dropped, given.output)
   const text = concatenated(input)
-  note(desk, 'concatenation', input.results, dropped, fallback)
+  note(synthesis, 'concatenation', input.results, dropped, fallback)
   const stood = fits(text, schema)
-  return stood.ok ? { output: stood.value } : { failure: fallback ?? unfit(desk, text, 'concatenation')! }
+  return stood.ok ? { output: stood.value } : { failure: fallback ?? unfit(synthesis, text, 'concatenation')! }
 }
 
 /** What whoever is to make the answer says, or why they do not. */
-function asked(desk: Desk, synthesize: Synthesizer, input: SynthesisInput): Promise<Answer> {
-  if (typeof synthesize === 'function') return askFunction(desk, synthesize, input)
-  return isAgent(synthesize) ? askAgent(desk, synthesize, input) : askModel(desk, synthesize, input)
+function asked(synthesis: Synthesis, synthesize: Synthesizer, input: SynthesisInput): Promise<Answer> {
+  if (typeof synthesize === 'function') return askFunction(synthesis, synthesize, input)
+  return isAgent(synthesize) ? askAgent(synthesis, synthesize, input) : askModel(synthesis, synthesize, input)
 }
 
 async function askFunction(
-  { ctx }: Desk,
+  { ctx }: Synthesis,
   synthesize: Extract<Synthesizer, (...input: never[]) => unknown>,
   input: SynthesisInput,
 ): Promise<Answer> {
@@ -148,7 +152,7 @@ async function askFunction(
   return what === undefined ? spokenAnswer(word) : { failure: what }
 }
 
-async function askAgent({ ctx, edge, options }: Desk, synthesizer: Agent, input: SynthesisInput): Promise<Answer> {
+async function askAgent({ ctx, edge, options }: Synthesis, synthesizer: Agent, input: SynthesisInput): Promise<Answer> {
   const brief =
     synthesizer.inputSchema === undefined ? { instructions: synthesisBrief(input, mostOf(options)) } : { input: synthesisInput(input) }
   const started = startWorker(ctx, edge, synthesizer, brief, undefined)
@@ -156,7 +160,7 @@ async function askAgent({ ctx, edge, options }: Desk, synthesizer: Agent, input:
 }
 
 async function askModel(
-  { ctx, edge, options, schema }: Desk,
+  { ctx, edge, options, schema }: Synthesis,
   { model, instructions }: ModelSynthesizer,
   input: SynthesisInput,
 ): Promise<Answer> {
@@ -184,7 +188,7 @@ const spokenAnswer = (output: Json | undefined): Answer =>
 const fits = (output: Json, schema: Schema | undefined): Checked<Json> =>
   typeof output === 'string' ? outputOf(output, schema) : fitting(output, schema)
 
-function unfit({ options, schema }: Desk, output: Json, by?: ResultsSynthesised['by']): Failure | undefined {
+function unfit({ options, schema }: Synthesis, output: Json, by?: ResultsSynthesised['by']): Failure | undefined {
   const checked = fits(output, schema)
   if (checked.ok) return undefined
   const what = by === 'concatenation' ? 'the answer, which is the results one after the other,' : 'the answer'
@@ -197,7 +201,7 @@ const concatenationHint =
   'Give the team `synthesize`: a function, an agent or a model that makes one answer of the results. Or plan a task with taskType "synthesis" whose output fits.'
 
 function note(
-  { ctx }: Desk,
+  { ctx }: Synthesis,
   by: ResultsSynthesised['by'],
   used: readonly SynthesisResult[],
   dropped: readonly Dropped[],
@@ -213,13 +217,13 @@ function note(
 }
 
 function answered(
-  desk: Desk,
+  synthesis: Synthesis,
   by: ResultsSynthesised['by'],
   used: readonly SynthesisResult[],
   dropped: readonly Dropped[],
   output: Json,
 ): Answer {
-  note(desk, by, used, dropped)
-  const checked = fits(output, desk.schema)
-  return checked.ok ? { output: checked.value } : { failure: unfit(desk, output, by)! }
+  note(synthesis, by, used, dropped)
+  const checked = fits(output, synthesis.schema)
+  return checked.ok ? { output: checked.value } : { failure: unfit(synthesis, output, by)! }
 }

@@ -57,7 +57,7 @@ const name = 'lead'
 const kinds = { recruit: true, retire: true, post: true, add: true } as const
 
 /** One team's lead. */
-export class LeadDesk {
+export class LeadConsultation {
   readonly #lead: Lead
   readonly #parts: StaffParts
   readonly #clerks: () => Pick<Clerks, 'recruit' | 'retire' | 'send'>

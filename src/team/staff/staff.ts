@@ -8,7 +8,7 @@ import type { Json, JsonObject } from '../../core/index.ts'
 import { replyToWord, type HeardWord } from '../../agent/index.ts'
 import type { Clerks } from '../office.ts'
 import type { Entry } from '../work/task-graph.ts'
-import { LeadDesk, type Lead } from './lead.ts'
+import { LeadConsultation, type Lead } from './lead.ts'
 import { Recruiting, type StaffParts } from './recruiting.ts'
 import { Retiring } from './retiring.ts'
 
@@ -16,7 +16,7 @@ export class Staff {
   readonly #parts: StaffParts
   readonly #recruiting: Recruiting
   readonly #retiring: Retiring
-  readonly #lead: LeadDesk | undefined
+  readonly #lead: LeadConsultation | undefined
   #undecided = 0
   #closed = false
   #stopped = false
@@ -26,7 +26,7 @@ export class Staff {
     this.#parts = { ...parts, ctx: parts.ctx.scope('staff'), isClosed: () => this.#closed || parts.work.closed !== undefined }
     this.#recruiting = new Recruiting(this.#parts)
     this.#retiring = new Retiring(this.#parts)
-    this.#lead = lead === undefined ? undefined : new LeadDesk(lead, this.#parts, () => ({ ...this.clerks, send }))
+    this.#lead = lead === undefined ? undefined : new LeadConsultation(lead, this.#parts, () => ({ ...this.clerks, send }))
   }
 
   readonly clerks: Pick<Clerks, 'recruit' | 'retire' | 'team'> = {

@@ -6,7 +6,7 @@
 import { describeOutcome, failure, isObject, type Failure, type Json, type Outcome } from '../../core/index.ts'
 import type { TaskEndStatus } from '../../journal/index.ts'
 import type { Entry } from './task-graph.ts'
-import type { Word } from './reviews.ts'
+import type { Word } from './task-reviews.ts'
 
 /** What an attempt has come to. */
 export type End =

@@ -1,7 +1,7 @@
 /**
  * Rework: whoever decides on a task wants what it acts on to be changed: those before it begin again, and are told why (spec team R-16, `modify_retry`).
  *
- * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often (reviews.ts), beginning (scheduler.ts), coming back to the team (../run.ts).
+ * Owns: who begins again, what they are told, the fact. Does not own: who may ask for it and how often (task-reviews.ts), beginning (scheduler.ts), coming back to the team (../run.ts).
  * Holds: K3: it follows from a decision. No attempt is consumed and no failure counted. Who has begun with what there was before goes on with it.
  */
 import type { Context } from '../../engine/index.ts'

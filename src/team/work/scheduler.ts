@@ -3,7 +3,7 @@
  *
  * Owns: when a task begins, is tried again, ends; where it stands while a human looks at it; who holds a slot; what is recorded of topics; when the plan is given up. Does not own: one worker,
  * its time limit, the retry rule (../../supervisor/worker), whether a task is ready (readiness.ts), who is next (queue.ts), dependency timeouts (dependency-timeouts.ts), who is asked what
- * (reviews.ts), what an end means (outcome-mapping.ts), who joins (../staff), mail (../mail).
+ * (task-reviews.ts), what an end means (outcome-mapping.ts), who joins (../staff), mail (../mail).
  * Holds: K3: everything follows from recorded arrivals and decisions, delivered one at a time; ties end in the order in which they began. K8: a cancel reaches workers through the context.
  * K11: what every attempt used counts, also of those that were stopped. C85: a task that a human is asked about holds no slot, and keeps no other task from going on.
  */
@@ -21,7 +21,7 @@ import { memberTask } from './member-task.ts'
 import { dependencyFailed, dependencyTimedOut, endOf, endOfAttempt, refusalIn, refusedBy, type TaskEnd } from './outcome-mapping.ts'
 import { Queue, type Impossible } from './queue.ts'
 import { readiness, type Readiness } from './readiness.ts'
-import { isRefused, Reviews, type Word } from './reviews.ts'
+import { isRefused, Reviews, type Word } from './task-reviews.ts'
 import { actedOn, reopen, tell } from './rework.ts'
 import type { Aborted, WorkListener, WorkRules } from './rules.ts'
 import { hasEnded, used, type Entry, type TaskGraph } from './task-graph.ts'

@@ -1,5 +1,5 @@
 /**
- * Desk: what one activation of a mind has in front of it. Lives in memory only; on resume the loop makes it again from the journal (K1).
+ * The conversation state: what one activation of a model agent has in front of it. Lives in memory only; on resume the loop makes it again from the journal (K1).
  *
  * Owns: the growing list of messages, what they put into content keys, its size, the text so far. Everything here is incremental: a turn costs what it adds, never
  * what was there before. What is left out of the prompt (`leaveOut`) stays said: others are shown it as if it were still there.
@@ -22,9 +22,9 @@ import { briefText, entriesOf, saysNothing, shownTo, type Edge, type EdgeMessage
 import type { Context } from '../engine/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ToolMessage } from '../model/index.ts'
 import type { Deferring } from './called.ts'
-import type { Hooks } from './around/hooks.ts'
+import type { Hooks } from './extensions/hooks.ts'
 
-export class Desk {
+export class ConversationState {
   readonly agent: string
   readonly ctx: Context
   readonly edge: Edge

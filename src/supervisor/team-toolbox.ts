@@ -1,5 +1,5 @@
 /**
- * Team desk: what one activation of a supervisor knows of its team: who is on it, what was delegated, what its model may call in the next turn.
+ * Team toolbox: what one activation of a supervisor knows of its team: who is on it, what was delegated, what its model may call in the next turn.
  *
  * Owns: the roster of one run (from the edge, plus recruits), the toolbox made of it. Does not own: the roster of the definition (roster.ts).
  * Lives in memory; replay makes it again from the same calls (K3). Specs are made again only when somebody joins, never per turn.
@@ -10,7 +10,7 @@ import type { Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../model/index.ts'
 import type { Delegation, VerbNames } from './delegation/options.ts'
-import { Delegations, type Asked, type LeaderDesk, type Place, type Shared, type Worker } from './delegation/delegations.ts'
+import { Delegations, type Asked, type LeaderState, type Place, type Shared, type Worker } from './delegation/delegations.ts'
 import { dispositionOf, type Disposition } from './delegation/dispatch.ts'
 import { ReadBinding } from './delegation/references.ts'
 import { describe, type Roster } from './roster.ts'
@@ -32,7 +32,7 @@ export interface TeamPolicy {
   readonly tools: readonly Binding[]
 }
 
-export class TeamDesk implements Toolbox, Team {
+export class TeamToolbox implements Toolbox, Team {
   readonly delegations: Delegations
   readonly #policy: TeamPolicy
   readonly #defers: boolean
@@ -92,10 +92,10 @@ export class TeamDesk implements Toolbox, Team {
     this.#stale = false
   }
 
-  delegate(ctx: Context, call: ToolCall, desk: LeaderDesk, asked: Asked, place: Place): Promise<CallResult> {
+  delegate(ctx: Context, call: ToolCall, state: LeaderState, asked: Asked, place: Place): Promise<CallResult> {
     const beside = own(this.#policy.delegation.workers, asked.worker)?.hedge?.with
     const other = beside === undefined ? undefined : this.#worker(beside)
-    return this.delegations.run(ctx, call, desk, this.#worker(asked.worker), asked, place, other)
+    return this.delegations.run(ctx, call, state, this.#worker(asked.worker), asked, place, other)
   }
 
   several(names: readonly string[], shared: Omit<Shared, 'workers'>, place: Place): Promise<CallResult> {

@@ -9,7 +9,7 @@ import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
 import type { Scored } from './completion.ts'
-import type { Desk } from '../desk.ts'
+import type { ConversationState } from '../conversation-state.ts'
 import type { Extension, IterationWord, Turn } from '../extension.ts'
 import { askWord, wordProblem, type Word } from './word.ts'
 
@@ -65,10 +65,15 @@ export const goOn = 'Your work is not done yet. Go on.'
 const natural = ({ end }: Turned): Follows => (end === undefined ? {} : { end })
 
 /** A hook that is asked after each turn. What it says is added to what another one has said before it. `name`: what its question is called in the journal. */
-export const iteration = (hook: OnIterationComplete, desk: Desk, maxTurns: number, name = 'onIterationComplete'): Extension => ({
+export const iteration = (
+  hook: OnIterationComplete,
+  state: ConversationState,
+  maxTurns: number,
+  name = 'onIterationComplete',
+): Extension => ({
   async afterTurn(turn) {
-    const nth = desk.turn
-    const ask = (io: StepIO): unknown => hook(iterationOf(desk, turn.ctx, turn, nth, maxTurns), io)
+    const nth = state.turn
+    const ask = (io: StepIO): unknown => hook(iterationOf(state, turn.ctx, turn, nth, maxTurns), io)
     const { word } = await askWord<IterationWord>(turn.ctx, name, ask, problemOf)
     turn.word = bothSaid(turn.word, word)
   },
@@ -78,26 +83,26 @@ export const iteration = (hook: OnIterationComplete, desk: Desk, maxTurns: numbe
  * What follows from the hook's word (the whole table stands at the option `onIterationComplete`). `left`: there may be another turn. Pure.
  * What a call has ended that is no answer, or has failed, has ended whatever the hook says.
  */
-export function follows(word: IterationWord | undefined, turned: Turned, left: boolean, desk: Desk): Follows {
+export function follows(word: IterationWord | undefined, turned: Turned, left: boolean, state: ConversationState): Follows {
   const { end, isAnswer } = turned
   if (word === undefined || (end !== undefined && !isAnswer)) return natural(turned)
   const note = given(word.feedback)
   // nobody is asked again for the sake of a note
   if (word.continue === false && end !== undefined) return { end }
   if (note !== undefined && left) return word.continue === false ? { note, last: true } : { note }
-  if (word.continue === false) return { end: end ?? bailed(desk, turned) }
+  if (word.continue === false) return { end: end ?? bailed(state, turned) }
   return word.continue === true && end !== undefined && left ? { note: goOn } : natural(turned)
 }
 
 /** What follows from the last turn that a hook has granted: whatever it brought is the end. */
-export const lastFollows = (turned: Turned, desk: Desk): Follows => ({ end: turned.end ?? bailed(desk, turned) })
+export const lastFollows = (turned: Turned, state: ConversationState): Follows => ({ end: turned.end ?? bailed(state, turned) })
 
 /** The end by a hook, with what there is: the last text, else what the last calls have brought. Never empty. */
-function bailed(desk: Desk, { answer: { calls }, scored }: Turned): Outcome {
-  const results = resultsOf(desk.messages, calls.length).map(({ content }) => asText(content))
+function bailed(state: ConversationState, { answer: { calls }, scored }: Turned): Outcome {
+  const results = resultsOf(state.messages, calls.length).map(({ content }) => asText(content))
   const why = scored === undefined || scored.passed ? '' : `; isComplete was not satisfied: ${scored.reason}`
-  const text = [desk.text, results.join('\n')].find((each) => each.trim() !== '') ?? '[no text]'
-  return { status: 'bailed', message: `onIterationComplete ended the work after turn ${desk.turn}${why}`, text }
+  const text = [state.text, results.join('\n')].find((each) => each.trim() !== '') ?? '[no text]'
+  return { status: 'bailed', message: `onIterationComplete ended the work after turn ${state.turn}${why}`, text }
 }
 
 /** What two hooks have said after one turn: of the second, what it says goes before; feedback of both is told. Pure. */
@@ -120,7 +125,13 @@ function problemOf(word: Json): string | undefined {
   )
 }
 
-function iterationOf(desk: Desk, { place }: Context, { answer, end, scored }: Turned, turn: number, maxTurns: number): Iteration {
+function iterationOf(
+  state: ConversationState,
+  { place }: Context,
+  { answer, end, scored }: Turned,
+  turn: number,
+  maxTurns: number,
+): Iteration {
   const { text, calls } = answer
   const { path, run, caller } = place
   return {
@@ -128,15 +139,15 @@ function iterationOf(desk: Desk, { place }: Context, { answer, end, scored }: Tu
     maxTurns,
     text,
     calls: calls.map(({ id, name, input }) => ({ id, name, input })),
-    results: resultsOf(desk.messages, calls.length),
+    results: resultsOf(state.messages, calls.length),
     isFinal: end !== undefined,
     finish: calls.length === 0 ? 'answer' : end === undefined ? 'calls' : 'finished',
     ...(scored === undefined ? undefined : { scored }),
-    agent: desk.agent,
+    agent: state.agent,
     path,
     run,
     caller,
-    messages: desk.conversation(),
+    messages: state.conversation(),
   }
 }
 

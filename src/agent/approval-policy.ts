@@ -1,5 +1,5 @@
 /**
- * Looking: whether a human is asked about one call of a tool, and what speaks for it (spec team R-14, R-15, R-17).
+ * Approval policy: whether an approver is asked about one call of a tool, and why (spec team R-14, R-15, R-17).
  *
  * Owns: what is looked at of a call: its tool's name, what it costs, whether its tool or the edge always asks. Does not own: the question and what follows from it (gate.ts), the triggers and the
  * modes (../oversight). Without oversight only tools and permissions ask, exactly as they say.
@@ -17,25 +17,25 @@ export interface Gated extends Pick<Tool, 'name' | 'version' | 'sensitive' | 'ap
   readonly spec?: Pick<Tool['spec'], 'description'>
 }
 
-/** That somebody is asked, and how. */
+/** That an approver is asked, and how. */
 export interface Asking {
   readonly reason: string
-  /** It asks for itself, whatever anybody oversees. */
+  /** The call always asks, with or without oversight. */
   readonly always: boolean
-  /** What came of looking; absent where nobody oversees. */
+  /** What the triggers say; absent without oversight. */
   readonly word?: GateWord
   readonly rules?: ApprovalRules
   /** The approval before it, where it is asked again. */
   readonly follows?: string
-  /** A human wants to be asked for something else: notes it. */
+  /** Counts that the approver has sent the call back. */
   readonly sentBack?: () => void
-  /** It was sent back as often as it may be: that is not on offer any more. */
+  /** The call was sent back as often as it may be: `retry` is not offered. */
   readonly isLast?: boolean
 }
 
 /** How often calls of each tool were sent back, in one run of the code. */
 const sentBackCounts = (): Map<string, number> => new Map()
-/** Where nobody says how often. */
+/** How often an approver may send a call back, by default. */
 const defaultRounds = 3
 
 function roundsOf(ctx: Context, edge: Edge, tool: string): Required<Pick<Asking, 'sentBack' | 'isLast'>> {
@@ -61,7 +61,7 @@ function applies(when: ((input: unknown) => boolean) | undefined, input: unknown
   }
 }
 
-/** Looks at a call, and notes what was found if nobody is asked about it. Undefined: nobody is. At once where nobody oversees it, so that nothing happens later than it would. */
+/** Evaluates the triggers for a call, and notes the hits if no approver is asked. Undefined: none is asked. Without oversight the answer is no promise, so that nothing happens later than it would. */
 export function lookedAtCall(
   ctx: Context,
   gated: Gated,
@@ -107,7 +107,7 @@ async function overseenCall(
   }
 }
 
-/** What was found, for the journal. */
+/** Notes the hits, for the journal. */
 export const noteCall = (ctx: Context, { id, name }: ToolCall, word: GateWord, asks: boolean): void =>
   noteHits(ctx, { subject: 'action', name, callId: id }, { ...word, asks })
 

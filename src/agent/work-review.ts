@@ -1,5 +1,5 @@
 /**
- * Work reviews: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15, R-16).
+ * Work review: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15, R-16).
  *
  * Owns: when a beginning and a result are reviewed, what follows from each decision. The same for every way of working together, because all of them begin here. Does not own: the
  * calls of tools (gate.ts), the triggers and the question (../oversight), tasks of a planned team before they begin (../team).

@@ -1,5 +1,5 @@
 /**
- * Approvals by code: code asks an approver, at any point, and goes on with a value whatever the decision is.
+ * Code approval: code asks an approver, at any point, and goes on with a value whatever the decision is.
  *
  * Owns: `ctx.approve`: its options, its answer, that edited arguments are checked. Does not own: how it is asked and decided (oversight), calls of tools (gate.ts).
  * Holds: K4: every question has a scope of its own, so several may be open at once. `approve` as the name of that scope is persistent format.

@@ -1,16 +1,16 @@
 /**
- * Who may decide an approval, and what: by what stands in the question itself.
+ * Approver policy: who may decide an approval, and which decisions are offered, by the question itself.
  *
- * Owns: the rule, for those who post a decision and for those whom one reaches. Pure. Does not own: who somebody is (whoever calls; `mayDecide` of the runtime).
+ * Owns: the rule, for the process that posts a decision and for the run that receives it. Pure. Does not own: who an approver is (the caller; `mayDecide` of the runtime).
  */
 import { isSamePerson, personName } from '../core/index.ts'
 import type { ApprovalRequested } from '../journal/index.ts'
-import type { DecisionOption } from './decided.ts'
+import type { DecisionOption } from './decision.ts'
 
 /** What of a question says who may decide it. */
 export type AskedOf = Pick<ApprovalRequested, 'approvers' | 'excludes' | 'options' | 'fourEyes'>
 
-/** Why a decision does not count: `invalid`, it is not among those that are offered; `forbidden`, whoever decides may not. */
+/** Why a decision does not count: `invalid`, it is not offered; `forbidden`, this approver may not make it. */
 export interface NotPermitted {
   readonly kind: 'invalid' | 'forbidden'
   readonly problem: string
@@ -18,7 +18,7 @@ export interface NotPermitted {
 
 const list = (names: readonly string[]): string => names.map((name) => `"${name}"`).join(', ')
 
-/** Why this decision by this approver does not count; undefined if it does. Pure. Whoever has approved something may still take that back with a no. */
+/** Why this decision by this approver does not count; undefined if it does. Pure. An approver may still reject what they have approved. */
 export function notPermitted(asked: AskedOf, decision: DecisionOption, approver: string | undefined): NotPermitted | undefined {
   const { approvers = [], excludes = [], options, fourEyes } = asked
   if (options !== undefined && !options.includes(decision))

@@ -1,8 +1,8 @@
 /**
  * Compaction: a conversation that has grown too long goes on as a summary and its last messages.
  *
- * Owns: the options, when a summary is due, what it is made of, the notes that stand in its place. Does not own: the messages (../desk.ts), when it is looked at (../loop.ts).
- * Holds: K3, K10: a summary is a step, or a worker, recorded once; what is shown after it follows from it alone. Others are shown what was said, never the summary (../desk.ts).
+ * Owns: the options, when a summary is due, what it is made of, the notes that stand in its place. Does not own: the messages (../state.ts), when it is looked at (../loop.ts).
+ * Holds: K3, K10: a summary is a step, or a worker, recorded once; what is shown after it follows from it alone. Others are shown what was said, never the summary (../state.ts).
  */
 import {
   asText,
@@ -28,7 +28,7 @@ import { estimateTokens, MessagesContent, type ContentPart, type Message } from 
 import { workerEnd } from '../../oversight/index.ts'
 import type { Background } from '../binding.ts'
 import { isAgent, isBlank, type Agent } from '../definition.ts'
-import type { Desk } from '../desk.ts'
+import type { ConversationState } from '../conversation-state.ts'
 import type { Extension, Turn } from '../extension.ts'
 import { askModel, type Asking } from '../turn.ts'
 import { startWorker } from '../verbs.ts'
@@ -101,7 +101,7 @@ export const underWayMark = '[Still under way:]'
 export class Compacting implements Extension {
   readonly #options: Compaction
   readonly #asking: Asking
-  readonly #desk: Desk
+  readonly #state: ConversationState
   readonly #maxTurns: number
   readonly #background: Background | undefined
   /** The size from which on the next summary is due. */
@@ -111,10 +111,10 @@ export class Compacting implements Extension {
   #lines = ''
   #replaced = 0
 
-  constructor(options: Compaction, asking: Asking, desk: Desk, maxTurns: number, background: Background | undefined) {
+  constructor(options: Compaction, asking: Asking, state: ConversationState, maxTurns: number, background: Background | undefined) {
     this.#options = options
     this.#maxTurns = maxTurns
-    this.#desk = desk
+    this.#state = state
     this.#background = background
     this.#from = options.above
     this.#asking = {
@@ -134,32 +134,32 @@ export class Compacting implements Extension {
 
   /** Whether the conversation is too long, and, where the agent's own model summarizes, a call of it is left besides that of the turn. */
   #isDue(): boolean {
-    const { tokens, asked } = this.#desk
+    const { tokens, asked } = this.#state
     return tokens > this.#from && (asked < this.#maxTurns || this.#options.summarize !== undefined)
   }
 
   /** Says anew what is under way, where that has changed since the summary: a prompt never says of something that it goes on which has ended. */
   #refresh(): void {
-    if (this.#summary !== undefined && this.#linesNow() !== this.#lines) this.#desk.restate(this.#notes(this.#summary))
+    if (this.#summary !== undefined && this.#linesNow() !== this.#lines) this.#state.restate(this.#notes(this.#summary))
   }
 
   /** Makes a summary, and puts it in the place of what was said before the last messages. If it fails, the conversation stays as it is. */
   async #compact(turn: Context): Promise<void> {
     const { above, keep = defaultKeep } = this.#options
-    const desk = this.#desk
-    const cut = desk.cut(keep)
+    const state = this.#state
+    const cut = state.cut(keep)
     if (cut === undefined) return
     const ctx = turn.scope('compaction')
-    const messages = desk.before(cut)
+    const messages = state.before(cut)
     const made = summaryOf(await this.#summarized(ctx, messages))
     if (typeof made === 'string') {
-      const kept = desk.messages.length - cut
+      const kept = state.messages.length - cut
       this.#summary = made
       this.#replaced += messages.length
-      desk.leaveOut(cut, this.#notes(made))
-      ctx.emit({ type: 'context.compacted', turn: desk.turn, replaced: this.#replaced, kept })
+      state.leaveOut(cut, this.#notes(made))
+      ctx.emit({ type: 'context.compacted', turn: state.turn, replaced: this.#replaced, kept })
     } else hookFailed(ctx, 'summarize', made.message)
-    this.#from = Math.max(above, desk.tokens + regrowth * above)
+    this.#from = Math.max(above, state.tokens + regrowth * above)
   }
 
   #linesNow(): string {
@@ -179,7 +179,7 @@ export class Compacting implements Extension {
       return (await ctx.next(ctx.begin('summarize', async (io) => spoken(await summarize(input(), io)), computation))).outcome
     const { brief, text, turn } = input()
     const work = summarize.inputSchema === undefined ? { instructions: askedText(text) } : { input: { brief, text, turn } }
-    const started = startWorker(ctx, this.#desk.edge, summarize, work, undefined, undefined, 'summary')
+    const started = startWorker(ctx, this.#state.edge, summarize, work, undefined, undefined, 'summary')
     return typeof started === 'string' ? (await workerEnd(ctx, started)).outcome : { status: 'failed', failure: started }
   }
 
@@ -189,13 +189,13 @@ export class Compacting implements Extension {
       { role: 'system', content: summaryTask },
       { role: 'user', content: text },
     ]
-    this.#desk.besides++
+    this.#state.besides++
     const content = (sha256: Sha256): string => new MessagesContent().of(messages, sha256)
-    return askModel(this.#asking, this.#desk, ctx, [], { messages, content, tokens: estimateTokens(messages) })
+    return askModel(this.#asking, this.#state, ctx, [], { messages, content, tokens: estimateTokens(messages) })
   }
 
   #input({ place }: Context, messages: readonly Message[]): () => SummaryInput {
-    const { agent, turn, edge } = this.#desk
+    const { agent, turn, edge } = this.#state
     const { path, run, caller } = place
     const summary = this.#summary
     const brief = briefValue(edge.brief)

@@ -9,7 +9,7 @@ import { digestJson, failed, present, type Json } from '../../core/index.ts'
 import type { Edge, Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalate, goodUntil, review, Streak, type DecisionOption, type Verdict } from '../../oversight/index.ts'
-import { oversightOf, subjectOf } from '../plan/overseen.ts'
+import { oversightOf, subjectOf } from '../plan/task-oversight.ts'
 import type { TaskGraph, Entry } from './task-graph.ts'
 import { editedTask } from './task-edit.ts'
 

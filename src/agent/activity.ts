@@ -1,5 +1,5 @@
 /**
- * Deeds: whether the code of an agent has done anything, for those who are to know whether it moved something though it said nothing.
+ * Activity: whether the code of an agent has done anything. A router has to know that of a member that said nothing.
  *
  * Owns: the view of a context that sees it: effects, workers, questions, messages and written values; not what only looks or waits. Does not own: what follows (../flow).
  * Holds: K3: what the code asks for is the same on replay, so this is.
@@ -16,40 +16,40 @@ import {
 } from '../engine/index.ts'
 
 /** Whether something was done so far. */
-export interface Deeds {
+export interface Activity {
   done: boolean
 }
 
 /** The same context, which notes what is done in it. */
-export class SeenContext extends ContextView {
-  readonly #deeds: Deeds
+export class ActivityContext extends ContextView {
+  readonly #activity: Activity
 
-  constructor(ctx: Context, deeds: Deeds) {
+  constructor(ctx: Context, activity: Activity) {
     super(ctx)
-    this.#deeds = deeds
+    this.#activity = activity
   }
 
   protected of(ctx: Context): Context {
-    return new SeenContext(ctx, this.#deeds)
+    return new ActivityContext(ctx, this.#activity)
   }
 
   override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {
-    if (options?.effect !== 'read') this.#deeds.done = true
+    if (options?.effect !== 'read') this.#activity.done = true
     return super.begin(name, effect, options)
   }
 
   override start(agent: string, input: Json, options?: StartOptions): ActivationId {
-    this.#deeds.done = true
+    this.#activity.done = true
     return super.start(agent, input, options)
   }
 
   override ask(name: string, options?: AskOptions): OpId {
-    if (options?.as !== undefined) this.#deeds.done = true
+    if (options?.as !== undefined) this.#activity.done = true
     return super.ask(name, options)
   }
 
   override send(to: ActivationId, body: Json): MessageId {
-    this.#deeds.done = true
+    this.#activity.done = true
     return super.send(to, body)
   }
 
@@ -63,7 +63,7 @@ export class SeenContext extends ContextView {
 
   #writing(values: SessionValues): SessionValues {
     const wrote = (): void => {
-      this.#deeds.done = true
+      this.#activity.done = true
     }
     return {
       ...values,

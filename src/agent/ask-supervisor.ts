@@ -1,5 +1,5 @@
 /**
- * Asking by a model: the tool by which a mind asks whoever gave it its work, where that takes questions.
+ * Ask supervisor: the tool by which a model asks its leader a question, where the leader takes questions.
  *
  * Owns: its schema and words. Does not own: how a question travels (question.ts), how it is answered (../supervisor).
  */
@@ -11,7 +11,7 @@ import { Extended, refuse, type Binding, type CallResult, type Opening } from '.
 import { invalidInput } from './gate.ts'
 import { askSupervisor } from './question.ts'
 
-/** The opening of a mind that may ask whoever gave it its work. The same where questions are not taken. */
+/** The opening of a mind that may ask its leader. The same where questions are not taken. */
 export function withQuestions(opening: Opening, { asks: to }: Edge): Opening {
   return to === undefined ? opening : { ...opening, toolbox: new Extended(opening.toolbox, [asking]) }
 }

@@ -19,7 +19,7 @@ import {
   type ScorerInput,
   type ScorerResult,
 } from './completion.ts'
-import type { Desk } from '../desk.ts'
+import type { ConversationState } from '../conversation-state.ts'
 import type { Extension, Refusal, Turn } from '../extension.ts'
 import { startWorker } from '../verbs.ts'
 import { askWord, computation, spoken } from './word.ts'
@@ -31,16 +31,16 @@ const scorer = { ...computation, timeoutMs: Infinity }
 export class Scoring implements Extension {
   readonly #completion: Completion
   readonly #measures: readonly Measure[]
-  readonly #desk: Desk
+  readonly #state: ConversationState
   readonly #maxTurns: number
   readonly #scope: string
   /** What was said of the last answer that did not pass. */
   #unmet: string | undefined
 
-  constructor(completion: Completion, desk: Desk, maxTurns: number, scope = 'isComplete') {
+  constructor(completion: Completion, state: ConversationState, maxTurns: number, scope = 'isComplete') {
     this.#completion = completion
     this.#measures = completion.scorers.map(measureOf)
-    this.#desk = desk
+    this.#state = state
     this.#maxTurns = maxTurns
     this.#scope = scope
   }
@@ -65,10 +65,10 @@ export class Scoring implements Extension {
     const good = results.filter(({ passed }) => passed).length
     const passed = strategy === 'any' ? good > 0 : good === this.#measures.length
     const scored: Scored = { passed, results, timedOut, reason: results.map(lineOf).join('; ') }
-    ctx.emit({ type: 'completion.scored', turn: this.#desk.turn, passed, strategy, timedOut, results })
+    ctx.emit({ type: 'completion.scored', turn: this.#state.turn, passed, strategy, timedOut, results })
     this.#unmet = passed ? undefined : scored.reason
     if (onScored !== undefined) {
-      const { agent, turn: nth } = this.#desk
+      const { agent, turn: nth } = this.#state
       const durationMs = ctx.now().getTime() - begunAt
       await askWord(
         ctx,
@@ -138,13 +138,13 @@ export class Scoring implements Extension {
     if (score !== undefined) return ctx.begin(`score:${name}`, async (io) => spoken(await score(input(), io)), scorer)
     const { brief, text, output, turn } = input()
     const work = agent.inputSchema === undefined ? { instructions: judgedText(input()) } : { input: { brief, text, output, turn } }
-    const started = startWorker(ctx, this.#desk.edge, agent, work, undefined, undefined, 'score')
+    const started = startWorker(ctx, this.#state.edge, agent, work, undefined, undefined, 'score')
     return typeof started === 'string' ? started : errored(name, started.message)
   }
 
   /** Made when it is asked for: on replay nobody does. */
   #input({ place }: Context, text: string, output: Json): () => ScorerInput {
-    const { turn, agent, edge } = this.#desk
+    const { turn, agent, edge } = this.#state
     const { path, run, caller } = place
     return () => ({
       brief: copy(briefValue(edge.brief)),
@@ -152,7 +152,7 @@ export class Scoring implements Extension {
       output: copy(output),
       turn,
       maxTurns: this.#maxTurns,
-      messages: this.#desk.conversation(),
+      messages: this.#state.conversation(),
       agent,
       path,
       run,

@@ -4,7 +4,7 @@
  * Owns: what the model is told then, and that a turn for which the tree has no more room becomes that last one. Does not own: the tools (../loop.ts), the turn that the tree keeps for it (the engine).
  */
 import type { JsonObject, Outcome } from '../../core/index.ts'
-import type { Desk } from '../desk.ts'
+import type { ConversationState } from '../conversation-state.ts'
 import type { Extension } from '../extension.ts'
 import type { TurnBudget } from '../turn-budget.ts'
 
@@ -16,17 +16,17 @@ export function exceeded(outcome: Outcome): JsonObject | undefined {
   return outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded' ? (outcome.failure.details ?? {}) : undefined
 }
 
-export function lastAnswer(desk: Desk, turns: TurnBudget): Extension {
+export function lastAnswer(state: ConversationState, turns: TurnBudget): Extension {
   return {
     beforeModel() {
-      if (turns.isLast(desk.asked)) desk.note(lastTurn)
+      if (turns.isLast(state.asked)) state.note(lastTurn)
       return undefined
     },
     onUnanswered(outcome) {
       const max = exceeded(outcome)
-      if (turns.isLast(desk.asked) || max?.['limit'] !== 'turns' || max['activation'] !== desk.ctx.place.activation) return false
+      if (turns.isLast(state.asked) || max?.['limit'] !== 'turns' || max['activation'] !== state.ctx.place.activation) return false
       turns.treeIsUsedUp = true
-      desk.turn--
+      state.turn--
       return true
     },
   }

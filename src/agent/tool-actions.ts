@@ -1,5 +1,5 @@
 /**
- * Acting: what the result of a tool makes of the work of whoever called it.
+ * Tool actions: what follows from a tool's result for the agent that called it: break, return, exit, transfer.
  *
  * Owns: reading a tool's action rule. Does not own: the ends themselves (loop.ts), running the tool (gate.ts).
  * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
@@ -9,7 +9,7 @@ import { thrownTold, type Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ToolCall } from '../model/index.ts'
 import { unfollowed, type CallResult } from './binding.ts'
-import type { Desk } from './desk.ts'
+import type { ConversationState } from './conversation-state.ts'
 import { fitting, outputOf } from './output.ts'
 import type { ActionRule, ToolAction } from './tool.ts'
 import { handedTo } from './transfer.ts'
@@ -18,13 +18,13 @@ import { handedTo } from './transfer.ts'
 interface Call {
   readonly ctx: Context
   readonly call: ToolCall
-  readonly desk: Desk
+  readonly state: ConversationState
   /** What a result must fit that becomes the agent's answer. */
   readonly answer: Schema | undefined
 }
 
 /** A result with what follows from it. */
-export function acted(rule: ActionRule, told: CallResult, input: unknown, at: Call): CallResult {
+export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: Call): CallResult {
   try {
     const given = typeof rule === 'function' ? rule(told.content, input) : rule
     const actions = given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
@@ -43,7 +43,7 @@ export function acted(rule: ActionRule, told: CallResult, input: unknown, at: Ca
 }
 
 function take(action: ToolAction, told: CallResult, at: Call): CallResult {
-  const { ctx, call, desk } = at
+  const { ctx, call, state } = at
   if (action === 'break') {
     ctx.emit({ type: 'break.requested', callId: call.id })
     return { ...told, breaks: true }
@@ -53,7 +53,7 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
   if (!fits.ok) {
     const what = failure(
       'output.invalid',
-      `the result of "${call.name}" cannot be the answer of "${desk.agent}": ${fits.problem}`,
+      `the result of "${call.name}" cannot be the answer of "${state.agent}": ${fits.problem}`,
       'validation',
     )
     return unfollowed(ctx, call, told, what)
@@ -66,8 +66,8 @@ function take(action: ToolAction, told: CallResult, at: Call): CallResult {
 }
 
 function handedOver({ transfer: to, task }: { readonly transfer: string; readonly task?: string }, told: CallResult, at: Call): CallResult {
-  const { ctx, call, desk } = at
-  const names = (desk.edge.flow?.to ?? []).map(({ name }) => name)
+  const { ctx, call, state } = at
+  const names = (state.edge.flow?.to ?? []).map(({ name }) => name)
   if (names.includes(to))
     return { ...told, ...(told.breaks === undefined ? {} : { breaks: true as const }), finish: handedTo(to, ctx, call, task).finish! }
   const what = failure(

@@ -1,12 +1,12 @@
 /**
- * Questions of workers: how a leader comes by its answers. First its code is asked, then its own mind, aside: the turn under way goes on, and nobody else waits.
+ * Worker questions: how a leader answers them. First its code is asked, then its model in a side query: the turn under way goes on, and no other worker waits.
  *
  * Owns: these options, how many questions there may be, what the leader's model is shown and what it learns of it afterwards. Does not own: how questions and replies travel (../agent),
  * who listens for them (watch.ts), when a worker may ask (attempts.ts).
  * Holds: K3, K4 (a scope for every question), K10 (the hook is a step, the model's answer a recorded turn), K11 (it counts as the leader's).
  */
 import { described, hasNames, unknownNames, type HistoryEntry, type NamesOf, type Outcome } from '../../core/index.ts'
-import { askSideQuery, type Brain, type Desk, type Heard, type Reply } from '../../agent/index.ts'
+import { askSideQuery, type Brain, type ConversationState, type Heard, type Reply } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import type { Message } from '../../model/index.ts'
 import { askHook, type DelegationMoment } from './hooks.ts'
@@ -50,7 +50,7 @@ export const mayAsk = ({ questions }: { readonly questions?: boolean | WorkerQue
 interface Questioned {
   readonly ctx: Context
   /** A leader that is code has no conversation. */
-  readonly desk: Pick<Desk, 'edge' | 'tell'> & Partial<Pick<Desk, 'messages' | 'hooks'>>
+  readonly state: Pick<ConversationState, 'edge' | 'tell'> & Partial<Pick<ConversationState, 'messages' | 'hooks'>>
   readonly entry: { readonly worker: string; readonly callId: string; readonly label: string }
   readonly policy: { readonly questions?: boolean | WorkerQuestions }
 }
@@ -69,7 +69,7 @@ export class Answers {
 
   /** Answers one question of a delegation. */
   async answer(job: Questioned, { text: question }: Heard, moment: DelegationMoment): Promise<Reply> {
-    const { entry, policy, desk } = job
+    const { entry, policy, state } = job
     const { max = defaultMost, onQuestion } = typeof policy.questions === 'object' ? policy.questions : {}
     const number = (this.#counts.get(entry) ?? 0) + 1
     if (number > max)
@@ -80,7 +80,7 @@ export class Answers {
     const asked: DelegationQuestion = { ...moment, question, number }
     const reply = (await this.#byCode(ctx, onQuestion, asked)) ?? (await this.#byModel(ctx, job, asked))
     ctx.emit({ type: 'fact.noted', name: 'question.answered', data: { ...about, question, ...reply } })
-    desk.tell(
+    state.tell(
       `While it worked, "${entry.worker}" (${entry.label}) asked you: ${question}\n${reply.answered ? 'You answered' : 'It was not answered'}: ${reply.text}`,
     )
     return reply
@@ -100,15 +100,15 @@ export class Answers {
     return word === undefined ? undefined : { answered: true, text: word }
   }
 
-  async #byModel(ctx: Context, { desk }: Questioned, asked: DelegationQuestion): Promise<Reply> {
+  async #byModel(ctx: Context, { state }: Questioned, asked: DelegationQuestion): Promise<Reply> {
     const brain = this.#brain
-    if (brain === undefined || desk.messages === undefined) return unanswered('your supervisor has no answer to that')
+    if (brain === undefined || state.messages === undefined) return unanswered('your supervisor has no answer to that')
     try {
       // what a middleware keeps from the model in its turns is kept from it here
-      const { messages, settings = brain.settings } = (await desk.hooks?.shown(ctx, brain.settings)) ?? { messages: desk.messages }
+      const { messages, settings = brain.settings } = (await state.hooks?.shown(ctx, brain.settings)) ?? { messages: state.messages }
       const system = messages.find(({ role }) => role === 'system')?.content as string | undefined
       const said = saidUntilNow(brain.agent, messages)
-      return replyOf(await askSideQuery({ ...brain, settings }, ctx, desk.edge, { system, said, question: put(asked) }))
+      return replyOf(await askSideQuery({ ...brain, settings }, ctx, state.edge, { system, said, question: put(asked) }))
     } catch (thrown) {
       if (isLeaving(thrown)) throw thrown
       return unanswered('your supervisor could not answer that')

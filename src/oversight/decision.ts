@@ -1,7 +1,7 @@
 /**
  * Decisions: what an approver may decide, and what the end of an approval means.
  *
- * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (permitted.ts), how a decision gets here (runtime), the sentences of a refusal (refusal.ts).
+ * Owns: the shapes and their reading. Pure. Does not own: asking (approval.ts), who may decide (approver-policy.ts), how a decision gets here (runtime), the sentences of a refusal (refusal.ts).
  */
 import { isObject, present, type Json, type Outcome } from '../core/index.ts'
 import type { ApprovalResolved } from '../journal/index.ts'

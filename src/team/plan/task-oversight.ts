@@ -1,7 +1,7 @@
 /**
- * Overseen: what a task of a plan says of the humans who look at it: what it does, how bad that may be, who has to see it (spec team 1.14 to 1.17, 1.23).
+ * Task oversight: what a task of a plan says of its own review: its action, its risk, whether an approver has to see it (spec team 1.14 to 1.17, 1.23).
  *
- * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not own: gates (../work/reviews.ts), triggers (../../oversight). Pure.
+ * Owns: reading these fields, what among them makes a plan impossible, the oversight that holds for one task. Does not own: gates (../work/task-reviews.ts), triggers (../../oversight). Pure.
  */
 import { described, isObject, present, unknownNames, type JsonObject, type NamesOf } from '../../core/index.ts'
 import { oversightModes, riskLevels, stricter, type Oversight, type OversightMode, type RiskLevel } from '../../edge/index.ts'
