@@ -18,7 +18,7 @@ const source = (...path: string[]): string => JSON.stringify(join(import.meta.di
 const makers = {
   embedded: `import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 export const engine = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
-  adversarial: `import { adversarialEngine } from ${source('testing', 'adversarial', 'index.ts')}
+  adversarial: `import { adversarialEngine } from ${source('contract', 'index.ts')}
 import { SqliteStore } from ${source('engine', 'embedded', 'store.ts')}
 const store = new SqliteStore({ file: ':memory:' })
 export const engine = () => adversarialEngine({ store })`,

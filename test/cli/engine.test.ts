@@ -21,7 +21,7 @@ const makers = {
 import { createEmbeddedEngine } from ${source('engine', 'embedded', 'index.ts')}
 const make = () => createEmbeddedEngine({ file: new URL('./own.db', import.meta.url).pathname })`,
   adversarial: `
-import { adversarialEngine } from ${source('testing', 'adversarial', 'index.ts')}
+import { adversarialEngine } from ${source('contract', 'index.ts')}
 import { SqliteStore } from ${source('engine', 'embedded', 'store.ts')}
 const store = new SqliteStore({ file: ':memory:' })
 const make = () => adversarialEngine({ store })`,
