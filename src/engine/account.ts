@@ -161,8 +161,8 @@ export function reserveFor(activation: ActivationId, accounts: readonly Account[
 const parts = 10
 
 /**
- * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every limit above it its own limit, or a tenth of what is free where least is; of
- * model calls at least one. Undefined: there is no limit above it.
+ * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every limit above it its own limit; a tenth of what is free where least is, if it
+ * has none or one that would leave nothing, but at least one model call. Undefined: there is no limit above it.
  */
 export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined): Charge | undefined {
   const slice: { -readonly [D in Dimension]?: number } = {}
@@ -170,7 +170,8 @@ export function sliceOf(accounts: readonly Account[], own: AccountLimits | undef
     const free = Math.min(...accounts.map((account) => account.free(d)))
     if (free === Infinity) continue
     const share = Math.max(0, free) / parts
-    slice[d] = own?.[d] ?? (d === 'usd' ? share : Math.max(1, Math.floor(share)))
+    const limit = own?.[d] ?? Infinity
+    slice[d] = limit < free ? limit : d === 'usd' ? share : Math.max(1, Math.floor(share))
   }
   return Object.keys(slice).length === 0 ? undefined : slice
 }

@@ -107,7 +107,7 @@ export interface StartOptions {
   readonly version?: string
   /**
    * `apart`: as a run of its own, which any process may take up, so that one large run can use several machines. What it may use is set aside at once: for every limit above it its own limit, or
-   * a tenth of what is free there if it has none; if that does not fit, it fails with `budget.exceeded`. Default: in the process that drives its leader.
+   * a tenth of what is free there if it has none, or one that would leave nothing; if that does not fit, it fails with `budget.exceeded`. Default: in the process that drives its leader.
    */
   readonly place?: 'apart'
 }

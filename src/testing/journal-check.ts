@@ -48,10 +48,10 @@ function checkAddresses(activation: string, log: readonly Recorded[]): string[] 
   return problems
 }
 
-/** A worker was born of an operation of its leader. */
+/** A worker was born of an operation of its leader. The leader of a child run's root is in another run. */
 function checkBirth(activation: Recorded['activation'], logs: ReadonlyMap<Recorded['activation'], readonly Recorded[]>): string[] {
   const from = parentOf(activation)
-  if (from === undefined) return []
+  if (from === undefined || from.apart) return []
   const leader = logs.get(from.parent) ?? []
   return leader.some(({ event }) => event.type === 'worker.started' && event.address === from.address)
     ? []

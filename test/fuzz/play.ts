@@ -153,8 +153,12 @@ async function faults(seed: number, file: string, root: ReturnType<typeof agentO
       for (const [key, times] of keys)
         if (times > 1 && once.has(label.split(' ')[0]!)) wrong.push(`${label} is \`once\` and was done ${times} times under ${key}`)
     const events = []
-    for await (const event of run.events()) events.push(event)
-    wrong.push(...checkJournal(events))
+    for (const each of [run.id, ...(await runtime.runs({ childrenOf: run.id })).map((child) => child.run)]) {
+      const own = []
+      for await (const event of runtime.handle(each).events()) own.push(event)
+      wrong.push(...checkJournal(own))
+      events.push(...own)
+    }
     const sent = events.filter(({ event }) => event.type === 'mail.accepted' || event.type === 'mail.refused').length
     if (sent !== mails) wrong.push(`${sent} mails were sent, expected ${mails}`)
     const { status } = await run.view()

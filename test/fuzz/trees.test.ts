@@ -18,7 +18,9 @@ test('the seeds of this file have every kind of agent, of end and of effect amon
   const kinds = (tree: Tree): string[] => {
     if (tree.type === 'leaf') return [tree.end, ...(tree.steps > 0 ? [tree.effect] : [])]
     const parts = 'members' in tree ? tree.members : 'workers' in tree ? tree.workers : 'tools' in tree ? tree.tools : tree.roles
-    const more = (['retries', 'memory', 'mail'] as const).filter((name) => (tree as Readonly<Record<string, unknown>>)[name] === true)
+    const more = (['retries', 'memory', 'mail', 'apart'] as const).filter(
+      (name) => (tree as Readonly<Record<string, unknown>>)[name] === true,
+    )
     return [tree.type, ...more, ...parts.flatMap(kinds)]
   }
   const trees = Array.from({ length: count }, (_, i) => randomTree(i + 1))
@@ -38,6 +40,7 @@ test('the seeds of this file have every kind of agent, of end and of effect amon
     'retries',
     'memory',
     'mail',
+    'apart',
     'exit',
     'break',
     'read',

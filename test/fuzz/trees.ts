@@ -49,6 +49,8 @@ export type Tree =
       readonly retries: boolean
       /** Whether its workers remember earlier work: then they work one after the other. */
       readonly memory: boolean
+      /** Whether its workers are placed apart, each as a child run. */
+      readonly apart: boolean
       /** Who works in which turn, by the place among the workers. */
       readonly turns: readonly (readonly number[])[]
     }
@@ -65,6 +67,8 @@ export type Tree =
 /** A tree by seed, at most four levels deep. */
 export function randomTree(seed: number): Tree {
   const roll = dice(seed * 7_919 + 13)
+  // of its own: where workers are placed changes no tree
+  const place = dice(seed * 6_007 + 5)
   const below = (limit: number): number => Math.floor(roll() * limit)
   const pick = <T>(...list: readonly T[]): T => list[below(list.length)]!
   let made = 0
@@ -87,7 +91,16 @@ export function randomTree(seed: number): Tree {
       case 'supervisor': {
         const workers = some(3, false)
         const turns = Array.from({ length: 1 + below(3) }, () => Array.from({ length: 1 + below(3) }, () => below(workers.length)))
-        return { type, name, workers, brain: pick('code', 'model'), turns, retries: roll() < 0.5, memory: roll() < 0.3 }
+        return {
+          type,
+          name,
+          workers,
+          brain: pick('code', 'model'),
+          turns,
+          retries: roll() < 0.5,
+          memory: roll() < 0.3,
+          apart: place() < 0.3,
+        }
       }
       case 'router':
         return { type, name, workers: some(3) }
@@ -196,6 +209,7 @@ export function agentOf(tree: Tree, deed: Deed, role?: Role): Agent {
       const delegation = {
         ...(tree.retries ? { retry: { ...again, when: () => true } } : undefined),
         ...(tree.memory ? { memory: 'continue' as const } : undefined),
+        ...(tree.apart ? { workers: Object.fromEntries(workers.map((each) => [each.name, { place: 'apart' as const }])) } : undefined),
       }
       const asked = tree.turns.map((turn) => turn.map((place) => workers[place]!.name))
       if (tree.brain === 'code')

@@ -322,10 +322,19 @@ const accounts: readonly Play[] = [
     name: 'a worker apart without a limit of its own has a tenth of what is free above it; one for which there is no room does not begin',
     async play(stage) {
       stage.agent('w', async (ctx) => word(await ended(ctx, ctx.begin('s', stage.does('s'), spend(11, 11)))))
-      stage.agent('lead', async (ctx) => [await asks(ctx, 'w'), await asks(ctx, 'w', null, { name: 'large', limits: { tokens: 101 } })])
+      stage.agent('lead', async (ctx) => [
+        await asks(ctx, 'w'),
+        word(
+          await ended(
+            ctx,
+            ctx.begin('all', () => 'used', spend(100, 100)),
+          ),
+        ),
+        await asks(ctx, 'w', null, { name: 'large', limits: { tokens: 101 } }),
+      ])
       await stage.drive()
       const run = await stage.start('lead', null, { limits: { tokens: 100 } })
-      assert.deepEqual(await stage.outcome(run), completed(['budget.exceeded', 'budget.exceeded']))
+      assert.deepEqual(await stage.outcome(run), completed(['budget.exceeded', 'used', 'budget.exceeded']))
       assert.deepEqual([stage.ran, (await children(stage, run)).length], [[], 1])
     },
   },
