@@ -66,7 +66,7 @@ export const object =
   <T>(checks: Checks<T>): Check =>
   (given, where) =>
     hasNames(given)
-      ? [...unknownNames(given, checks, where), ...knownProblems(checks, given, where, '.')]
+      ? [...unknownNames(given, checks, where), ...knownProblems(checks, given, where, (at, name) => `${at}.${name}`)]
       : unknownNames(given, checks, where)
 
 /** The options of a maker, such as `agent "a"`: no others, and each as its check says. */
@@ -75,9 +75,14 @@ export const optionProblems = (checks: Readonly<Record<string, Check>>, options:
     ? [...unknownNames(options, checks, where), ...knownProblems(checks, options, where)]
     : unknownNames(options, checks, where)
 
-/** The same where others look at the names. `joint`: what stands between `where` and the name of an option. */
-export const knownProblems = (checks: Readonly<Record<string, Check>>, options: object, where: string, joint = ': '): string[] =>
+/** The same where others look at the names. `place`: how an option is named in a sentence. */
+export const knownProblems = (
+  checks: Readonly<Record<string, Check>>,
+  options: object,
+  where: string,
+  place = (at: string, name: string): string => `${at}: ${name}`,
+): string[] =>
   Object.entries(checks).flatMap(([name, check]) => {
     const given = (options as Readonly<Record<string, unknown>>)[name]
-    return given === undefined && check.isRequired !== true ? [] : check(given, `${where}${joint}${name}`)
+    return given === undefined && check.isRequired !== true ? [] : check(given, place(where, name))
   })

@@ -11,7 +11,7 @@ import {
   jsonProblem,
   newId,
   number,
-  optionProblems,
+  knownProblems,
   present,
   ReeveError,
   rootActivation,
@@ -22,6 +22,7 @@ import {
   type Checks,
   type Json,
   type RunId,
+  unknownNames,
 } from '../core/index.ts'
 import { fitting, teamMessage, type Agent } from '../agent/index.ts'
 import { unknownRun, type Engine, type Question } from '../engine/index.ts'
@@ -341,6 +342,10 @@ const outputProblems = (given: { readonly output?: unknown } | undefined): reado
 /** All that is wrong with a command at once; `more` besides its options. */
 function mustBe(given: object, checks: Readonly<Record<string, Check>>, what: string, more: readonly string[] = []): void {
   const where = `run.${what}()`
-  const problems = [...optionProblems(checks, given, where), ...more.map((problem) => `${where}: ${problem}`)]
+  const problems = [
+    ...unknownNames(given, checks, where),
+    ...knownProblems(checks, given, where, (at, name) => `${at}: "${name}"`),
+    ...more.map((problem) => `${where}: ${problem}`),
+  ]
   if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
 }

@@ -211,7 +211,7 @@ const planner: Check = (given, where) => {
   return [
     ...unknownOptions(given, plannerRules, where, meantByPlanner),
     ...(Object.keys(given).some((name) => Object.hasOwn(meantByPlanner, name)) ? [`${where} is ${plannerForms}`] : []),
-    ...knownProblems(plannerRules, given, where, '.'),
+    ...knownProblems(plannerRules, given, where, (at, name) => `${at}.${name}`),
   ]
 }
 const plannerRules: Checks<{ model: unknown; instructions: unknown; repairs: unknown }> = {

@@ -12,9 +12,9 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const call = (name: string, input: object): { name: string; input: object } => ({ name, input })
 const script: readonly (string | readonly { name: string; input: object }[])[] = [
-  ['inventory', 'secrets'].map((worker) => call('delegate', { worker, instructions: 'Survey it.' })),
-  [call('recruit', { worker: 'docker', reason: 'there is a Dockerfile' })],
-  [call('delegate', { worker: 'docker', instructions: 'Read the Dockerfile.' })],
+  ['inventory', 'checks'].map((worker) => call('delegate', { worker, instructions: 'Survey it.' })),
+  [call('recruit', { worker: 'monorepo', reason: 'it is a workspace' })],
+  [call('delegate', { worker: 'monorepo', instructions: 'Look at the members.' })],
   [call('write_report', { report: '# In the words of a model\n' })],
   'It is written.',
 ]
@@ -24,7 +24,7 @@ let server: Server
 const requests: { messages: { role: string; content?: unknown }[]; tools?: { function: { name: string } }[] }[] = []
 beforeEach(async () => {
   folder = await realpath(await mkdtemp(join(tmpdir(), 'reeve-model-')))
-  await writeFile(join(folder, 'Dockerfile'), 'FROM node:latest\nCOPY . .\n')
+  await writeFile(join(folder, 'package.json'), '{"name":"root","workspaces":["packages/*"]}\n')
   server = createServer((request, response) => {
     let body = ''
     request.on('data', (piece: Buffer) => (body += piece.toString()))
@@ -70,13 +70,13 @@ test('a model leads the same team; the report waits for the same approval', asyn
   expect(ended, ended.err + ended.out).toMatchObject({ code: 3 })
   expect(ended.out).toContain('brain: ollama/scripted')
   const view = JSON.parse((await reeve(folder, 'show', 'run_m', '--json')).out) as RunView
-  expect(view.recruits).toMatchObject([{ worker: 'docker' }])
+  expect(view.recruits).toMatchObject([{ worker: 'monorepo' }])
   expect(view.usage.find(({ model }) => model === 'ollama/scripted')).toMatchObject({ calls: 4, input: 400, output: 40 })
   expect(await reeve(folder, 'approve', view.approvals[0]!.id)).toMatchObject({ code: 0 })
   expect(await begin(folder, ['resume', 'run_m'], undefined, env)).toMatchObject({ code: 0 })
   expect(await readFile(join(folder, 'REPORT.md'), 'utf8')).toBe('# In the words of a model\n')
   expect(requests).toHaveLength(5)
-  expect(JSON.stringify(requests[1])).toContain('"dockerfiles')
+  expect(JSON.stringify(requests[1])).toContain('\\"monorepo\\":{')
   const names = (i: number): string[] => (requests[i]?.tools ?? []).map((tool) => tool.function.name)
   expect(names(0)).toEqual(expect.arrayContaining(['delegate', 'recruit', 'write_report']))
 })
