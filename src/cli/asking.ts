@@ -3,6 +3,7 @@
  *
  * Owns: how much of a value a terminal shows, that no line of a value can be taken for a line of ours. Does not own: which characters are visible (core), who is asked (watch.ts), deciding (command/).
  */
+import { quoted } from './context.ts'
 import {
   bar,
   beginning,
@@ -122,7 +123,7 @@ export function questionLines({ kind, id, body }: RunWaiting['questions'][number
   const asked = isObject(body) ? (body as { readonly question?: Json }).question : undefined
   const answer = {
     interrupt: `Answer it: ${answerCommand(id, where)}`,
-    approval: `Decide it: reeve approve ${id}${where}`,
+    approval: `Decide it: reeve approve ${quoted(id)}${where}`,
     'in-doubt': `Answer it from code: runtime.handle('${run}').settleDoubt({ … }): say whether it happened`,
     diverged: `Answer it from code: runtime.handle('${run}').settleDivergence({ … }): say what became of it`,
   }[kind]
@@ -132,5 +133,5 @@ export function questionLines({ kind, id, body }: RunWaiting['questions'][number
 /** What an operator can do about a run that is set aside. */
 export const setAsideLines = ({ hint }: Failure, run: string, where: string): string[] => [
   ...(hint === undefined ? [] : [`  ${visibleLine(hint)}`]),
-  `  try again: reeve resume ${run}${where}    (or end it without its code: reeve cancel ${run}${where})`,
+  `  try again: reeve resume ${quoted(run)}${where}    (or end it without its code: reeve cancel ${quoted(run)}${where})`,
 ]

@@ -6,7 +6,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Runtime } from '../runtime/index.ts'
-import { whereOf, type CommandContext } from './context.ts'
+import { whereOf, type CommandContext, quoted } from './context.ts'
 import { isDemoAgent } from '../demo/index.ts'
 import { configName, type Place } from './store.ts'
 
@@ -25,7 +25,7 @@ export async function furtherCommand(further: Further): Promise<string> {
 
 /** The command that lets a paused run go on. */
 export async function resumeCommand(further: Further): Promise<string> {
-  return `reeve resume ${further.run}${await driverOptions(further)}`
+  return `reeve resume ${quoted(further.run)}${await driverOptions(further)}`
 }
 
 /** The command that drives a run from then on, if it is none of the demo's. */

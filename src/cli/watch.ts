@@ -7,7 +7,7 @@
 import { describeOutcome, messageOf, ReeveError, visibleLine } from '../core/index.ts'
 import type { Approval, Run, RunOutcome, RunWaiting } from '../runtime/index.ts'
 import { approvalLines, questionLines, setAsideLines } from './asking.ts'
-import { aborted, thisUser } from './context.ts'
+import { aborted, thisUser, quoted } from './context.ts'
 import { exitOf, exits, type Exit } from './exit.ts'
 import { pause, showRun, type Showing, type ShowingOptions } from './showing.ts'
 import type { Terminal } from './terminal.ts'
@@ -64,7 +64,7 @@ export async function watchRun(run: Run, options: WatchOptions): Promise<Exit> {
 async function interrupted(run: Run, { terminal, where, elsewhere = false }: WatchOptions, showing: Showing): Promise<Exit> {
   await showing.stop().catch(() => undefined)
   const left = elsewhere ? 'The run goes on where a worker drives it; watch it with' : 'The run is parked where it is; go on with'
-  terminal.note(`\nLeft. ${left}:\n  reeve resume ${run.id}${where}`)
+  terminal.note(`\nLeft. ${left}:\n  reeve resume ${quoted(run.id)}${where}`)
   return exits.interrupted
 }
 
@@ -125,8 +125,8 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
   say('')
   if (state.queued !== undefined) {
     const { behind, needs } = state.queued
-    say(`The run waits for its turn behind ${behind}, which is ${needs.status}. See: reeve show ${behind}${where}`)
-  } else if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${run.id}${where}`)
+    say(`The run waits for its turn behind ${behind}, which is ${needs.status}. See: reeve show ${quoted(behind)}${where}`)
+  } else if (state.status === 'paused') say(`The run is paused. Let it go on with:\n  reeve resume ${quoted(run.id)}${where}`)
   else if (state.failure !== undefined) {
     say(`The run is stuck: ${visibleLine(state.reason ?? state.failure.message)}`)
     for (const line of setAsideLines(state.failure, run.id, where)) say(line)
@@ -134,7 +134,7 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
     say(
       elsewhere
         ? `No worker goes on with the run: ${state.reason ?? 'it is stuck'}. Start one that has it: reeve work${where}`
-        : `The run needs an operator: its agent is not registered at its version. See: reeve show ${run.id}${where}`,
+        : `The run needs an operator: its agent is not registered at its version. See: reeve show ${quoted(run.id)}${where}`,
     )
   else {
     const others = state.questions.filter(({ kind }) => kind !== 'approval')
@@ -142,11 +142,11 @@ function parked(run: Run, state: RunWaiting, { terminal, json, where, elsewhere 
       say(`The run waits for approval; it is safe to close this terminal.`)
       for (const approval of state.waiting) for (const line of approvalLines(approval, terminal.columns - 2)) say(`  ${line}`)
       say(elsewhere ? 'Decide; a worker goes on with it then:' : 'Decide, then let it go on:')
-      for (const { id } of state.waiting) say(`  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`)
+      for (const { id } of state.waiting) say(`  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`)
     }
     for (const question of others) for (const line of questionLines(question, run.id, where)) say(line)
     if (!elsewhere && state.questions.length > 0)
-      say(`${state.waiting.length > 0 ? '' : 'Then let it go on:\n'}  reeve resume ${run.id}${where}`)
+      say(`${state.waiting.length > 0 ? '' : 'Then let it go on:\n'}  reeve resume ${quoted(run.id)}${where}`)
   }
   return exits.waiting
 }

@@ -1,5 +1,5 @@
 /** `reeve answer`: the value that an interrupt waits for, without running anything. Owns: what counts as JSON and what as text, under which name it is answered. The first answer counts. */
-import { thisUser, whereOf, type CommandContext } from '../context.ts'
+import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { goesOnWith } from '../going-on.ts'
 import { look } from '../store.ts'
@@ -18,7 +18,7 @@ export function answer(
     if (question?.kind === 'approval' || (question === undefined && interruptId.startsWith('apr_')))
       throw usage(
         `"${interruptId}" is an approval: it takes a decision, no value`,
-        `Decide it: reeve approve ${interruptId}${whereOf(options)}    (or: reject, edit, retry)`,
+        `Decide it: reeve approve ${quoted(interruptId)}${whereOf(options)}    (or: reject, edit, retry)`,
       )
     if (question !== undefined && question.kind !== 'interrupt')
       throw usage(

@@ -1,5 +1,5 @@
 /** `reeve post`: writes to members of a planned team, without running anything. Owns: what counts as JSON and what as text. */
-import { thisUser, whereOf, type CommandContext } from '../context.ts'
+import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
 import { readValue } from './answer.ts'
@@ -34,7 +34,7 @@ export function post(
       terminal.line(`Nothing was sent: the team of ${run} has ended.`)
       return exits.failed
     }
-    terminal.line(`The team of ${run} has the message. Whose inbox it is in: reeve events ${run}${whereOf(options)}`)
+    terminal.line(`The team of ${run} has the message. Whose inbox it is in: reeve events ${quoted(run)}${whereOf(options)}`)
     return exits.done
   })
 }

@@ -1,6 +1,6 @@
 /** `reeve recruit`: asks a planned team for another member, without running anything. Owns: the words, and how long an answer is waited for. */
 import type { Recruited, RecruitFromOutside } from '../../index.ts'
-import { thisUser, whereOf, type CommandContext } from '../context.ts'
+import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { look } from '../store.ts'
 
@@ -38,13 +38,13 @@ export function recruit({ terminal, options, cwd, interrupted }: CommandContext,
 function told(answer: Recruited, run: string, where: string): string {
   if (!answer.admitted) return `Nobody joins the team of ${run}: ${answer.message} (${answer.reason})`
   return answer.duplicate
-    ? `${answer.member} does this already: reeve show ${run}${where}`
-    : `${answer.member} is on the team: reeve show ${run}${where}`
+    ? `${answer.member} does this already: reeve show ${quoted(run)}${where}`
+    : `${answer.member} is on the team: reeve show ${quoted(run)}${where}`
 }
 
 /** What is said where nobody has decided yet. */
 export const undecided = (run: string, where: string): string =>
-  `The team of ${run} has been asked and has not decided yet. It does when it is driven and not paused, and whoever has to approve has answered:\n  reeve show ${run}${where}`
+  `The team of ${run} has been asked and has not decided yet. It does when it is driven and not paused, and whoever has to approve has answered:\n  reeve show ${quoted(run)}${where}`
 
 /** What was decided within so many seconds; undefined if nothing was. The wish stands. */
 export async function decidedWithin<A>(

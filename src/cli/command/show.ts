@@ -1,7 +1,7 @@
 /** `reeve show`: one run as it is now. Owns: what of a view is told, in which order. */
 import { describeOutcome, type Failure, isObject, type Json, totalUsage, type Usage, visible, visibleLine } from '../../core/index.ts'
 import { answerCommand, answeredText, argumentsLine, setAsideLines, shortly, whoLines } from '../asking.ts'
-import { whereOf, type CommandContext } from '../context.ts'
+import { whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, type Exit } from '../exit.ts'
 import { graphLines } from '../graph.ts'
 import { look } from '../store.ts'
@@ -93,7 +93,7 @@ function delegationLines(all: Awaited<ReturnType<Run['delegations']>>, run: stri
   return open.map(({ label, worker, status, activation, callId }) => {
     const alone = label !== undefined && open.filter((each) => each.label === label).length === 1
     const id = (alone ? label : undefined) ?? activation ?? callId
-    const stop = id === undefined ? '' : `    (reeve stop ${run} ${id}${where})`
+    const stop = id === undefined ? '' : `    (reeve stop ${quoted(run)} ${quoted(id)}${where})`
     return visible(`${status}: ${label === undefined ? '' : `${label} `}(${worker})${stop}`)
   })
 }
@@ -116,7 +116,7 @@ function approvalText(approval: ApprovalView, where: string, isUnsaid: boolean):
   if (!open) return `${id} ${call}: ${resolution ?? 'answered'}${approver === undefined ? '' : ` by ${visible(approver)}`}`
   if (!isUnsaid) return `${id} ${call}: decided already, not acted on yet`
   const who = whoLines(approval).map((line) => `\n  ${line}`)
-  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${id}${where}    (or: reeve reject ${id}${where})`
+  return `asks: ${call}\n  ${risk} risk: ${visibleLine(reason)}${who.join('')}\n  reeve approve ${quoted(id)}${where}    (or: reeve reject ${quoted(id)}${where})`
 }
 
 function interruptText({ id, question, open, outcome }: InterruptView, where: string, isUnsaid: boolean): string {

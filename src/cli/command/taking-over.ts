@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 import { cut, messageOf, visible, visibleLine } from '../../core/index.ts'
 import type { HandBack, TakeoverContext, TakeoverStep } from '../../index.ts'
 import { argumentsLine, shortly } from '../asking.ts'
-import { thisUser, whereOf, type CommandContext } from '../context.ts'
+import { thisUser, whereOf, type CommandContext, quoted } from '../context.ts'
 import { exits, usage, type Exit } from '../exit.ts'
 import { furtherCommand, workerCommand, type Further } from '../going-on.ts'
 import { look } from '../store.ts'
@@ -25,7 +25,7 @@ const said = ({ by, reason }: ByHandOptions): { readonly by: string; readonly re
 })
 
 const undecided = async (further: Further): Promise<string> =>
-  `Nobody drives the run ${further.run} now. It obeys as soon as somebody does:\n  ${await workerCommand(further)}\n  reeve show ${further.run}${whereOf(further.context.options)}`
+  `Nobody drives the run ${further.run} now. It obeys as soon as somebody does:\n  ${await workerCommand(further)}\n  reeve show ${quoted(further.run)}${whereOf(further.context.options)}`
 
 /** Takes a run over, and tells what there is to go on with. */
 export function takeover(
@@ -162,7 +162,7 @@ function contextLines(context: TakeoverContext, where: string, unsaid: ReadonlyS
     ...(failureReason === undefined ? [] : [`failed last: ${visibleLine(failureReason)}`]),
     ...pendingApprovals.map(({ id, tool, input }) =>
       unsaid.has(id)
-        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${id}${where}`
+        ? `asks: ${visible(tool)} with ${argumentsLine(input)}\n  reeve approve ${quoted(id)}${where}`
         : `decided already, not acted on yet: ${visible(tool)} with ${argumentsLine(input)}`,
     ),
     ...(unreadMail === 0 ? [] : [`${unreadMail} unread message${unreadMail === 1 ? '' : 's'}`]),
