@@ -189,7 +189,7 @@ function mustBeGrant(given: DelegateOptions): void {
 /**
  * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The worker must be registered with the runtime.
  * Several at once are fine: `Promise.all([delegate(ctx, a, …), delegate(ctx, b, …)])`; their order in the code is their order in the journal.
- * Rejects with `input.invalid` for options that are none.
+ * Rejects with `input.invalid` for invalid options.
  */
 export async function delegate<A extends Agent>(
   ctx: Context,

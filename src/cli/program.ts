@@ -189,7 +189,7 @@ function addLooking(program: Command, carry: Carry): void {
 function addForking(program: Command, carry: Carry): void {
   program
     .command('fork')
-    .description('begin a new run with what another one has recorded up to a position; that one is not touched')
+    .description('start a new run from a position in the journal of another run, which is not changed')
     .argument('<run>', 'the id of the run')
     .option('--at <n>', 'a position of `reeve events --json` (default: all that there is)', positiveNumber)
     .option('--run <id>', 'the id of the fork; the same id again is the same fork')
@@ -207,7 +207,7 @@ function addForking(program: Command, carry: Carry): void {
     .action((run: string, options: Parameters<typeof fork>[2]) => carry((context) => fork(context, run, options)))
   program
     .command('diff')
-    .description('show where two runs part, and what is different')
+    .description('show where two runs diverge, and how')
     .argument('<run>', 'the id of a run')
     .argument('<other>', 'the id of another run, such as a fork of it')
     .option('--limit <n>', 'at most so many differences', positiveNumber, 20)
@@ -221,7 +221,7 @@ function addDeciding(program: Command, carry: Carry): void {
   const by = ['--by <name>', 'the same as --approver'] as const
   program
     .command('approve')
-    .description('say yes to an approval; the first decision counts')
+    .description('approve a pending request (the first decision wins)')
     .argument('<approval>', 'the id of the approval')
     .option('--comment <text>', 'recorded with the decision')
     .option(...approver)
@@ -230,7 +230,7 @@ function addDeciding(program: Command, carry: Carry): void {
     .action((id: string, options: DecidingOptions) => carry((context) => approve(context, id, options)))
   program
     .command('reject')
-    .description('say no to an approval; the agent is told, with the reason')
+    .description('reject a pending request; the agent is told the reason')
     .argument('<approval>', 'the id of the approval')
     .option('--reason <text>', 'told to the agent')
     .option(...approver)
@@ -239,7 +239,7 @@ function addDeciding(program: Command, carry: Carry): void {
     .action((id: string, options: DecidingOptions) => carry((context) => reject(context, id, options)))
   program
     .command('edit')
-    .description('say yes to other arguments than those that are asked for; they are checked again')
+    .description('approve a pending request with edited arguments, which are validated again')
     .argument('<approval>', 'the id of the approval')
     .argument('<json>', 'all the arguments, as JSON')
     .option('--comment <text>', 'recorded with the decision')
@@ -249,7 +249,7 @@ function addDeciding(program: Command, carry: Carry): void {
     .action((id: string, given: string, options: DecidingOptions) => carry((context) => edit(context, id, given, options)))
   program
     .command('retry')
-    .description('send it back: not like this; the agent is told to change it and try again')
+    .description('send a pending request back: the agent is told to change it and try again')
     .argument('<approval>', 'the id of the approval')
     .option('--comment <text>', 'told to the agent')
     .option(...approver)
@@ -262,7 +262,7 @@ function addDeciding(program: Command, carry: Carry): void {
 function addSaying(program: Command, carry: Carry): void {
   program
     .command('answer')
-    .description('give an interrupt the value it waits for; the first answer counts')
+    .description('answer an interrupt with the value it waits for (the first answer wins)')
     .argument('<interrupt>', 'the id of the interrupt')
     .argument('<value>', 'JSON; what does not read as JSON is taken as a text')
     .option('--text', 'take it as a text even if it reads as JSON')
@@ -274,14 +274,14 @@ function addSaying(program: Command, carry: Carry): void {
     .action((id: string, value: string, options: Parameters<typeof answer>[3]) => carry((context) => answer(context, id, value, options)))
   program
     .command('pause')
-    .description('let a run stop before its next effect; resume lets it go on')
+    .description('pause a run before its next effect (continue it with resume)')
     .argument('<run>', 'the id of the run')
     .option('--reason <text>', 'recorded with the pause')
     .addHelpText('after', examples('reeve pause run_5fz2…'))
     .action((run: string, options: Parameters<typeof pause>[2]) => carry((context) => pause(context, run, options)))
   program
     .command('stop')
-    .description('end one delegation; its run goes on without it')
+    .description('stop one delegation; the rest of the run continues')
     .argument('<run>', 'the id of the run')
     .argument('<delegation>', 'd1, or an activation: what `reeve show` lists')
     .option('--reason <text>', 'told to its leader')
@@ -311,7 +311,7 @@ function addSaying(program: Command, carry: Carry): void {
     )
   program
     .command('cancel')
-    .description('end a run and everything below it; final')
+    .description('cancel a run and all its workers (cannot be undone)')
     .argument('<run>', 'the id of the run')
     .option('--reason <text>', 'recorded as the reason')
     .option('--no-undo', 'what was done stays')
@@ -363,13 +363,13 @@ Exit codes: 0 somebody joins, 1 nobody does, 3 nothing was decided yet.`,
 function addUpkeep(program: Command, carry: Carry): void {
   program
     .command('backup')
-    .description('copy the store into a new file; workers go on meanwhile')
+    .description('copy the store into a new file while workers continue')
     .argument('<file>', 'the new file')
     .addHelpText('after', examples('reeve backup reeve-monday.db', 'reeve backup /backup/reeve.db --store ./reeve.db'))
     .action((to: string) => carry((context) => backup(context, to)))
   program
     .command('compact')
-    .description('rewrite the store without the space that removed runs have left; workers wait meanwhile')
+    .description('rewrite the store without the free space that removed runs left (workers wait meanwhile)')
     .addHelpText('after', examples('reeve compact', 'reeve compact --store ./reeve.db'))
     .action(() => carry(compact))
   program
@@ -391,9 +391,7 @@ Exit codes: 0 everything is there, 1 some runs cannot be migrated.`,
 
 /** Loaded only when it is asked for: the other commands need nothing of it. */
 function addRestate(program: Command, carry: Carry): void {
-  const restate = program
-    .command('restate')
-    .description('the distributed engine: a Restate server on this machine, and what one knows of Reeve')
+  const restate = program.command('restate').description('work with the Restate engine: run a server on this machine, show its state')
   restate
     .command('dev')
     .description('start a Restate server for development, and keep it until Ctrl-C')
@@ -407,7 +405,7 @@ function addRestate(program: Command, carry: Carry): void {
     )
   restate
     .command('status')
-    .description('say whether a Restate server is there, which workers have registered, and what does not get on')
+    .description('show whether a Restate server answers, which workers are registered, and which calls are stuck')
     .option('--ingress <url>', 'its address for calls', 'http://127.0.0.1:8080')
     .option('--admin <url>', 'its address for the operator', 'http://127.0.0.1:9070')
     .option('--namespace <name>', 'with which the names of the services begin', namespaceName, 'reeve')

@@ -20,7 +20,7 @@ export function unknownNames(given: unknown, known: Readonly<Record<string, unkn
 /** True for what options can stand in. */
 export const hasNames = (given: unknown): given is object => typeof given === 'object' && given !== null && !Array.isArray(given)
 
-/** Throws for options that are none at all; everything else that is wrong with them is found together. */
+/** Throws for options that are no object; everything else that is wrong with them is found together. */
 export function mustBeOptions(given: unknown, maker: string, code: ErrorCode): void {
   if (!hasNames(given)) throw new ReeveError(code, `${maker}() was given ${described(given)}, expected an object of options`)
 }

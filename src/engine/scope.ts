@@ -108,11 +108,13 @@ export interface Undoing {
   expired: string | undefined
 }
 
-/** A moment that is none would never come. */
+/** An invalid time would never come. */
 function deadline(name: string, until: Date): number {
   const at = until.getTime()
   if (Number.isNaN(at))
-    throw new ReeveError('input.invalid', `"${name}" is to end at a moment that is none`, { hint: 'Give a finite number of milliseconds.' })
+    throw new ReeveError('input.invalid', `timer "${name}": invalid time ${at}`, {
+      hint: 'Give a valid Date.',
+    })
   return at
 }
 

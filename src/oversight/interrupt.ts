@@ -30,7 +30,7 @@ const names: NamesOf<InterruptOptions> = { until: true, timeoutMs: true, schema:
  * Asks outside for a value and waits. Whatever is answered is returned as it is, also `false`, `0`, `''` and `null`.
  *
  * `question` is JSON for whoever answers; it is recorded. Rejects with `Cancelled`, with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`, and with
- * `input.invalid` for options that are none. In one scope one at a time; concurrent ones need `ctx.scope(name)`, or `ctx.interrupt`, which has a scope of its own.
+ * `input.invalid` for invalid options. In one scope one at a time; concurrent ones need `ctx.scope(name)`, or `ctx.interrupt`, which has a scope of its own.
  */
 export async function interrupt<S extends SchemaLike | undefined = undefined>(
   ctx: Context,

@@ -97,7 +97,7 @@ export interface Runtime extends AsyncDisposable {
 }
 
 /**
- * Opens a store and begins to run what is in it. Throws `config.invalid` for options that are none, `team.invalid` and its like for what is wrong with the agents, `store.*` for what is
+ * Opens a store and begins to run what is in it. Throws `config.invalid` for invalid options, `team.invalid` and its like for what is wrong with the agents, `store.*` for what is
  * wrong with the store. With `drive: false` a database is connected to by the first call, which then says what is wrong with it.
  */
 export async function createRuntime(options: RuntimeOptions = {}): Promise<Runtime> {

@@ -1,5 +1,5 @@
 /**
- * Leading by code: a supervisor whose brain is a function. It has its team in its hand as an object, where a model has verbs.
+ * Leading by code: a supervisor whose brain is a function. The leader's code receives its team as an object; a model has verbs.
  *
  * Owns: that object, the agent made of the function. Does not own: the way of a delegation (delegation/delegations.ts): hooks, filters and slots are the same for both, nor how code runs as
  * an agent (../agent).

@@ -56,7 +56,7 @@ function answer(clerks: Clerks, heard: HeardWord, { memberAt, late }: Callers): 
   const isStranger = from !== undefined && entry === undefined
   try {
     if (clerk !== undefined && isStranger && late(heard)) return undefined
-    if (clerk === undefined || isStranger) return refused('it is nobody of this team who says that')
+    if (clerk === undefined || isStranger) return refused('the sender is not a member of this team')
     return clerk(word as never, { entry, name: entry?.member ?? by ?? 'operator' }, heard)
   } catch (thrown) {
     if (isLeaving(thrown)) throw thrown

@@ -57,7 +57,7 @@ export interface EmailOptions {
 
 /**
  * A channel that sends a mail, as text and as HTML. Its `Message-ID` follows from the key of the notice: whoever gets a repeated one twice can tell. `smtp` needs the optional package
- * nodemailer; without it telling fails with `config.invalid`. Throws `config.invalid` for options that are none.
+ * nodemailer; without it telling fails with `config.invalid`. Throws `config.invalid` for invalid options.
  */
 export function email(options: EmailOptions): Channel {
   const known = { smtp: true, transport: true, from: true, to: true, link: true, name: true, timeoutMs: true } as const

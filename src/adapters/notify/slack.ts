@@ -25,7 +25,7 @@ export interface SlackOptions {
 
 /**
  * A channel that posts a message to an incoming webhook. It shows what is asked, the exact arguments and the commands that decide; nothing in it decides. Slack knows no idempotency: a try that
- * arrived, and whose answer did not, is seen twice. Throws `config.invalid` for options that are none.
+ * arrived, and whose answer did not, is seen twice. Throws `config.invalid` for invalid options.
  */
 export function slack(options: SlackOptions): Channel {
   const known = { webhookUrl: true, link: true, name: true, timeoutMs: true, fetch: true } as const

@@ -26,7 +26,7 @@ const usualColumns = 100
 /** Keys of this many last notices are remembered, so that one that is told again is not written again. */
 const remembered = 1_000
 
-/** A channel that writes to the terminal. Throws `config.invalid` for options that are none. */
+/** A channel that writes to the terminal. Throws `config.invalid` for invalid options. */
 export function terminal(options: TerminalOptions = {}): Channel {
   const known = { name: true, write: true, store: true, config: true } as const
   mustBeOptionsOf('terminal', options, known, (given) => functionProblems({ write: given.write }, 'terminal'))

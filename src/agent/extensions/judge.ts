@@ -60,7 +60,7 @@ const output = {
 
 /**
  * Makes an agent that is given a task and an answer, and answers `{ score, reason }` with a score from 0 to 1. Among the scorers of `isComplete` an answer passes with exactly 1.
- * Throws `agent.invalid` for options that are none, or without criteria.
+ * Throws `agent.invalid` for invalid options, or without criteria.
  */
 export function judge<const Name extends string>(options: JudgeOptions<Name>): Agent<Name, string, Judgement> {
   mustBeOptions(options, 'judge', 'agent.invalid')

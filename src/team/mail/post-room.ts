@@ -174,7 +174,7 @@ export class PostRoom {
     if (seqs.length > 0) this.#ctx.emit({ type: 'mail.unread', member, seqs })
   }
 
-  /** Who waits for mail, each once, in the order in which they began to. Whoever waits in several ways waits for anybody. */
+  /** Who waits for mail, each once, in the order in which they began to. A member with several pending waits wakes on the first. */
   waiting(): readonly MailWaiter[] {
     const found = new Map<Entry, MailWaiter>()
     for (const { entry, from, bounded } of this.#waits) {
