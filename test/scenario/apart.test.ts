@@ -21,7 +21,7 @@ function bank() {
     model: scripted(delegates(['clerk', 'pay 10']), 'mid is done'),
     workers: [clerk],
   })
-  const lead = scripted(delegates(['mid', 'see to it']), 'all is done')
+  const lead = scripted(delegates(['mid', 'see to it', 'c1']), 'all is done')
   const boss = supervisor({
     name: 'boss',
     description: 'Leads.',
@@ -80,6 +80,33 @@ describe('a worker that is placed apart', () => {
     await apart.decide({ approvalId: open[0]!.id, decision: 'reject', approver: 'ann' })
     expect(await apart.outcome()).toMatchObject({ status: 'completed', output: 'mid is done' })
     expect(await run.outcome()).toMatchObject({ output: 'all is done' })
+  })
+
+  test('is finished by hand, from the run that was started, like any other', async () => {
+    const { boss, paid } = bank()
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    const { waiting: open } = await waiting(run)
+    await run.takeOver({ by: 'ann' })
+    await expect.poll(async () => (await runtime.runs({ childrenOf: run.id })).map(({ status }) => status)).toEqual(['paused'])
+    await run.complete({ delegation: 'c1', output: 'by hand', by: 'ann' })
+    await run.handBack({ by: 'ann' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all is done' })
+    expect((await run.delegations())[0]).toMatchObject({ worker: 'mid', status: 'completed', output: 'by hand' })
+    expect(paid).toEqual([])
+    await expect(run.decide({ approvalId: open[0]!.id, decision: 'approve' })).rejects.toMatchObject({ code: 'approval.expired' })
+  })
+
+  test('is stopped from the run that was started', async () => {
+    const { boss, paid, lead } = bank()
+    const runtime = await runtimeOf([boss])
+    const run = await runtime.start(boss, 'go')
+    await waiting(run)
+    await run.stop({ delegation: 'c1', reason: 'too slow' })
+    expect(await run.outcome()).toMatchObject({ status: 'completed', output: 'all is done' })
+    expect(told(lead.prompts[1])).toEqual([expect.stringContaining('too slow')])
+    expect(paid).toEqual([])
+    await expect(run.stop({ delegation: 'c1' })).rejects.toMatchObject({ code: 'delegation.ended' })
   })
 
   test('another place than apart is refused where the team is made', () => {
