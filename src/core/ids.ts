@@ -89,6 +89,9 @@ export function rootRun(run: RunId): RunId {
   return (cut < 0 ? run : run.slice(0, cut)) as RunId
 }
 
+/** Whether a run is a child run: a worker that is placed apart. */
+export const isChildRun = (run: RunId): boolean => run.includes('>')
+
 /** The activation that started this one, the address it used there, and whether this one is placed apart; undefined for the root of a run that somebody started. */
 export function parentOf(activation: ActivationId): { parent: ActivationId; address: OpId; apart: boolean } | undefined {
   const cut = activation.lastIndexOf('>')

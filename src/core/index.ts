@@ -15,7 +15,7 @@ export {
   type Json,
   type JsonObject,
 } from './json.ts'
-export { childActivation, derivedId, newId, parentOf, rootActivation, runId, runOf, rootRun } from './ids.ts'
+export { childActivation, derivedId, isChildRun, newId, parentOf, rootActivation, runId, runOf, rootRun } from './ids.ts'
 export type { ActivationId, ApprovalId, CapabilityId, InterruptId, MessageId, OpId, RunId, SessionId } from './ids.ts'
 export { delegationOf, isToolAgent, isToolOf, toolAgent } from './composed-names.ts'
 export { isSamePerson, personName, underName } from './people.ts'

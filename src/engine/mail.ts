@@ -74,6 +74,10 @@ export function arrivalOfMail(mail: Mail): ArrivalEvent | undefined {
 export const said = (mail: { readonly reason?: string; readonly by?: string }): { reason?: string; by?: string } =>
   mail.reason === undefined ? by(mail) : { reason: mail.reason, ...by(mail) }
 
+/** The time that a pause was given, as its event tells it. */
+export const within = (mail: { readonly withinMs?: number }): { withinMs?: number } =>
+  mail.withinMs === undefined ? {} : { withinMs: mail.withinMs }
+
 /** Why a command to a run that is paused, taken over or neither changes nothing; undefined: it is carried out (spec team R-13). Pure. */
 export function whyIgnored(
   mail: Extract<CommandMail, { type: 'pause' | 'resume' }>,

@@ -10,7 +10,7 @@ import {
   newId,
   ReeveError,
   rootActivation,
-  rootRun,
+  isChildRun,
   type ActivationId,
   type Failure,
   type Json,
@@ -170,7 +170,7 @@ export const isWithin = (id: RunId, run: RunId): boolean => id === run || id.sta
 
 /** Whether a list shows a run: those that were started from outside, or the child runs of one. */
 export const isListed = (id: RunId, { childrenOf }: RunFilter): boolean =>
-  childrenOf === undefined ? rootRun(id) === id : id !== childrenOf && isWithin(id, childrenOf)
+  childrenOf === undefined ? !isChildRun(id) : id !== childrenOf && isWithin(id, childrenOf)
 
 /** Values of a stream, from outside of any run. */
 export interface StreamValues {

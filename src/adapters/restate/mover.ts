@@ -4,7 +4,7 @@
  * Owns: one call for all runs that are woken together, saying once that Restate is away and once that it is back, staying registered. Does not own: what moves a run (../../engine/host), how a
  * worker is reached (endpoint.ts). A call that cannot be made now is dropped: the host looks each second for runs that nobody holds.
  */
-import { messageOf, ReeveError, rootRun, systemClock, type RunId } from '../../core/index.ts'
+import { messageOf, ReeveError, isChildRun, systemClock, type RunId } from '../../core/index.ts'
 import type { Mover, WorkerProcess } from '../../engine/mover.ts'
 import { handler, runsPerCall, serviceOf } from './call.ts'
 import { RestateClient } from './client.ts'
@@ -72,7 +72,7 @@ export class RestateMover implements Mover {
       const runs: RunId[] = []
       for (const run of this.#waiting) {
         // a worker that is placed apart has a call of its own: Restate gives each to a worker of its choice
-        const isApart = rootRun(run) !== run
+        const isApart = isChildRun(run)
         if (isApart && runs.length > 0) break
         if (runs.push(run) === runsPerCall || isApart) break
       }

@@ -6,7 +6,7 @@
  */
 import { parentOf, rootActivation, runOf, type Outcome, type RunId, type Usage } from '../../core/index.ts'
 import type { Charge } from '../../journal/index.ts'
-import type { Mail } from '../mail.ts'
+import { said, within, type Mail } from '../mail.ts'
 import type { EngineState } from './engine-state.ts'
 import type { Run } from './run.ts'
 
@@ -29,13 +29,10 @@ export function tellChild(
 export function tellChildren(engine: EngineState, run: Run, key: string, mail: Extract<Mail, { readonly type: 'pause' | 'resume' }>): void {
   for (const child of run.children) {
     if (leaderOf(child)?.run !== run.id) continue
-    const { id: _id, ...word } = { ...mail, run: child }
-    if (word.type === 'resume') {
-      const { handBack: _handBack, ...resume } = word
-      tellChild(engine, run, child, key, resume)
-    } else {
-      const { takeover = false, ...pause } = word
-      tellChild(engine, run, child, key, takeover ? { ...pause, at: 'next' } : pause)
+    if (mail.type === 'resume') tellChild(engine, run, child, key, { type: 'resume', run: child, ...said(mail) })
+    else {
+      const at = mail.takeover === true ? 'next' : mail.at
+      tellChild(engine, run, child, key, { type: 'pause', run: child, at, ...within(mail), ...said(mail) })
     }
   }
 }

@@ -359,8 +359,8 @@ export class Driver implements EngineState {
       }
     }
     this.cache.wake(roused)
-    const lost = new Set([...result.fenced, ...result.existed])
-    for (const { id, from } of batch.runs) if (from !== undefined && !lost.has(from) && !lost.has(id)) this.cache.begun(id)
+    const isLost = (run: RunId): boolean => result.fenced.includes(run) || result.existed.includes(run)
+    for (const { id, from } of batch.runs) if (from !== undefined && !isLost(from) && !isLost(id)) this.cache.begun(id)
     this.#wakeElsewhere(batch)
     const heard = result.moved || batch.rows.length + awake.size > 0 ? this.#lookForMail() : undefined
     // What was posted in this commit is heard before what else was in it leaves: a pause holds back what was begun with it.

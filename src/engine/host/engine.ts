@@ -12,6 +12,7 @@ import {
   ReeveError,
   rootActivation,
   runOf,
+  isChildRun,
   rootRun,
   stopwatch,
   systemClock,
@@ -483,7 +484,7 @@ export class HostEngine<S extends Store = Store> implements Engine {
 
   remove(run: RunId): Promise<void> {
     return this.#read(async () => {
-      if (rootRun(run) !== run)
+      if (isChildRun(run))
         throw new ReeveError('run.conflict', `${run} is a child run of ${rootRun(run)}`, {
           hint: 'It goes with that run: remove that one.',
         })

@@ -3,7 +3,7 @@
  *
  * Owns: reading the origin, writing the plan. Does not own: what is in the plan (../fork.ts).
  */
-import { ReeveError, rootActivation, rootRun, type ActivationId, type RunId } from '../../core/index.ts'
+import { ReeveError, rootActivation, isChildRun, rootRun, type ActivationId, type RunId } from '../../core/index.ts'
 import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
 import { asOneRun } from '../fork-children.ts'
 import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork.ts'
@@ -32,7 +32,7 @@ export async function forkRun(driver: Driver, request: ForkRun): Promise<{ reado
 }
 
 async function originOf(reader: StoreReader, { run, at }: ForkRun): Promise<ForkOrigin> {
-  if (rootRun(run) !== run)
+  if (isChildRun(run))
     throw new ReeveError('fork.invalid', `${run} is a child run of ${rootRun(run)}`, {
       hint: `Fork the run itself: reeve events ${rootRun(run)}. Its fork does all of its work in one run.`,
     })

@@ -6,7 +6,7 @@
  */
 import { parentOf, type ActivationId } from '../../core/index.ts'
 import type { Activation } from '../activation.ts'
-import { arrivalOfMail, commandId, ignored, said, whyIgnored, by, type Mail } from '../mail.ts'
+import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type Mail } from '../mail.ts'
 import { happenedAs } from '../origin.ts'
 import { divergedKey } from '../question.ts'
 import type { InboxRow } from '../store.ts'
@@ -99,9 +99,6 @@ function pause(engine: EngineState, run: Run, root: Activation, mail: Extract<Ma
   engine.effects.recall([...run.out].filter((op) => run.holds(op)))
   escalateAt(engine, run, run.pause, engine.clock.now(), mail)
 }
-
-const within = (mail: { readonly withinMs?: number }): { withinMs?: number } =>
-  mail.withinMs === undefined ? {} : { withinMs: mail.withinMs }
 
 /** If the pause was given a time, what has not ended by then is called back. */
 function escalateAt(

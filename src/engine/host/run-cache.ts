@@ -12,7 +12,7 @@ import {
   ReeveError,
   rootActivation,
   runOf,
-  rootRun,
+  isChildRun,
   type ActivationId,
   type Failure,
   type Now,
@@ -63,10 +63,10 @@ function clean(account: Account): Account {
 
 /** Of child runs one at a time, and not everywhere the same first: so processes that hear of several share them. */
 function spread(runs: readonly RunId[]): readonly RunId[] {
-  const children = runs.filter((id) => rootRun(id) !== id)
+  const children = runs.filter(isChildRun)
   if (children.length < 2) return runs
   const one = children[Math.floor(jitter() * children.length)]
-  return runs.filter((id) => id === one || rootRun(id) === id)
+  return runs.filter((id) => id === one || !isChildRun(id))
 }
 
 export class RunCache {
@@ -150,7 +150,7 @@ export class RunCache {
   /** This run was written for whoever drives. A mover has been told. A child run is left to the other processes for a moment. */
   begun(id: RunId): void {
     if (this.#engine.placement.hasMover) return
-    if (rootRun(id) === id || this.#engine.store.isPrivate) this.wake([id])
+    if (!isChildRun(id) || this.#engine.store.isPrivate) this.wake([id])
     else setTimeout(() => this.wake([id]), spreadMs).unref()
   }
 
