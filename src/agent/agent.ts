@@ -1,7 +1,7 @@
 /**
  * agent(): a model with tools, or code, as an `Agent`.
  *
- * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works (mind.ts, loop.ts), leaders (../supervisor).
+ * Owns: the public constructor, its options and their types, its checks. Does not own: how a mind works (model-agent.ts, turn-loop.ts), leaders (../supervisor).
  * Definitions are immutable: nothing of a run is ever written to one.
  */
 import {
@@ -21,9 +21,9 @@ import {
 } from '../core/index.ts'
 import { briefValue, leavesTrail, type Edge, type Infer, type Schema, type SchemaLike } from '../edge/index.ts'
 import { isLeaving, thrownOutcome, type Context } from '../engine/index.ts'
-import { fixedToolbox } from './binding.ts'
-import { ActivityContext, type Activity } from './activity.ts'
-import { DefinedAgent } from './defined.ts'
+import { fixedToolbox } from './tool/binding.ts'
+import { ActivityContext, type Activity } from './loop/activity.ts'
+import { DefinedAgent } from './base-agent.ts'
 import { listOf, listProblems, versionOf, type Agent } from './definition.ts'
 import {
   dataOf,
@@ -36,12 +36,12 @@ import {
   type AgentFacts,
   type MindFacts,
 } from './facts.ts'
-import { ToolBinding } from './gate.ts'
-import { inputRefusal, MindAgent, mindOf } from './mind.ts'
+import { ToolBinding } from './approval/tool-gate.ts'
+import { inputRefusal, MindAgent, mindOf } from './model-agent.ts'
 import { fitting } from './output.ts'
 import { renamable } from './rename.ts'
-import { End, OwnTalk, type Talk } from './talk.ts'
-import { agentContext, type AgentContext } from './verbs.ts'
+import { End, OwnTalk, type Talk } from './code/talk.ts'
+import { agentContext, type AgentContext } from './code/verbs.ts'
 
 /** An agent that thinks with a model. */
 export interface ModelAgentOptions<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined>

@@ -2,13 +2,13 @@
  * Agent: a name, a description and a run (DESIGN §1.1). What every mind, rule, function, team or remote service is to everybody else.
  *
  * Owns: the interface, the rule for names, how a version is made of its declared and its data part.
- * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (check.ts).
+ * Does not own: how any kind of agent works (agent.ts, ../supervisor), nor the check of a whole team (agent-checks.ts).
  */
 import { described, digestJson, isObject, type Json, type Outcome } from '../core/index.ts'
 import type { Edge, Limits, Oversight, Schema } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import type { ModelPrice } from '../model/index.ts'
-import type { Assess } from './assessment.ts'
+import type { Assess } from './approval/assessment.ts'
 
 declare const types: unique symbol
 

@@ -28,14 +28,14 @@ import {
 } from '../edge/index.ts'
 import type { RetryPolicy } from '../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../model/index.ts'
-import { assessProblems, reportTool, type Assess } from './assessment.ts'
+import { assessProblems, reportTool, type Assess } from './approval/assessment.ts'
 import { compactionCheck, compactionData, type Compaction } from './extensions/compaction.ts'
 import { completionData, completionProblems, scorerAgents, type Completion } from './extensions/completion.ts'
 import { isAgent, isName, type Agent } from './definition.ts'
 import type { OnIterationComplete } from './extensions/iteration.ts'
 import { middlewareCheck, type MiddlewareHooks } from './extensions/middleware.ts'
 import { retryCheck } from './retry.ts'
-import type { Tool, ToolsLike } from './tool.ts'
+import type { Tool, ToolsLike } from './tool/tool.ts'
 
 /** What every kind of agent is told. */
 export interface AgentFacts<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> {

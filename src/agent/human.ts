@@ -24,11 +24,11 @@ import type { Candidate, Checked, Edge, Infer, Schema, SchemaLike } from '../edg
 import type { Context } from '../engine/index.ts'
 import { inquire, type Answered } from '../oversight/index.ts'
 import { runCode } from './agent.ts'
-import { DefinedAgent } from './defined.ts'
+import { DefinedAgent } from './base-agent.ts'
 import { versionOf, type Agent } from './definition.ts'
 import { dataOf, factNames, factProblems, schemaOf, type AgentFacts } from './facts.ts'
 import { fitting } from './output.ts'
-import { End, saidBy, transferTo, type Talk } from './talk.ts'
+import { End, saidBy, transferTo, type Talk } from './code/talk.ts'
 
 /** What every person is told of and asked with. */
 export interface HumanFacts<Name extends string, In extends SchemaLike | undefined, Out extends SchemaLike | undefined> extends AgentFacts<

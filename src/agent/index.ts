@@ -1,10 +1,10 @@
 /** One mind: agents, tools, the turn loop, the gate before a tool; and small verbs for code. */
-export { DefinedAgent } from './defined.ts'
+export { DefinedAgent } from './base-agent.ts'
 export { agent, mustHaveBrain, runCode, type CodeAgentOptions, type ModelAgentOptions } from './agent.ts'
-export type { Assess, Assessment } from './assessment.ts'
-export { BackgroundWork } from './background.ts'
-export { askSideQuery, type SideQuery, type Brain } from './side-query.ts'
-export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './binding.ts'
+export type { Assess, Assessment } from './approval/assessment.ts'
+export { BackgroundWork } from './loop/background.ts'
+export { askSideQuery, type SideQuery, type Brain } from './loop/side-query.ts'
+export { fixedToolbox, refuse, type Background, type Binding, type CallResult, type Opening, type Toolbox } from './tool/binding.ts'
 export type { Compaction, Summarize, SummaryInput } from './extensions/compaction.ts'
 export {
   completionProblems,
@@ -30,7 +30,7 @@ export {
   twiceNamed,
   unkept,
   unpricedModels,
-} from './check.ts'
+} from './agent-checks.ts'
 export {
   isAgent,
   isBlank,
@@ -46,7 +46,7 @@ export {
   type OutputOf,
   type UsdCap,
 } from './definition.ts'
-export { ConversationState } from './conversation-state.ts'
+export { ConversationState } from './loop/conversation-state.ts'
 export {
   dataIn,
   dataOf,
@@ -75,7 +75,7 @@ export {
   type Recalled,
   type Shelf,
 } from './exchanges.ts'
-export { invalidInput, ToolBinding } from './gate.ts'
+export { invalidInput, ToolBinding } from './approval/tool-gate.ts'
 export {
   isOver,
   releaseLock,
@@ -89,17 +89,17 @@ export {
 export type { Iteration, IterationWord, OnIterationComplete } from './extensions/iteration.ts'
 export { hookNamed } from './extensions/started.ts'
 export { judge, type JudgeOptions, type Judgement } from './extensions/judge.ts'
-export { think } from './activation.ts'
+export { think } from './loop/activation.ts'
 export { lastTurn } from './extensions/last-answer.ts'
-export { outputRepairs, type Mind } from './loop.ts'
+export { outputRepairs, type Mind } from './loop/turn-loop.ts'
 export type { Asked, Beginning, Moment, MomentValues, RunTool, ToolResult } from './extensions/middleware.ts'
-export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './mind.ts'
+export { defaultTurns, MindAgent, mindOf, type MindDefinition, type MindParts } from './model-agent.ts'
 export { renamable, rename } from './rename.ts'
 export { fitting, outputOf } from './output.ts'
-export { answerLayer } from './answer.ts'
+export { answerLayer } from './answer-layer.ts'
 export { outputKeyLayer } from './output-key.ts'
-export { reviewLayer } from './work-review.ts'
-export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './talk.ts'
+export { reviewLayer } from './approval/work-review.ts'
+export { breakLoop, End, exit, saidBy, transferTo, type Talk } from './code/talk.ts'
 export {
   askHuman,
   channelsOf,
@@ -112,7 +112,7 @@ export {
   type HumanFacts,
   type HumanOptions,
 } from './human.ts'
-export { askSupervisor, endOf, questionsOf, type Answering, type Heard, type Reply } from './question.ts'
+export { askSupervisor, endOf, questionsOf, type Answering, type Heard, type Reply } from './code/question.ts'
 export {
   isTeammate,
   teammate,
@@ -141,7 +141,7 @@ export {
   type RetireWish,
   type TeamWord,
 } from './teamwork/words.ts'
-export { tool, toolsOf } from './tool.ts'
+export { tool, toolsOf } from './tool/tool.ts'
 export { askWord, computation, wordProblem, type Word } from './extensions/word.ts'
 export type {
   ActionRule,
@@ -154,9 +154,9 @@ export type {
   ToolAction,
   ToolIO,
   ToolsLike,
-} from './tool.ts'
+} from './tool/tool.ts'
 export { retryCheck, retryProblems } from './retry.ts'
-export type { ApproveAnswer, ApproveOptions } from './code-approval.ts'
+export type { ApproveAnswer, ApproveOptions } from './approval/code-approval.ts'
 export {
   agentContext,
   delegate,
@@ -168,4 +168,4 @@ export {
   takingQuestions,
   type AgentContext,
   type DelegateOptions,
-} from './verbs.ts'
+} from './code/verbs.ts'

@@ -1,7 +1,7 @@
 /**
  * Output: from a model's last text to the output that the definition promises.
  *
- * Owns: reading a text as what is promised, checking it, the words of a correction and of the failure. Does not own: how often it is corrected (loop.ts).
+ * Owns: reading a text as what is promised, checking it, the words of a correction and of the failure. Does not own: how often it is corrected (turn-loop.ts).
  */
 import { failure, jsonIn, jsonProblem, type Failure, type Json } from '../core/index.ts'
 import type { Checked, Schema } from '../edge/index.ts'

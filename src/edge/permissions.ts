@@ -1,7 +1,7 @@
 /**
  * Permissions of an edge: which tools a worker may use and which of them need an approval. They only ever shrink on the way down.
  *
- * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks (agent/gate.ts).
+ * Owns: the type, the pattern language, `narrow`, the questions asked of them. Does not own: the gate that asks (agent/approval/tool-gate.ts).
  */
 import { described, object, type Check } from '../core/index.ts'
 

@@ -17,7 +17,7 @@ import type {
   ToolCalled,
   WorkerStarted,
 } from '../journal/index.ts'
-import type { Pause } from './pauses.ts'
+import type { Pause } from './replay/pauses.ts'
 
 type Without<E, K extends string> = E extends unknown ? Omit<E, K> : never
 

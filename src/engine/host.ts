@@ -4,8 +4,8 @@
 import type { ActivationId, Failure, Json, MessageId, Outcome, Sha256, Usage, Shape } from '../core/index.ts'
 import type { AskOpened, Caller, Charge, CommandEvent, DoneElsewhere, JournalEvent } from '../journal/index.ts'
 import type { Orchestration, StartOptions } from './context.ts'
-import type { Operation, Owner } from './operation.ts'
-import type { Pause } from './pauses.ts'
+import type { Operation, Owner } from './replay/operation.ts'
+import type { Pause } from './replay/pauses.ts'
 import type { StopCause } from './mail.ts'
 
 /** The digests of what is recorded, as fast as the platform makes them. */
@@ -46,7 +46,7 @@ export interface Host {
   inFlight(op: Operation): boolean
   /** Stops an effect that is out, or takes it back. Its end arrives in any case. */
   abort(op: Operation): void
-  /** It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work of its leader (earlier.ts). */
+  /** It is born with what it has to know of earlier attempts: of those after whom it comes, or else of those at the work of its leader (earlier-attempts.ts). */
   startWorker(op: Operation, agent: string, input: Json, options: StartOptions): void
   /** `keeps`: a human has finished the work above it, so nothing is undone. */
   stopWorker(op: Operation, reason: string, cause: StopCause): void

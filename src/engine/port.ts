@@ -21,7 +21,7 @@ import {
 } from '../core/index.ts'
 import type { ActivationStarted, ApprovalRequested, Caller, ForkEdit, InterruptRaised, JournalEvent, Recorded } from '../journal/index.ts'
 import type { AccountLimits, Registry } from './context.ts'
-import type { Deadlines } from './effects.ts'
+import type { Deadlines } from './replay/effects.ts'
 import type { LivePart } from './live-part.ts'
 
 export type { LivePart } from './live-part.ts'

@@ -5,8 +5,8 @@
  */
 import { derivedId, type ActivationId, type Json, type Outcome } from '../core/index.ts'
 import type { AskOpened } from '../journal/index.ts'
-import type { Operation, Owner } from './operation.ts'
-import { alreadyDone } from './origin.ts'
+import type { Operation, Owner } from './replay/operation.ts'
+import { alreadyDone } from './fork/origin.ts'
 
 /** One open question. */
 export interface QuestionRecord {

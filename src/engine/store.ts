@@ -8,7 +8,7 @@
  */
 import type { ActivationId, Failure, Json, Now, ReeveError, RunId } from '../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../journal/index.ts'
-import type { AccountState } from './account.ts'
+import type { AccountState } from './replay/account.ts'
 import type { LivePart, PostResult, Question, RunEnd, RunFilter, RunSummary } from './port.ts'
 
 // ---- what is written -----------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /**
  * asTool(): any agent among the tools of any other. It is called with a brief and answers; control never leaves it.
  *
- * Owns: what crosses to it by each input mode. Does not own: running the call (agent/gate.ts): it is a worker over the same edge as a delegation.
+ * Owns: what crosses to it by each input mode. Does not own: running the call (agent/approval/tool-gate.ts): it is a worker over the same edge as a delegation.
  * An exit, a break or a transfer of it ends or moves only what is inside. Its session values are those of the run.
  */
 import {

@@ -2,7 +2,7 @@
  * router(): a lead that hands control to its workers, with what was said so far. Eino's supervisor (control returns by rule), and handoff (it does not).
  *
  * Owns: the public constructor, its options and their types, its checks, the agent that stays active over a session.
- * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over (agent/transfer.ts).
+ * Does not own: the control loop (routing.ts), what crosses (member.ts), how a model hands over (agent/tool/transfer-tool.ts).
  */
 import {
   described,

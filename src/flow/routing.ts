@@ -2,7 +2,7 @@
  * Routing: the one control loop of a router: who has control, what became of it, who has it next. Run and resume are this same loop.
  *
  * Owns: the decision after each turn at the work (by choice of the one who had control, else by rule), the limit and the loop check of transfers, the facts that record them.
- * Does not own: the definition (router.ts), what crosses (member.ts, conversation.ts), how a model chooses (agent/transfer.ts).
+ * Does not own: the definition (router.ts), what crosses (member.ts, conversation.ts), how a model chooses (agent/tool/transfer-tool.ts).
  * Holds: K3; K4 (a scope for every hop). Control is decided from recorded ends, never from the position of an event in a stream.
  */
 import {

@@ -5,7 +5,7 @@
  * `upcasters`, and add a golden journal under test/replay/golden.
  */
 import { messageOf, ReeveError } from '../core/index.ts'
-import type { JournalEvent } from './events.ts'
+import type { JournalEvent } from './events/events.ts'
 import { packPath, unpackPath, type PackedPath } from './packed-path.ts'
 
 /** The current version of every event. */

@@ -5,7 +5,7 @@
  * Holds: a key is recorded once, with the event that opens the operation. It is made anew on no replay, and nothing is decided by it.
  */
 import { canonical, digest, isObject, messageContent, redactedMark, type HistoryEntry, type Json, type JsonObject } from '../core/index.ts'
-import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events.ts'
+import type { ApprovalRequested, InterruptRaised, JournalEvent, Recorded } from './events/events.ts'
 
 /** How a plain key begins. Another digest, or other content, needs another scheme: keys of different schemes say nothing of each other. */
 const plainScheme = 'sha256-1'

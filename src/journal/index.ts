@@ -1,11 +1,11 @@
 /** What happened: the event union, its codec and the views folded from it. */
-export * from './events.ts'
-export * from './facts.ts'
-export type * from './team-facts.ts'
-export type * from './mail-facts.ts'
-export type * from './oversight-facts.ts'
-export type * from './earlier-events.ts'
-export type * from './fork-events.ts'
+export * from './events/events.ts'
+export * from './events/facts.ts'
+export type * from './events/team-facts.ts'
+export type * from './events/mail-facts.ts'
+export type * from './events/oversight-facts.ts'
+export type * from './events/earlier-events.ts'
+export type * from './events/fork-events.ts'
 export { decode, encode, upcasters, versions, type OldEvent, type Upcaster } from './codec.ts'
 export {
   delegationsIn,
@@ -15,15 +15,15 @@ export {
   type DelegatedFold,
   type DelegatedToolResult,
   type DelegationView,
-} from './delegated.ts'
-export { foldRun, newRunFold, type RunFold } from './fold.ts'
-export { childRunsIn, woven } from './woven.ts'
-export { runView, viewOf } from './picture.ts'
-export { namesLeaderLimit } from './older.ts'
-export { diffOf, type RunDiff, type RunDifference } from './diff.ts'
+} from './views/delegations.ts'
+export { foldRun, newRunFold, type RunFold } from './views/fold.ts'
+export { childRunsIn, woven } from './views/woven.ts'
+export { runView, viewOf } from './views/projection.ts'
+export { namesLeaderLimit } from './older-journals.ts'
+export { diffOf, type RunDiff, type RunDifference } from './views/diff.ts'
 export { contentKeys, questionContent, sameContent, workerContent, writtenKey } from './content-key.ts'
-export { planGraph } from './plan-graph.ts'
-export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './spoken.ts'
+export { planGraph } from './views/plan-graph.ts'
+export { newSpoken, speak, spokenOf, type Spoken, type SpokenAction, type SpokenFold } from './views/transcript.ts'
 export type {
   BudgetView,
   MailboxView,
@@ -36,7 +36,7 @@ export type {
   TaskView,
   TeamView,
   TopicView,
-} from './team-views.ts'
+} from './views/team-views.ts'
 export {
   approvalAsked,
   type ActivationView,
@@ -50,7 +50,7 @@ export {
   type RecruitView,
   type RunView,
   type ViewStatus,
-} from './views.ts'
+} from './views/views.ts'
 export {
   answerShape,
   callerShape,

@@ -6,7 +6,7 @@
  */
 import { isObject, type Shape } from '../core/index.ts'
 import { isEdge } from './content-key.ts'
-import type { JournalEvent } from './events.ts'
+import type { JournalEvent } from './events/events.ts'
 
 // ---- what events have in common -----------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 /** Humans at the top: asking for a value, asking for a yes or no. */
-export { approvalProblems, approvalQuestion, approve, deadlineProblems, holdsFor, mayApproveUnseen } from './approval.ts'
+export { approvalProblems, approvalQuestion, approve, deadlineProblems, holdsFor, mayApproveUnseen } from './approval/approval.ts'
 export {
   capabilityFor,
   CapabilityHolder,
@@ -15,7 +15,7 @@ export {
   type CapabilityVerdict,
   type UsedCapability,
   type VerifyOptions,
-} from './capability.ts'
+} from './approval/capability.ts'
 export {
   goodUntil,
   readDecision,
@@ -26,9 +26,9 @@ export {
   type DecisionOption,
   type RefusedVerdict,
   type Verdict,
-} from './decision.ts'
-export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './refusal.ts'
-export { notPermitted, type AskedOf, type NotPermitted } from './approver-policy.ts'
+} from './approval/decision.ts'
+export { approvedBefore, refusalFailure, refusalOf, type Proposal } from './approval/refusal.ts'
+export { notPermitted, type AskedOf, type NotPermitted } from './approval/approver-policy.ts'
 export {
   ed25519Signer,
   ed25519Verifier,
@@ -40,7 +40,7 @@ export {
   type SignedDocument,
   type Signer,
   type Verifier,
-} from './signer.ts'
+} from './audit/signer.ts'
 export {
   grantFor,
   grantProblem,
@@ -51,9 +51,9 @@ export {
   type GatedCall,
   type Granting,
   type SessionGrant,
-} from './grants.ts'
-export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval.ts'
-export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation.ts'
+} from './approval/grants.ts'
+export type { ApprovalRequest, ApprovalTimeout, Risk } from './approval/approval.ts'
+export { evaluateEscalation, gateOf, type Escalation, type GateWord, type Subject } from './escalation/escalation.ts'
 export { channelOf, channelProblems, channelWork, missingChannel, unregistered, type Channel, type Notice } from './notice.ts'
 export {
   escalate,
@@ -66,8 +66,8 @@ export {
   type Escalated,
   type EscalationRequest,
   type Fits,
-} from './review.ts'
-export { controlState, type ControlOp, type ControlState } from './control.ts'
+} from './approval/review.ts'
+export { controlState, type ControlOp, type ControlState } from './control/control.ts'
 export {
   takeoverContext,
   type TakeoverContext,
@@ -75,9 +75,9 @@ export {
   type TakeoverSources,
   type TakeoverStep,
   type TakeoverSuggestion,
-} from './takeover.ts'
-export { sensitiveWord, sensitiveWords } from './sensitive.ts'
-export { afterFailures, Streak, streakOf } from './streak.ts'
+} from './control/takeover.ts'
+export { sensitiveWord, sensitiveWords } from './escalation/sensitive-words.ts'
+export { afterFailures, Streak, streakOf } from './escalation/failure-counter.ts'
 export {
   currentMode,
   readableTrust,
@@ -88,7 +88,7 @@ export {
   trustStream,
   withName,
   type TrustPresets,
-} from './trust.ts'
+} from './trust/trust.ts'
 export {
   canUpgrade,
   modeOfLevel,
@@ -114,9 +114,9 @@ export {
   type TrustWord,
   type UpgradeMiss,
   type UpgradeWord,
-} from './trust-record.ts'
-export { passOnWaiting, waitingWord, waitsNow } from './concurrency-slot.ts'
-export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './stop.ts'
+} from './trust/trust-record.ts'
+export { passOnWaiting, waitingWord, waitsNow } from './approval/concurrency-slot.ts'
+export { isStopWord, stopAsked, stopMessage, stoppedBy, workerEnd, type Listener } from './control/stop.ts'
 export { inquire, interrupt, rulesOf, type Answered, type Inquiry, type InterruptOptions } from './interrupt.ts'
-export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit.ts'
-export { verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit-check.ts'
+export { auditOf, auditType, signAudit, type AuditActor, type AuditDocument, type AuditEntry, type AuditHead } from './audit/audit.ts'
+export { verifyAudit, type AuditCheck, type AuditProblem, type AuditReport } from './audit/audit-check.ts'

@@ -8,7 +8,7 @@ import type { NamesOf } from '../core/index.ts'
 import { compileSchema, type ApprovalRules, type Checked, type Edge, type Infer, type SchemaLike } from '../edge/index.ts'
 import type { Context } from '../engine/index.ts'
 import { announce, whileTelling, type Notice } from './notice.ts'
-import { withoutPermit } from './concurrency-slot.ts'
+import { withoutPermit } from './approval/concurrency-slot.ts'
 
 /** How a value is asked for. */
 export interface InterruptOptions<S extends SchemaLike | undefined = undefined> {

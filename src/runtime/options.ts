@@ -21,10 +21,10 @@ import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { hostOptionNames } from '../engine/host/index.ts'
 import { forFiles } from '../engine/store-name.ts'
 import { channelProblems, type Channel, type TrustPresets } from '../oversight/index.ts'
-import type { MayDecide } from './decide.ts'
+import type { MayDecide } from './operator/decisions.ts'
 import { registeredProblems, type Hooks } from './hooks.ts'
 import type { SessionMemory } from './session.ts'
-import { strangeRules, trustPresetProblems } from './trust.ts'
+import { strangeRules, trustPresetProblems } from './operator/trust.ts'
 import { choiceProblems, statusProblems, type RevisionStatus, type VersionChoices } from './versions.ts'
 
 /** How a runtime is made. */

@@ -1,7 +1,7 @@
 /**
  * The registry: which agents a runtime can run, by name and version.
  *
- * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/check.ts), which version a run is pinned to (the engine).
+ * Owns: finding one, making orchestration of an agent. Does not own: whom an agent can reach and what is wrong with it (agent/agent-checks.ts), which version a run is pinned to (the engine).
  * Holds: closures are not durable; what is recorded is a name and a version, and this is where they become code again.
  */
 import { checkAgents, isAgent, reachable, type Agent } from '../agent/index.ts'

@@ -11,8 +11,8 @@ import type { Engine, Question, RunFilter, RunSummary, StartRun } from '../engin
 import type { EmbeddedOptions } from '../engine/embedded/index.ts'
 import { placeNamed } from '../engine/store-name.ts'
 import type { ApprovalGrant, AuditDocument, TrustPresets } from '../oversight/index.ts'
-import { auditRun, type AuditOptions } from './audit.ts'
-import { approvalsAmong, unanswered, type Approval } from './approval.ts'
+import { auditRun, type AuditOptions } from './operator/audit.ts'
+import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
 import {
   answer,
   decide,
@@ -23,17 +23,17 @@ import {
   type DecisionAccess,
   type DivergenceSettlement,
   type DoubtSettlement,
-} from './decide.ts'
-import { forkRun, type ForkOptions } from './fork.ts'
-import { grantsOf, revokeGrants, type GrantsOf } from './granted.ts'
-import { listRuns } from './queue.ts'
+} from './operator/decisions.ts'
+import { forkRun, type ForkOptions } from './operator/fork.ts'
+import { grantsOf, revokeGrants, type GrantsOf } from './operator/grants.ts'
+import { listRuns } from './session-queue.ts'
 import { findHook, measuringAgents, type Hooks } from './hooks.ts'
-import { runHandle, type Run, type RunOutcome } from './handle.ts'
+import { runHandle, type Run, type RunOutcome } from './run-handle.ts'
 import { mustBeChoices, mustBeFine, mustBeForSomebody, mustMeanSomething, type RuntimeOptions } from './options.ts'
 import { registerAgents, type Agents } from './registry.ts'
 import { defaultsIn, mustHavePrices, startRequest, type Named, type StartOptions } from './start.ts'
-import { ownedRun, type RunStream } from './stream.ts'
-import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustAccess, type TrustSetting, type TrustView } from './trust.ts'
+import { ownedRun, type RunStream } from './feed/owned-run.ts'
+import { allTrust, noteIncident, setTrust, trustOf, type Incident, type TrustAccess, type TrustSetting, type TrustView } from './operator/trust.ts'
 import { chosenBy, resolvedIn, unknownVersion, Versions, type Chosen, type KeptRevision, type Resolved } from './versions.ts'
 
 /** Starts runs and finds them again. */

@@ -35,8 +35,8 @@ import { modelProblem, type RoleBook } from './plan/roles.ts'
 import type { RouteHints } from './plan/route.ts'
 import { answerProblems } from './result/options.ts'
 import type { RecruitOptions } from './staff/recruiting.ts'
-import type { BudgetOptions } from './work/budget.ts'
-import { tolerances } from './work/failure-budget.ts'
+import type { BudgetOptions } from './budget/budget.ts'
+import { tolerances } from './schedule/failure-budget.ts'
 
 /** What is wrong with the options of a team; empty if nothing. */
 export function teamProblems(options: AnyTeamOptions, roles: RoleBook): readonly string[] {

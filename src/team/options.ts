@@ -19,9 +19,9 @@ import type { SynthesisOptions, Synthesizer } from './result/options.ts'
 import type { Lead } from './staff/lead.ts'
 import type { RecruitOptions } from './staff/recruiting.ts'
 import type { TeamPolicy } from './staff/policy.ts'
-import type { BudgetOptions } from './work/budget.ts'
-import type { Tolerance } from './work/failure-budget.ts'
-import type { UndoTask } from './work/rollback.ts'
+import type { BudgetOptions } from './budget/budget.ts'
+import type { Tolerance } from './schedule/failure-budget.ts'
+import type { UndoTask } from './schedule/rollback.ts'
 
 /** How a planned team is defined. */
 export interface TeamOptions<Name extends string, Out extends SchemaLike | undefined = undefined> {

@@ -28,7 +28,7 @@ import { plannerData } from './plan/source.ts'
 import { answerData } from './result/options.ts'
 import { TeamRun } from './run.ts'
 import { staffData } from './staff/recruiting.ts'
-import { treeLimits } from './work/budget.ts'
+import { treeLimits } from './budget/budget.ts'
 
 /**
  * Defines a planned team. It is an agent, so it may be a root, a worker, a member of a flow or of another team. It completes with one answer and, in the outcome, `results`: every task, what

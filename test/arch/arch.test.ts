@@ -45,7 +45,7 @@ describe('the house', () => {
       (name) => `src/engine/host/${name}.ts`,
     )
     expect(inTick.filter((path) => !source.has(path))).toEqual([])
-    const kernel = [...source.keys()].filter((path) => /^src\/engine\/[^/]+\.ts$/.test(path) && path !== 'src/engine/store.ts')
+    const kernel = [...source.keys()].filter((path) => /^src\/engine\/(?:(?:replay|fork)\/)?[^/]+\.ts$/.test(path) && path !== 'src/engine/store.ts')
     const reads = [...inTick, ...kernel].filter((path) => /\breader\b|StoreReader/.test(readFileSync(path, 'utf8')))
     expect(reads).toEqual([])
   })

@@ -1,7 +1,7 @@
 /** Accounts: what is set aside and settled, close to the arithmetic (DESIGN §3.3, K11). */
 import { describe, expect, test } from 'vitest'
 import { rootActivation, type RunId } from '../../src/core/index.ts'
-import { Account, reserveAll, reserveFor, sliceOf } from '../../src/engine/account.ts'
+import { Account, reserveAll, reserveFor, sliceOf } from '../../src/engine/replay/account.ts'
 import type { AccountLimits } from '../../src/engine/index.ts'
 
 const root = rootActivation('run_1' as RunId)

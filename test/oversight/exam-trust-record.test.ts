@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { canUpgrade, modeOfLevel, recordIncident, trustPresets } from '../../src/index.ts'
 import { seededRandom } from '../../src/core/index.ts'
-import { newTrust, recordRun, setLevel } from '../../src/oversight/trust-record.ts'
+import { newTrust, recordRun, setLevel } from '../../src/oversight/trust/trust-record.ts'
 
 const day = 86_400_000
 const levels = ['novice', 'proficient', 'expert'] as const

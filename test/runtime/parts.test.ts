@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { stopwatch, type ActivationId, type Json } from '../../src/core/index.ts'
 import { mergeParts, partBytes, type LivePart } from '../../src/engine/index.ts'
-import { droppedPart, LiveQueue } from '../../src/runtime/parts.ts'
+import { droppedPart, LiveQueue } from '../../src/runtime/feed/live-parts.ts'
 
 const activation = 'act_r' as ActivationId
 const text = (t: string, more: Partial<LivePart> = {}): LivePart => ({

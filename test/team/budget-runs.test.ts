@@ -8,7 +8,7 @@ import type { Model } from '../../src/model/index.ts'
 import { createRuntime, type Run } from '../../src/runtime/index.ts'
 import { team, type Plan } from '../../src/team/index.ts'
 import type { AnyTeamOptions } from '../../src/team/options.ts'
-import type { BudgetOptions } from '../../src/team/work/budget.ts'
+import type { BudgetOptions } from '../../src/team/budget/budget.ts'
 import { played, staged, type Staged } from './trace.ts'
 
 const price = { inputPerMillion: 1_000, outputPerMillion: 1_000 }

@@ -1,7 +1,7 @@
 /** The ledger of a team: spec team R-20, C99. Pure. */
 import { describe, expect, test } from 'vitest'
 import { usageRow, type Usage } from '../../src/core/index.ts'
-import { TeamBudget, treeLimits } from '../../src/team/work/budget.ts'
+import { TeamBudget, treeLimits } from '../../src/team/budget/budget.ts'
 
 const used = (tokens: number, usd = 0): Usage => [usageRow('worker', 'a/b', { input: tokens, output: 0, usd })]
 const unknown: Usage = [usageRow('worker', 'a/b', undefined)]

@@ -1,6 +1,6 @@
 /** Mail that goes to and fro: the pure half of livelock and loop detection. */
 import { describe, expect, test } from 'vitest'
-import { Exchanges, mostRepeats } from '../../src/team/work/exchanges.ts'
+import { Exchanges, mostRepeats } from '../../src/team/progress/mail-loops.ts'
 
 /** Two who answer each other, so often; what was said of the last. */
 function pingPong(exchanges: Exchanges, times: number, say: (i: number) => string): unknown {

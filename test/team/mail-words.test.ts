@@ -5,10 +5,10 @@ import type { ActivationId, FailureError, Json, JsonObject, MessageId } from '..
 import { briefOf, readEdge } from '../../src/edge/index.ts'
 import type { Context } from '../../src/engine/index.ts'
 import { createRuntime, type Runtime } from '../../src/runtime/index.ts'
-import { PostRoom } from '../../src/team/mail/post-room.ts'
+import { PostRoom } from '../../src/team/mail/message-router.ts'
 import { RoleBook } from '../../src/team/plan/roles.ts'
 import { Directory } from '../../src/team/staff/directory.ts'
-import { newEntry, type Entry } from '../../src/team/work/task-graph.ts'
+import { newEntry, type Entry } from '../../src/team/schedule/task-graph.ts'
 
 const open: Runtime[] = []
 afterEach(async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { sleep, teammate } from '../../src/agent/index.ts'
 import type { Json } from '../../src/core/index.ts'
 import type { Context } from '../../src/engine/index.ts'
-import { maxEntryBytes, published, Topics } from '../../src/team/work/topics.ts'
+import { maxEntryBytes, published, Topics } from '../../src/team/mail/topics.ts'
 import { crew, played, task, type Line } from './trace.ts'
 
 const course = (lines: readonly Line[]): readonly Line[] =>

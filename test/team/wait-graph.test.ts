@@ -1,7 +1,7 @@
 /** Who waits for ever: the pure half of deadlock detection. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { stuckAmong, type Waiter } from '../../src/team/work/wait-graph.ts'
+import { stuckAmong, type Waiter } from '../../src/team/progress/wait-graph.ts'
 
 const moves = (name: string): Waiter => ({ name, needs: 'nothing' })
 const all = (name: string, ...of: string[]): Waiter => ({ name, needs: 'all', of })

@@ -25,8 +25,8 @@ import {
 import { Cancelled, type Context } from '../../engine/index.ts'
 import type { Changeable } from '../../journal/index.ts'
 import { estimateTokens, MessagesContent, type Message, type ModelSettings, type ToolCall } from '../../model/index.ts'
-import type { Extension, Prompt, Turn } from '../extension.ts'
-import { agentContext } from '../verbs.ts'
+import type { Extension, Prompt, Turn } from './extension.ts'
+import { agentContext } from '../code/verbs.ts'
 import type { Asked, Beginning, MiddlewareHooks, Moment, MomentValues, ToolResult } from './middleware.ts'
 
 type Hook = 'before' | 'beforeModel' | 'afterModel' | 'wrapTool' | 'after'

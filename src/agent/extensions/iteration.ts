@@ -9,11 +9,11 @@ import type { Context, StepIO } from '../../engine/index.ts'
 import type { Caller } from '../../journal/index.ts'
 import type { Message } from '../../model/index.ts'
 import type { Scored } from './completion.ts'
-import type { ConversationState } from '../conversation-state.ts'
-import type { Extension, IterationWord, Turn } from '../extension.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import type { Extension, IterationWord, Turn } from './extension.ts'
 import { askWord, wordProblem, type Word } from './word.ts'
 
-export type { IterationWord } from '../extension.ts'
+export type { IterationWord } from './extension.ts'
 
 /** A turn that is over, as `onIterationComplete` is told of it. */
 export interface Iteration {

@@ -9,7 +9,7 @@ import type { RetryPolicy } from '../../engine/index.ts'
 import type { ModelRef, ModelSettings, Prices } from '../../model/index.ts'
 import { agent } from '../agent.ts'
 import { isBlank, type Agent } from '../definition.ts'
-import type { ToolsLike } from '../tool.ts'
+import type { ToolsLike } from '../tool/tool.ts'
 
 /** How a judge is defined. */
 export interface JudgeOptions<Name extends string = string> {

@@ -4,9 +4,9 @@
  * Owns: what the model is told then, and that a turn for which the tree has no more room becomes that last one. Does not own: the tools (../loop.ts), the turn that the tree keeps for it (the engine).
  */
 import type { JsonObject, Outcome } from '../../core/index.ts'
-import type { ConversationState } from '../conversation-state.ts'
-import type { Extension } from '../extension.ts'
-import type { TurnBudget } from '../turn-budget.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import type { Extension } from './extension.ts'
+import type { TurnBudget } from '../loop/turn-budget.ts'
 
 /** What a model is told when it is asked for the last time. */
 export const lastTurn = 'This is your last turn, and there are no tools any more. Answer now, with what you have.'

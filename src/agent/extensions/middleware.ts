@@ -7,7 +7,7 @@
 import { described, isObject, unknownNames, type Action, type Check, type Json, type Outcome } from '../../core/index.ts'
 import type { Message, ModelAnswer, ModelSettings, ToolCall } from '../../model/index.ts'
 import { isName } from '../definition.ts'
-import type { AgentContext } from '../verbs.ts'
+import type { AgentContext } from '../code/verbs.ts'
 
 /** Values of one activation that its middlewares share: gone when it ends, made again on replay. */
 export interface MomentValues {

@@ -19,9 +19,9 @@ import {
   type ScorerInput,
   type ScorerResult,
 } from './completion.ts'
-import type { ConversationState } from '../conversation-state.ts'
-import type { Extension, Refusal, Turn } from '../extension.ts'
-import { startWorker } from '../verbs.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import type { Extension, Refusal, Turn } from './extension.ts'
+import { startWorker } from '../code/verbs.ts'
 import { askWord, computation, spoken } from './word.ts'
 
 /** Their deadline is that of all of them. */

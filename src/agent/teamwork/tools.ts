@@ -9,9 +9,9 @@ import { failure, FailureError, isObject, parentOf, type Json, type JsonObject }
 import type { Assignment } from '../../edge/index.ts'
 import { isLeaving, type Context } from '../../engine/index.ts'
 import type { ToolCall, ToolSpec } from '../../model/index.ts'
-import { Extended, refuse, type Binding, type CallResult, type Opening } from '../binding.ts'
-import type { ConversationState } from '../conversation-state.ts'
-import { invalidInput } from '../gate.ts'
+import { Extended, refuse, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import { invalidInput } from '../approval/tool-gate.ts'
 import { teammate } from './teammate.ts'
 import { noteIn, type Mail } from './words.ts'
 

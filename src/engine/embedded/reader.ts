@@ -6,9 +6,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { ReeveError, rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import { decode, type Caller, type JournalEvent, type Recorded } from '../../journal/index.ts'
-import type { AccountState } from '../account.ts'
-import { notRegistered } from '../code.ts'
-import { valuesHeard } from '../fork-values.ts'
+import type { AccountState } from '../replay/account.ts'
+import { notRegistered } from '../code-version.ts'
+import { valuesHeard } from '../fork/fork-values.ts'
 import { isListed, isWithin, type Question, type RunEnd, type RunFilter, type RunStatus, type RunSummary } from '../port.ts'
 import {
   asideFor,

@@ -5,7 +5,7 @@
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { redactor, type Redaction } from '../../core/index.ts'
-import { storeMark, storeIsRedacted } from '../redacted.ts'
+import { storeMark, storeIsRedacted } from '../redaction-mark.ts'
 
 /** Guards a store that is redacted. */
 export class RedactedStore {

@@ -3,7 +3,7 @@
  */
 import type { DatabaseSync } from 'node:sqlite'
 import { rootActivation, type RunId } from '../../core/index.ts'
-import { runStream } from '../stream.ts'
+import { runStream } from '../streams.ts'
 import { covers, range, childRange } from './ranges.ts'
 
 /** Removes a run and its child runs in one transaction. Positions of the feed are never given out again. */

@@ -9,7 +9,7 @@
 import { accessSync, constants, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { messageOf, newId, ReeveError, type ErrorCode } from '../../core/index.ts'
-import { eventStoreId, olderStore } from '../older.ts'
+import { eventStoreId, olderStore } from '../old-stores.ts'
 
 /** Marks a file as Reeve's ("Reev"), so that a foreign file is never written to. */
 const applicationId = 0x52656576

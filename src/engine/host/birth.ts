@@ -5,7 +5,7 @@
  */
 import { present, rootActivation, type RunId } from '../../core/index.ts'
 import { callerShape, encode, eventShape, type ActivationStarted, type JournalEvent } from '../../journal/index.ts'
-import { Account } from '../account.ts'
+import { Account } from '../replay/account.ts'
 import { birthOf, type StartRun } from '../port.ts'
 import type { NewRun } from '../store.ts'
 import type { EngineState } from './engine-state.ts'

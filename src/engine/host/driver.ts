@@ -19,10 +19,10 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { mailShape } from '../../journal/index.ts'
-import type { Activation } from '../activation.ts'
+import type { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
-import { Effects } from '../effects.ts'
-import type { Operation } from '../operation.ts'
+import { Effects } from '../replay/effects.ts'
+import type { Operation } from '../replay/operation.ts'
 import type { LivePart, PostResult, RunEnd } from '../port.ts'
 import {
   emptyBatch,

@@ -7,9 +7,9 @@
  */
 import { runOf, type ActivationId, type Clock, type Failure, type Json } from '../../core/index.ts'
 import { encode, type StepSettled } from '../../journal/index.ts'
-import { Effects, encodeEnd, type EffectsHost } from '../effects.ts'
-import { mayLeave, noteHeld, stoppedEnd } from '../leaving.ts'
-import type { Operation } from '../operation.ts'
+import { Effects, encodeEnd, type EffectsHost } from '../replay/effects.ts'
+import { mayLeave, noteHeld, stoppedEnd } from '../replay/effect-gate.ts'
+import type { Operation } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import { enter, leave } from './run-accounts.ts'
 import type { Run } from './run.ts'

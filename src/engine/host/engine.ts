@@ -27,8 +27,8 @@ import {
 import { decode, encode, eventShape, type Recorded } from '../../journal/index.ts'
 import type { Registry } from '../context.ts'
 import type { Governor } from '../governor.ts'
-import { mustBeJson } from '../scope.ts'
-import { streamFromOutside } from '../stream.ts'
+import { mustBeJson } from '../replay/scope.ts'
+import { streamFromOutside } from '../streams.ts'
 import {
   addressOfPost,
   birthOf,
@@ -48,7 +48,7 @@ import {
   type StartRun,
   type StreamValues,
 } from '../port.ts'
-import type { Deadlines } from '../effects.ts'
+import type { Deadlines } from '../replay/effects.ts'
 import type { Digests } from '../host.ts'
 import type { Mover } from '../mover.ts'
 import type { Store, StoreLease, StoreReader } from '../store.ts'

@@ -5,12 +5,12 @@
  */
 import { ReeveError, rootActivation, isChildRun, rootRun, type ActivationId, type RunId } from '../../core/index.ts'
 import { encode, copiedShape, questionShape, childRunsIn, valueShape, type Caller } from '../../journal/index.ts'
-import { asOneRun } from '../fork-children.ts'
-import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork.ts'
+import { asOneRun } from '../fork/fork-children.ts'
+import { mustBeSameFork, planFork, redactedFork, type ForkOrigin, type ForkPlan } from '../fork/fork.ts'
 import type { Mail } from '../mail.ts'
 import { unknownRun, type ForkRun } from '../port.ts'
 import type { StoredOrigin, StoreReader } from '../store.ts'
-import { runStream, streamOf } from '../stream.ts'
+import { runStream, streamOf } from '../streams.ts'
 import type { Driver } from './driver.ts'
 
 /** Forks a run. Resolves when it is durable. */

@@ -5,9 +5,9 @@
  * Holds: K8 (pause delays effects and is invisible to orchestration; cancel is an arrival).
  */
 import { parentOf, type ActivationId } from '../../core/index.ts'
-import type { Activation } from '../activation.ts'
+import type { Activation } from '../replay/activation.ts'
 import { arrivalOfMail, commandId, ignored, said, whyIgnored, within, by, type Mail } from '../mail.ts'
-import { happenedAs } from '../origin.ts'
+import { happenedAs } from '../fork/origin.ts'
 import { divergedKey } from '../question.ts'
 import type { InboxRow } from '../store.ts'
 import type { EngineState } from './engine-state.ts'

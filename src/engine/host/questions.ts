@@ -3,9 +3,9 @@
  */
 import { runOf, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
 import { questionShape, type AskOpened } from '../../journal/index.ts'
-import { Effects } from '../effects.ts'
-import type { Operation, Owner } from '../operation.ts'
-import { doneIn } from '../origin.ts'
+import { Effects } from '../replay/effects.ts'
+import type { Operation, Owner } from '../replay/operation.ts'
+import { doneIn } from '../fork/origin.ts'
 import { askedQuestion, divergenceQuestion, doubtQuestion, type QuestionRecord } from '../question.ts'
 import type { EngineState } from './engine-state.ts'
 

@@ -6,8 +6,8 @@
  */
 import { runOf, type ActivationId, type Failure } from '../../core/index.ts'
 import { isNotice, type Charge } from '../../journal/index.ts'
-import { reserveFor, type Account } from '../account.ts'
-import type { Owner } from '../operation.ts'
+import { reserveFor, type Account } from '../replay/account.ts'
+import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 import type { Run } from './run.ts'
 

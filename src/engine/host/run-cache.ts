@@ -19,10 +19,10 @@ import {
   type RunId,
 } from '../../core/index.ts'
 import { pathOf, type Caller } from '../../journal/index.ts'
-import { Account } from '../account.ts'
-import { Activation } from '../activation.ts'
+import { Account } from '../replay/account.ts'
+import { Activation } from '../replay/activation.ts'
 import type { Registry } from '../context.ts'
-import { doneBy } from '../origin.ts'
+import { doneBy } from '../fork/origin.ts'
 import type { Moved } from '../mover.ts'
 import { asideFor, nobody, type Candidate, type Claimed, type Kind, type StoredRun, type Wanted } from '../store.ts'
 import type { EngineState } from './engine-state.ts'

@@ -3,9 +3,9 @@
  */
 import { copy, deepFreeze, rootActivation, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Caller, DoneElsewhere } from '../../journal/index.ts'
-import type { Account } from '../account.ts'
-import type { Activation } from '../activation.ts'
-import type { Operation } from '../operation.ts'
+import type { Account } from '../replay/account.ts'
+import type { Activation } from '../replay/activation.ts'
+import type { Operation } from '../replay/operation.ts'
 import type { InboxRow, Past } from '../store.ts'
 
 /** Where a pause takes hold. `next`: before any new effect. `after-model`: same, a model call in flight may end. `after-tools`: tools may still start. `human`: as `next`, and a human has the run. */

@@ -5,7 +5,7 @@
  * order that depends on what was in memory (team C18).
  */
 import { runOf } from '../../core/index.ts'
-import type { Activation } from '../activation.ts'
+import type { Activation } from '../replay/activation.ts'
 
 /** Takes those whose turn it is out of `ready`; the others stay. */
 export function takeTurn(ready: Set<Activation>): readonly Activation[] {

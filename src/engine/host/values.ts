@@ -4,7 +4,7 @@
 import { delay, ReeveError, type Json, type Now, type RunId } from '../../core/index.ts'
 import { encode, valueShape } from '../../journal/index.ts'
 import { mustBeWellFormed } from '../port.ts'
-import type { Owner } from '../operation.ts'
+import type { Owner } from '../replay/operation.ts'
 import type { EngineState } from './engine-state.ts'
 
 /** How the store is asked: `once` fails with it; `patiently` waits until it is well again. */

@@ -7,7 +7,7 @@
  */
 import { isWithin, ReeveError, rootActivation, type ActivationId, type RunId } from '../../core/index.ts'
 import { decode, type JournalEvent } from '../../journal/index.ts'
-import type { AccountState } from '../account.ts'
+import type { AccountState } from '../replay/account.ts'
 import { unpack } from '../payload.ts'
 import type { Batch } from '../store.ts'
 import type { Source } from './source.ts'

@@ -8,7 +8,7 @@
 import type { Pool, PoolClient } from 'pg'
 import type { ActivationId, RunId } from '../../core/index.ts'
 import type { JournalEvent } from '../../journal/index.ts'
-import type { AccountState } from '../account.ts'
+import type { AccountState } from '../replay/account.ts'
 import type { Candidate, Claimed, InboxRow, Kind, Past, StoredRun, Wanted } from '../store.ts'
 import type { Named, Params } from './connection.ts'
 import { blobsFor, blobStatement, entryColumns, eventOf, type Blobs, type EntryRow } from './records.ts'

@@ -6,9 +6,9 @@
 import type { Pool, PoolClient } from 'pg'
 import { rootActivation, runOf, type ActivationId, type Json, type RunId } from '../../core/index.ts'
 import type { Caller, JournalEvent, Recorded } from '../../journal/index.ts'
-import type { AccountState } from '../account.ts'
-import { notRegistered } from '../code.ts'
-import { valuesHeard } from '../fork-values.ts'
+import type { AccountState } from '../replay/account.ts'
+import { notRegistered } from '../code-version.ts'
+import { valuesHeard } from '../fork/fork-values.ts'
 import { isWithin, type Question, type RunEnd, type RunFilter, type RunStatus, type RunSummary } from '../port.ts'
 import {
   asideFor,

@@ -7,7 +7,7 @@
  */
 import type { ClientBase } from 'pg'
 import { newId, ReeveError } from '../../core/index.ts'
-import { olderStore } from '../older.ts'
+import { olderStore } from '../old-stores.ts'
 
 /** Raised with every change of the tables. */
 const schemaVersion = 1

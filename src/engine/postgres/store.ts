@@ -8,7 +8,7 @@ import type { Client, Pool, PoolClient } from 'pg'
 import { delay, newId, redactor, stopwatch, systemClock, type Clock, type Now, type ReeveError, type RunId } from '../../core/index.ts'
 import { defaultLossLimit, warning, type HostOptions } from '../host/index.ts'
 import { openRun } from '../port.ts'
-import { storeIsRedacted, storeMark } from '../redacted.ts'
+import { storeIsRedacted, storeMark } from '../redaction-mark.ts'
 import type {
   Batch,
   BatchResult,
@@ -22,7 +22,7 @@ import type {
   Unread,
   Wanted,
 } from '../store.ts'
-import { runStream } from '../stream.ts'
+import { runStream } from '../streams.ts'
 import { Claims, isChildOf, query } from './claim.ts'
 import { BatchWriter } from './commit.ts'
 import {

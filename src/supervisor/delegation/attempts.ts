@@ -2,7 +2,7 @@
  * Attempts: the work of one delegation, from its slot to an end that counts.
  *
  * Owns: the slots of a leader, the order of the attempts, stopping a delegation. Does not own: one attempt, its time limit and the retry rule (../worker/worker-task.ts), what the leader's hooks
- * say of an end (delegations.ts), delegations that go on while their leader does something else (agent/background.ts).
+ * say of an end (delegations.ts), delegations that go on while their leader does something else (agent/loop/background.ts).
  * Holds: K8: a stop reaches a delegation wherever it stands: before its slot, at work, between two attempts.
  */
 import {

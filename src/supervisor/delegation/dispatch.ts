@@ -1,7 +1,7 @@
 /**
  * Dispatch: how a delegation is carried out: while its leader waits or in the background, within what time, how often, with somebody else beside it.
  *
- * Owns: these options, their checks, what they mean for one worker. Does not own: carrying them out (attempts.ts, agent/background.ts, ../worker/race.ts), what crosses to a worker (options.ts).
+ * Owns: these options, their checks, what they mean for one worker. Does not own: carrying them out (attempts.ts, agent/loop/background.ts, ../worker/race.ts), what crosses to a worker (options.ts).
  */
 import { described, hasNames, present, stranger, unknownNames, own, type NamesOf, type Outcome } from '../../core/index.ts'
 import { retryProblems } from '../../agent/index.ts'

@@ -1,7 +1,7 @@
 /**
  * The mailbox of a team: what was sent, who has it, what was given up (spec team 1.7, R-7). Pure but for being written to.
  *
- * Owns: numbers, bounds, inboxes, mail for those who are not there yet, copies. Does not own: how mail comes in and goes out (post-room.ts), who is meant (recipients.ts).
+ * Owns: numbers, bounds, inboxes, mail for those who are not there yet, copies. Does not own: how mail comes in and goes out (message-router.ts), who is meant (recipients.ts).
  * Below the bounds nothing is lost. A message costs the same, however many there were before.
  */
 import { copy, type Json } from '../../core/index.ts'

@@ -10,7 +10,7 @@ import { askSideQuery, delegate, isAgent, mindOf, step, type Agent } from '../..
 import { briefText, entriesOf, type Edge } from '../../edge/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
 import { resolveModel, type ModelRef } from '../../model/index.ts'
-import { endOfAttempt } from '../work/outcome-mapping.ts'
+import { endOfAttempt } from '../schedule/outcome-mapping.ts'
 import type { Plan } from './plan.ts'
 import type { PlannerLike, PlanQuestion } from './question.ts'
 import { overseenPlanSchema, planIn, planningRules, planSchema, toldProblems, toldQuestion } from './wording.ts'

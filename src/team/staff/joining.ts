@@ -8,7 +8,7 @@ import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import type { PlannedTask } from '../../journal/index.ts'
 import { gateOfTask, oversightOf } from '../plan/task-oversight.ts'
-import type { Entry } from '../work/task-graph.ts'
+import type { Entry } from '../schedule/task-graph.ts'
 import type { Directory } from './directory.ts'
 
 /** Takes in whoever has this task. */

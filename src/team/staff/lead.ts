@@ -26,10 +26,10 @@ import {
   type TeamWord,
 } from '../../agent/index.ts'
 import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
-import type { Clerks } from '../office.ts'
+import type { Clerks } from '../mail/command-handlers.ts'
 import type { Subtask } from '../plan/plan.ts'
 import { validatePlan } from '../plan/validate.ts'
-import { hasEnded, newEntry, resultOf, type Entry } from '../work/task-graph.ts'
+import { hasEnded, newEntry, resultOf, type Entry } from '../schedule/task-graph.ts'
 import { joins, plannedTask } from './joining.ts'
 import type { StaffParts } from './recruiting.ts'
 

@@ -8,8 +8,8 @@ import { isObject, type JsonObject } from '../../core/index.ts'
 import type { Oversight } from '../../edge/index.ts'
 import type { Context } from '../../engine/index.ts'
 import { escalateToBegin, goodUntil, refusalOf } from '../../oversight/index.ts'
-import type { Entry } from '../work/task-graph.ts'
-import type { Scheduler } from '../work/scheduler.ts'
+import type { Entry } from '../schedule/task-graph.ts'
+import type { Scheduler } from '../schedule/scheduler.ts'
 import { decide, type PolicyQuestion, type TeamPolicy } from './policy.ts'
 
 /** What is asked: all that a policy and a human see of a wish. */

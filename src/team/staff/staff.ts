@@ -6,8 +6,8 @@
  */
 import type { Json, JsonObject } from '../../core/index.ts'
 import { replyToWord, type HeardWord } from '../../agent/index.ts'
-import type { Clerks } from '../office.ts'
-import type { Entry } from '../work/task-graph.ts'
+import type { Clerks } from '../mail/command-handlers.ts'
+import type { Entry } from '../schedule/task-graph.ts'
 import { LeadConsultation, type Lead } from './lead.ts'
 import { Recruiting, type StaffParts } from './recruiting.ts'
 import { Retiring } from './retiring.ts'

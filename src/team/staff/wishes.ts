@@ -6,7 +6,7 @@
 import { described, hasNames, isObject, type Json, type JsonObject } from '../../core/index.ts'
 import type { RecruitWish, RetireWish } from '../../agent/index.ts'
 import type { Estimate } from '../plan/plan.ts'
-import type { Join } from '../work/task-graph.ts'
+import type { Join } from '../schedule/task-graph.ts'
 
 /** A wish for somebody, as it can be decided. */
 export interface ReadRecruit {

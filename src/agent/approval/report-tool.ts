@@ -1,0 +1,118 @@
+/**
+ * Reporting: asking an agent what it says of its own result: its function, or what its model has said by the tool `report`.
+ *
+ * Owns: the tool, reading what came of it, the fact that records it. Does not own: the option and its checks (assessment.ts), what follows (work-review.ts).
+ * K3, K10: a function is one recorded step of one try; what a model says stands in its answers.
+ */
+import { isObject, present, type HistoryEntry, type Json } from '../../core/index.ts'
+import type { Context, StepIO } from '../../engine/index.ts'
+import type { ResultAssessed } from '../../journal/index.ts'
+import type { ToolCall, ToolSpec } from '../../model/index.ts'
+import { assessmentProblem, noSuchTool, reportTool, type Assess, type Assessment } from './assessment.ts'
+import { askWord } from '../extensions/word.ts'
+import { Extended, type Binding, type CallResult, type Opening } from '../tool/binding.ts'
+import { invalidInput } from './tool-gate.ts'
+
+/** What was said of a result; `problem` says why that could not be used. Neither: nothing was said. */
+export interface Said {
+  readonly word?: Assessment
+  readonly problem?: string
+}
+
+/** Asks for the assessment of a result. */
+export async function assessed(
+  ctx: Context,
+  assess: Assess,
+  {
+    agent,
+    output,
+    brief,
+    said,
+  }: { readonly agent: string; readonly output: Json; readonly brief: Json; readonly said: readonly HistoryEntry[] },
+): Promise<Said> {
+  const read = assess === 'report' ? reportIn(said, agent) : await asked(ctx, (io) => assess(output, brief, io))
+  const { word } = read
+  if (word === undefined || Object.keys(word).length === 0) return present({ problem: read.problem })
+  ctx.emit({ type: 'result.assessed', ...(present(word) as Omit<ResultAssessed, 'type' | 'op' | 'address'>) })
+  return { word }
+}
+
+async function asked(ctx: Context, assess: (io: StepIO) => unknown): Promise<Said> {
+  const { word, why } = await askWord<Assessment>(ctx, 'assess', assess, assessmentProblem)
+  return present({ word, problem: why })
+}
+
+/** What its model has reported last that can be read. A model whose reports were all refused has said nothing that can be used. */
+function reportIn(said: readonly HistoryEntry[], agent: string): Said {
+  const calls = said.flatMap(({ agent: who, message }) => (who === agent && message.role === 'assistant' ? (message.calls ?? []) : []))
+  const reports = calls.filter(({ name }) => name === reportTool).map(({ input }) => readReport(input))
+  const word = reports.findLast((each) => typeof each !== 'string')
+  const problem = reports.at(-1)
+  return word !== undefined ? { word } : typeof problem === 'string' ? { problem } : {}
+}
+
+/** Reads the arguments of a report; a text says what is wrong with them. Pure. Models give `null` for what they leave out. */
+function readReport(input: Json): Assessment | string {
+  if (!isObject(input)) return 'a report is an object'
+  const { confidence, proposed_action: action, cost_usd: costUsd, cannot_do: cannotDo } = given(input)
+  const { name, input: with_, cost_usd: costs } = isObject(action) ? given(action) : {}
+  const read = {
+    ...present({ confidence, costUsd, cannotDo }),
+    ...(action === undefined ? undefined : { proposedAction: present({ name, input: with_, costUsd: costs }) }),
+  } as Json
+  return assessmentProblem(read) ?? (read as unknown as Assessment)
+}
+
+const given = (members: { readonly [name: string]: Json | undefined }): { readonly [name: string]: Json | undefined } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null && value !== ''))
+
+const spec: ToolSpec = {
+  name: reportTool,
+  description:
+    'Says how sure you are of your result, before you answer. Also what it costs, what is to be done with it next, or why you cannot do this. Say only what you know.',
+  parameters: {
+    type: 'object',
+    properties: {
+      confidence: { type: ['number', 'null'], minimum: 0, maximum: 1, description: 'How sure you are of your answer, 0 to 1.' },
+      proposed_action: {
+        type: ['object', 'null'],
+        description: 'What is to be done next with your answer, by somebody else.',
+        properties: {
+          name: { type: 'string', description: 'The action, as one identifier.' },
+          input: { type: ['object', 'null'], description: 'What it is to be done with.' },
+          cost_usd: { type: ['number', 'null'], minimum: 0, description: 'What it would cost, in US dollars.' },
+        },
+        required: ['name'],
+      },
+      cost_usd: { type: ['number', 'null'], minimum: 0, description: 'What your result costs, in US dollars.' },
+      cannot_do: { type: ['string', 'null'], description: 'Why this cannot be done with what you have.' },
+    },
+    additionalProperties: false,
+  },
+}
+
+const report: Binding = {
+  verb: true,
+  spec,
+  run(ctx: Context, call: ToolCall): Promise<CallResult> {
+    const read = readReport(call.input)
+    return Promise.resolve(typeof read === 'string' ? invalidInput(ctx, call, read) : { content: 'noted' })
+  },
+}
+
+/** The opening of a mind that reports on its results. */
+export const withReport = (opening: Opening, reports: boolean): Opening =>
+  reports ? { ...opening, toolbox: new Extended(opening.toolbox, [report]) } : opening
+
+/** A tool that this agent has called and that is not there; undefined if there is none. */
+export function unknownToolIn(said: readonly HistoryEntry[], agent: string): string | undefined {
+  const last = said.findLast(
+    ({ agent: who, message }) =>
+      who === agent &&
+      message.role === 'tool' &&
+      message.isError === true &&
+      typeof message.content === 'string' &&
+      message.content.startsWith(`[${noSuchTool(message.name)}`),
+  )?.message
+  return last?.role === 'tool' ? last.name : undefined
+}

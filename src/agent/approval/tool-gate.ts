@@ -1,0 +1,430 @@
+/**
+ * Gate: between a model's call and a tool's work. Arguments are checked, an approver is asked where the tool or the edge says so, then the work begins.
+ *
+ * Owns: how a call of a user's tool runs. Does not own: whether an approver is asked (approval-policy.ts), how an approval is asked for (oversight), unknown and forbidden tools (turn.ts).
+ * A call that waits for a human holds up nobody: it is a pending promise in its own scope.
+ */
+import { canonical, describeOutcome, digestJson, failed, failure, present, toolAgent, type Failure, type Json } from '../../core/index.ts'
+import { labelled, toolEdge, toolTold, type Checked, type Edge, type Schema } from '../../edge/index.ts'
+import { isLeaving, type Context, type StepIO } from '../../engine/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import type { ToolCall, ToolSpec } from '../../model/index.ts'
+import {
+  approvalQuestion,
+  approvedBefore,
+  capabilityFor,
+  CapabilityHolder,
+  grantFor,
+  grantsKey,
+  holdsFor,
+  keepGrant,
+  lapseIn,
+  mayApproveUnseen,
+  readGrants,
+  refusalFailure,
+  refusalOf,
+  review,
+  reviewRequest,
+  streakOf,
+  workerEnd,
+  type Capability,
+  type DecidedOn,
+  type CapabilityUse,
+  type Fits,
+  type GatedCall,
+  type RefusedVerdict,
+  type UsedCapability,
+  type Verdict,
+} from '../../oversight/index.ts'
+import { refuse, type Binding, type CallResult } from '../tool/binding.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import { withActions } from '../tool/tool-actions.ts'
+import { crossing, finalArguments, fitOf, runsWith } from '../tool/final-arguments.ts'
+import { failureOf, type Hooks } from '../extensions/hooks.ts'
+import { lookedAtCall, noteCall, type Asking, type Gated } from './approval-policy.ts'
+import type { AgentWork, EffectWork, Tool, ToolIO } from '../tool/tool.ts'
+import { startWorker } from '../code/verbs.ts'
+
+/** Asks for approval of one call, whose input is what will run. `fits` checks arguments that the approver edited. */
+export async function passGate(ctx: Context, gated: Gated, call: ToolCall, asking: Asking, fits: Fits): Promise<Verdict> {
+  const { name, version, approval } = gated
+  const { reason, always, word, rules, isLast = false, sentBack, follows } = asking
+  const { sensitive = gated.sensitive, risk = approval?.risk, hits = [] } = word ?? {}
+  const asked = {
+    tool: name,
+    toolVersion: version,
+    input: call.input,
+    sensitive,
+    ...(risk === undefined ? undefined : { risk }),
+  }
+  // in command, the approver sees every call
+  const grantable = word?.mode !== 'in-command'
+  const about = { ...asked, grantable, ...(rules === undefined ? undefined : { rules }) }
+  // a call that always asks is not approved by a deadline of the edge's rules
+  const onTimeout = approval?.onTimeout ?? (always && rules?.onTimeout === 'approve' ? 'reject' : undefined)
+  const own = { agent: ctx.place.agent, tool: name, toolVersion: version }
+  const granted = grantable && mayApproveUnseen(asked) ? await grantOf(ctx, { ...about, ...own }, call) : undefined
+  if (word !== undefined) noteCall(ctx, call, word, granted === undefined)
+  if (granted !== undefined) return granted
+  const request = {
+    ...about,
+    callId: call.id,
+    reason,
+    ...present({ follows }),
+    ...(isLast ? { options: ['approve', 'reject', 'edit'] as const } : undefined),
+    ...(hits.length === 0 ? undefined : { hits }),
+    ...(approval?.timeoutMs === undefined ? undefined : { timeoutMs: approval.timeoutMs }),
+    ...(onTimeout === undefined ? undefined : { onTimeout }),
+    ...(approval?.validForMs === undefined ? undefined : { validForMs: approval.validForMs }),
+  }
+  const verdict = await reviewRequest(ctx, request, fits)
+  if (!verdict.approved && verdict.how === 'retry') sentBack?.()
+  if (verdict.approved && verdict.grant !== undefined && mayApproveUnseen(asked)) await keepGrant(ctx, own, verdict.grant, verdict.approver)
+  return verdict
+}
+
+/** A grant given before by someone who may approve this call now. One that cannot be read lets nothing pass: then an approver is asked. */
+async function grantOf(ctx: Context, asked: GatedCall & Parameters<typeof holdsFor>[0], call: ToolCall): Promise<Verdict | undefined> {
+  const grants = await ctx.values.get(grantsKey).catch((thrown: unknown) => {
+    if (isLeaving(thrown)) throw thrown
+    return null
+  })
+  const good = readGrants(grants).filter(({ approver }) => holdsFor(asked, approver))
+  const grant = grantFor(good, asked, ctx.now().getTime())
+  if (grant === undefined) return undefined
+  const by = grant.approver === undefined ? undefined : { approver: grant.approver }
+  const { tool, toolVersion } = asked
+  const inputHash = digestJson(asked.input)
+  const approvers = grant.approver === undefined ? [] : [grant.approver]
+  const { until } = grant
+  const capability = capabilityFor(ctx, { tool, toolVersion, inputHash, by: 'grant', approvers, approvals: [grant.id], until })
+  ctx.emit({ type: 'approval.granted', id: grant.id, tool, callId: call.id, inputHash, capability: capability.id, ...by })
+  return { approved: true, input: asked.input, edited: false, by: 'grant', capability, ...by }
+}
+
+/** What the model is told about a call that was not approved. */
+export function notApproved(ctx: Context, call: ToolCall, verdict: RefusedVerdict): CallResult {
+  const told = `[not done: ${refusalOf({ kind: 'call', name: call.name }, verdict)}]`
+  return refuse(ctx, call, refusalFailure(told, verdict), told)
+}
+
+/** The result of a call, and the arguments it was done with. */
+interface Worked {
+  readonly told: CallResult
+  readonly by: Checked<unknown>
+}
+
+/** What a wrapped call was last done with. */
+interface Ran {
+  checked?: Checked<unknown>
+}
+
+/** A user's tool, bound to the agent that has it. */
+export class ToolBinding implements Binding {
+  readonly spec: ToolSpec
+  readonly #tool: Tool
+  /** The name under which an orchestration tool is registered as an agent. */
+  readonly #agent: string
+  /** What a result must fit that becomes the agent's answer. */
+  readonly #answer: Schema | undefined
+
+  constructor(tool: Tool, agent: string, answer: Schema | undefined) {
+    this.#tool = tool
+    this.#agent = toolAgent(agent, tool.name)
+    this.#answer = answer
+    this.spec = tool.spec
+  }
+
+  run(ctx: Context, asked: ToolCall, state: ConversationState): Promise<CallResult> {
+    const { hooks, background } = state
+    const work = (): Promise<CallResult> =>
+      hooks?.wrapsTools === true ? this.#wrapped(ctx, asked, state, hooks) : this.#run(ctx, asked, state)
+    // what does not fit is told at once
+    const defers = this.#tool.background === true && background !== undefined && this.#tool.input.check(asked.input ?? {}).ok
+    return defers ? Promise.resolve(background.deferCall(ctx, asked, work())) : work()
+  }
+
+  /** The middlewares around a call have the last word on its result, and so on what follows from it. */
+  async #wrapped(ctx: Context, asked: ToolCall, state: ConversationState, hooks: Hooks): Promise<CallResult> {
+    const { action, input } = this.#tool
+    const ran: Ran = {}
+    try {
+      const told: CallResult = await hooks.around(ctx, asked, (call) => this.#run(ctx, call, state, ran))
+      if (action === undefined || told.isError === true) return told
+      const given = ran.checked ?? input.check(asked.input)
+      return given.ok ? withActions(action, told, given.value, { ctx, call: asked, state, answer: this.#answer }) : told
+    } catch (thrown) {
+      const what = failureOf(thrown)
+      return { content: `[${what.message}]`, isError: true, finish: { outcome: failed(what) } }
+    }
+  }
+
+  async #run(ctx: Context, asked: ToolCall, state: ConversationState, ran?: Ran): Promise<CallResult> {
+    const tool = this.#tool
+    const call = asked.input === null ? { ...asked, input: {} } : asked
+    const checked = tool.input.check(call.input)
+    const wasAsked = ctx.wasAsked(approvalQuestion)
+    if (!checked.ok && !wasAsked) return invalidInput(ctx, call, checked.problem)
+    const looked = checked.ok ? lookedAtCall(ctx, tool, call, checked.value, state.edge) : undefined
+    const found = looked instanceof Promise ? await looked : looked
+    const asking = found ?? (wasAsked ? askedBefore(state.edge, `"${tool.name}" has changed since this was asked`) : undefined)
+    const done = asking === undefined ? undefined : await this.#approved(ctx, call, checked, asking, state)
+    if (done !== undefined && !('told' in done)) return done
+    const unasked = { edited: false, from: call.input }
+    const { told, by } = done ?? { told: await this.#work(ctx, call, valueOf(checked), state, unasked), by: checked }
+    if ('lapsed' in told) return refuse(ctx, call, told.lapsed, `[${told.lapsed.message}]`)
+    if (ran !== undefined) ran.checked = by
+    return tool.action === undefined || told.isError === true || ran !== undefined
+      ? told
+      : withActions(tool.action, told, valueOf(by), { ctx, call, state, answer: this.#answer })
+  }
+
+  /**
+   * Asks about the arguments as they will run, and works with what was approved. They are validated once: what the approver has seen is not validated again. A yes to another version, or an expired
+   * one, begins nothing and is asked again.
+   */
+  async #approved(
+    ctx: Context,
+    asked: ToolCall,
+    given: Checked<unknown>,
+    asking: Asking,
+    state: ConversationState,
+  ): Promise<CallResult | Worked> {
+    const tool = this.#tool
+    let [call, shown] = [asked, asked]
+    /** The arguments that were validated last, and what that made of them. */
+    let last = { from: asked.input, checked: given }
+    let follows: string | undefined
+    let done: CallResult | Worked | undefined
+    const fits: Fits = (input, on) => {
+      const checked = tool.input.check(input)
+      // edited arguments of another version get no further than its capability
+      const isOther = on !== undefined && on.toolVersion !== tool.version
+      if (checked.ok || isOther) last = { from: input, checked }
+      return isOther ? undefined : fitOf(tool, checked, input)
+    }
+    const verdict = await review({
+      input: asked.input,
+      ask: ({ again }) => {
+        shown = last.checked.ok ? { ...call, input: runsWith(tool, last.checked.value, call.input) } : call
+        const now =
+          again === undefined ? asking : { ...asking, reason: `${asking.reason} (${again})`, always: true, ...present({ follows }) }
+        return passGate(ctx, tool, shown, now, fits)
+      },
+      begin: async ({ edited, input, capability, on, approver }) => {
+        if (edited) call = { ...call, input }
+        else if (on?.inputHash !== digestJson(call.input)) call = shown // an older journal has shown what the model wrote
+        const { from, checked } = last
+        // arguments of another version get no further than its capability, unless they were used when it was this one
+        const isUnused = !checked.ok && capability?.toolVersion === tool.version
+        const told = isUnused ? undefined : await this.#work(ctx, call, valueOf(checked), state, { edited, from, capability, on })
+        if (told !== undefined && !('lapsed' in told)) return void (done = { told, by: checked })
+        if (told === undefined || !checked.ok) return void (done = changedInput(ctx, call, approver, misfit(checked)))
+        follows = capability?.approvals.at(-1)
+        return `asked again: ${approver === undefined ? 'it was approved' : `${approver} approved it`}; ${told.lapsed.message}`
+      },
+    })
+    return verdict.approved ? done! : notApproved(ctx, call, verdict)
+  }
+
+  async #work(
+    ctx: Context,
+    call: ToolCall,
+    input: unknown,
+    state: ConversationState,
+    approved: ApprovedCall,
+  ): Promise<CallResult | Lapsed> {
+    const { name, version, work } = this.#tool
+    if (work.kind === 'effect') return effectOf(ctx, { name, version }, work, input, call, approved)
+    const { capability, on } = approved
+    // what was given in this very moment is good, and what needed nothing begins at once
+    const refused = capability === undefined || on === undefined ? undefined : await refusedWork(ctx, { name, version }, call, capability)
+    if (refused !== undefined) return refused
+    const crossed = { ...call, input: crossing(this.#tool, call.input, approved.from, input) }
+    return work.kind === 'agent'
+      ? agentOf(ctx, name, work, crossed, state, capability !== undefined)
+      : this.#orchestrate(ctx, crossed, state)
+  }
+
+  async #orchestrate(ctx: Context, call: ToolCall, state: ConversationState): Promise<CallResult> {
+    const edge = toolEdge(state.edge, call.input)
+    const started = ctx.start(this.#agent, edge as unknown as Json, {
+      callId: call.id,
+      name: this.#tool.name,
+      equalBy: call.input,
+    })
+    const { outcome } = await workerEnd(ctx, started)
+    return toolTold(this.#tool.name, outcome)
+  }
+}
+
+/** An agent as a tool: a worker that answers to a call. What it does with control stays inside. */
+async function agentOf(
+  ctx: Context,
+  name: string,
+  work: AgentWork,
+  call: ToolCall,
+  state: ConversationState,
+  isApproved: boolean,
+): Promise<CallResult> {
+  const { brief, ...grant } = work.crossing(call.input, call, state)
+  const started = startWorker(ctx, state.edge, work.agent, brief, isApproved ? { ...grant, admitted: true } : grant, call.id)
+  if (typeof started !== 'string') return refuse(ctx, call, started, `[not done: ${started.message}]`)
+  const outcome = labelled((await workerEnd(ctx, started)).outcome, work.agent.name, [...ctx.place.path, work.agent.name])
+  streakOf(ctx).note(outcome)
+  if (outcome.status === 'completed' && outcome.output === null) return { content: `[${name}: no event returned]`, isError: true }
+  const told = toolTold(name, outcome)
+  return outcome.status === 'completed' || work.onFailure === 'tell' ? told : { ...told, finish: { outcome } }
+}
+
+/** Work that was approved, and was not done because the approval does not hold any more. */
+interface Lapsed {
+  readonly lapsed: Failure
+}
+
+/** The question of a journal that today's code would not ask: the approver's decision on it still counts. */
+export const askedBefore = ({ oversight }: Edge, reason: string): Asking => ({
+  reason,
+  always: true,
+  ...(oversight === undefined ? undefined : { rules: oversight.approval ?? {} }),
+})
+
+const valueOf = (checked: Checked<unknown>): unknown => (checked.ok ? checked.value : undefined)
+const misfit = (checked: Checked<unknown>): string => (checked.ok ? '' : checked.problem)
+
+/** Approved arguments that no longer fit their tool: the model is told so, and calls again, which is asked about. */
+function changedInput(ctx: Context, call: ToolCall, approver: string | undefined, problem: string): CallResult {
+  const message = `not done: ${approvedBefore(approver)}, and "${call.name}" has changed since: its arguments do not fit any more: ${problem}`
+  return refuse(
+    ctx,
+    call,
+    failure('tool.invalid-input', message, 'validation'),
+    `[${message}. Correct them and call again: it is asked again.]`,
+  )
+}
+
+/** What an approval has made of a call. */
+interface ApprovedCall {
+  readonly edited: boolean
+  /** The arguments that were validated, of which those of the call have come. */
+  readonly from: Json
+  readonly capability?: Capability | undefined
+  /** The document that the approver saw. */
+  readonly on?: DecidedOn | undefined
+}
+
+/** What is about to be done with a call's capability. */
+const useOf = (ctx: Context, { name, version }: NamedTool, call: ToolCall, key: string, now: number): CapabilityUse => {
+  const { run, path, activation } = ctx.place
+  return { run, path, activation, key, tool: name, toolVersion: version, input: call.input, now }
+}
+
+type NamedTool = Pick<Tool, 'name' | 'version'>
+
+/**
+ * Work that is begun as a worker: its capability is used in a step before it, so that what came of it is recorded: a worker that has begun goes on in another process with another version of its tool,
+ * and one that has not does not begin there. Undefined: it may begin.
+ */
+async function refusedWork(
+  ctx: Context,
+  tool: NamedTool,
+  call: ToolCall,
+  capability: Capability,
+): Promise<CallResult | Lapsed | undefined> {
+  const holder = new CapabilityHolder(capability)
+  const used = ctx.begin('capability', (io) => holder.use(useOf(ctx, tool, call, io.key, io.now)).id, { effect: 'read', holds: 'kept' })
+  const { outcome } = await ctx.next(used)
+  if (outcome.status === 'completed') return undefined
+  const lapsed = lapseIn(outcome)
+  if (lapsed !== undefined) return { lapsed }
+  const what = outcome.status === 'failed' ? outcome.failure : failure('capability.refused', describeOutcome(outcome), 'rejected')
+  return refuse(ctx, call, what, `[${what.message}]`)
+}
+
+/** One step. Where it needed an approval, each try looks at the capability before it does anything. */
+async function effectOf(
+  ctx: Context,
+  tool: NamedTool,
+  work: EffectWork,
+  input: unknown,
+  call: ToolCall,
+  { edited, capability }: ApprovedCall,
+): Promise<CallResult | Lapsed> {
+  const { name } = tool
+  const holder = capability === undefined ? undefined : new CapabilityHolder(capability)
+  const effect = (io: StepIO): Json | Promise<Json> =>
+    work.execute(input, new CallIO(io, call.id, ctx, holder?.use(useOf(ctx, tool, call, io.key, io.now))))
+  const id = ctx.begin(name, effect, {
+    effect: work.effect,
+    as: {
+      type: 'tool.called',
+      tool: name,
+      callId: call.id,
+      ...(edited ? { input: call.input } : undefined),
+      ...(capability === undefined ? undefined : { capability: capability.id }),
+    },
+    content: () => toolCallContent(ctx, tool, finalArguments(input, call.input)),
+    ...(work.effect === 'read' ? undefined : { equalBy: call.input }),
+    ...(work.retry === undefined ? undefined : { retry: work.retry }),
+    ...(work.timeoutMs === undefined ? undefined : { timeoutMs: work.timeoutMs }),
+  })
+  const { outcome } = await ctx.next(id)
+  const lapsed = lapseIn(outcome)
+  return lapsed === undefined ? toolTold(name, outcome) : { lapsed }
+}
+
+/** What the content key of a call is made of. Of who asked for the run, what a tool may go by; not the session, which only says where. */
+function toolCallContent({ place }: Context, { name, version }: NamedTool, input: Json): string {
+  const { user, metadata } = place.caller
+  let text = `tool ${canonical(name)} ${canonical(version)} ${canonical(input)}`
+  if (user !== undefined) text += ` user ${canonical(user)}`
+  if (metadata !== undefined) text += ` metadata ${canonical(metadata)}`
+  return text
+}
+
+/** Arguments that do not fit: the model is told what is wrong with them. */
+export function invalidInput(ctx: Context, call: ToolCall, problem: string): CallResult {
+  const what = failure('tool.invalid-input', `the arguments of "${call.name}" do not fit: ${problem}`, 'validation')
+  return refuse(ctx, call, what, `[${what.message}. Correct them and call again.]`)
+}
+
+/** `StepIO` with the place of the call; the signal stays lazy. */
+class CallIO implements ToolIO {
+  readonly callId: string
+  readonly capability: UsedCapability | undefined
+  readonly #io: StepIO
+  readonly #ctx: Context
+
+  constructor(io: StepIO, callId: string, ctx: Context, capability: UsedCapability | undefined) {
+    this.#io = io
+    this.#ctx = ctx
+    this.callId = callId
+    this.capability = capability
+  }
+
+  get key(): string {
+    return this.#io.key
+  }
+
+  get epoch(): number {
+    return this.#io.epoch
+  }
+
+  get attempt(): number {
+    return this.#io.attempt
+  }
+
+  get now(): number {
+    return this.#io.now
+  }
+
+  get signal(): AbortSignal {
+    return this.#io.signal
+  }
+
+  get caller(): Caller {
+    return this.#ctx.place.caller
+  }
+
+  readonly emit = (part: Json): void => this.#io.emit(part)
+}

@@ -1,0 +1,235 @@
+/**
+ * Work review: an approver sees the work of one activation before it begins, and its result (spec team R-14, R-15, R-16).
+ *
+ * Owns: when a beginning and a result are reviewed, what follows from each decision. The same for every way of working together, because all of them begin here. Does not own: the
+ * calls of tools (tool-gate.ts), the triggers and the question (../oversight), tasks of a planned team before they begin (../team).
+ * Holds: K3, K4: the scopes `begin`, `result` and `again` are persistent. Without oversight nothing is recorded that was not before.
+ */
+import {
+  failed,
+  parentOf,
+  present,
+  trailOf,
+  unanswered,
+  withAnswer,
+  withoutTrail,
+  withTrail,
+  type HistoryEntry,
+  type Json,
+  type Outcome,
+  type Trail,
+} from '../../core/index.ts'
+import { briefText, briefValue, entriesOf, leavesTrail, type Brief, type Edge, type Layer, type Work } from '../../edge/index.ts'
+import { Locals, type Context } from '../../engine/index.ts'
+import {
+  escalate,
+  escalateToBegin,
+  evaluateEscalation,
+  refusalFailure,
+  refusalOf,
+  type Proposal,
+  type RefusedVerdict,
+  type Subject,
+} from '../../oversight/index.ts'
+import type { Assess, Assessment } from './assessment.ts'
+import type { Agent } from '../definition.ts'
+import { finalBrief, fitOfBrief } from '../tool/final-arguments.ts'
+import { fitting } from '../output.ts'
+import { OwnEdge, Spent } from '../edge-override.ts'
+import { assessed, unknownToolIn } from './report-tool.ts'
+
+/** How often an approver may send work back, by default. */
+const defaultRounds = 3
+
+/** The work of an agent, reviewed as its edge says. */
+export const reviewLayer =
+  (agent: Agent): Layer =>
+  (next) =>
+  (ctx, edge) =>
+    edge.oversight === undefined && agent.assess === undefined ? next(ctx, edge) : lookedAfter(agent, ctx, edge, next)
+
+async function lookedAfter(agent: Agent, given: Context, recorded: Edge, work: Work): Promise<Outcome> {
+  const begun = await admitted(agent, given, recorded)
+  if ('status' in begun) return begun
+  const looks = looksAtResult(agent, begun)
+  // a result is looked at with how it came about, and work goes on from there
+  let edge: Edge = looks && !leavesTrail(begun) ? { ...begun, report: true } : begun
+  const before: HistoryEntry[] = []
+  const spent = new Spent()
+  for (let round = 0; ; round++) {
+    const locals = new Locals()
+    const ctx = new OwnEdge(round === 0 ? given : given.scope('again'), edge, spent, locals)
+    const begunAt = given.now().getTime()
+    const outcome = await work(ctx, edge)
+    if (!looks || outcome.status !== 'completed' || trailOf(outcome).action?.type === 'transfer') return left(given, begun, outcome, before)
+    const tookMs = given.now().getTime() - begunAt
+    const verdict = await lookedAt(
+      agent,
+      new OwnEdge(given.scope('result'), edge, spent, locals),
+      edge,
+      outcome,
+      { tookMs, costUsd: spent.usd },
+      round,
+    )
+    if (verdict === undefined) return left(given, begun, outcome, before)
+    if ('status' in verdict) return left(given, begun, verdict, before)
+    const { said } = trailOf(outcome)
+    before.push(...unanswered(said))
+    edge = again(edge, said, verdict.feedback)
+  }
+}
+
+/** Whether its result may have to be reviewed. What a router's lead says is only a result once the router has ended. */
+function looksAtResult({ assess }: Agent, { oversight, flow }: Edge): boolean {
+  if (flow?.lead === true) return false
+  return assess !== undefined || typeof oversight?.escalate?.decisionMs === 'number'
+}
+
+/** Whether an approver is asked before it begins. Not for a root, which a caller has started; for a task, which the leader of its plan has reviewed; for a router's lead, which is the router. */
+function asksFirst(ctx: Context, { oversight, admitted: isAdmitted, flow, assignment }: Edge): boolean {
+  const above = parentOf(ctx.place.activation)?.parent
+  return oversight !== undefined && isAdmitted !== true && flow?.lead !== true && above !== undefined && assignment?.leader !== above
+}
+
+/** The edge with the brief that holds, once it may begin; an outcome says why it may not. */
+async function admitted(agent: Agent, ctx: Context, edge: Edge): Promise<Edge | Outcome> {
+  if (!asksFirst(ctx, edge)) return edge
+  const { name, version, description } = agent
+  const { oversight, failures } = edge
+  const begin = ctx.scope('begin')
+  // its agent validates what crosses: what was edited crosses as it was shown where that stays the same, else as it was given
+  let from: Json = null
+  const verdict = await escalateToBegin(begin, oversight, { subject: 'work', name }, present({ failures }), {
+    tool: name,
+    toolVersion: version,
+    input: finalBrief(agent, briefValue(edge.brief)),
+    kind: 'work',
+    ...(description === '' ? undefined : { description }),
+    fits: (input) => {
+      const fit = fitOfBrief(agent, input)
+      if (typeof fit !== 'string') from = input
+      return fit
+    },
+  })
+  if (verdict === undefined) return edge
+  if (!verdict.approved) return refused({ kind: 'work', name }, verdict)
+  return verdict.edited ? withBrief(edge, fitOfBrief(agent, verdict.input) === undefined ? verdict.input : from) : edge
+}
+
+/** Another brief, also where it stands in a conversation. */
+function withBrief(edge: Edge, input: Json): Edge {
+  const brief: Brief = 'input' in edge.brief || typeof input !== 'string' ? { input } : { instructions: input }
+  const { entries, flow } = edge
+  const [before, now] = [briefText(edge.brief), briefText(brief)]
+  if (entries === undefined) return { ...edge, brief }
+  const at = entries.findLastIndex(({ agent, message }) => agent === undefined && message.role === 'user' && message.content === before)
+  const asked: HistoryEntry = { message: { role: 'user', content: now } }
+  return {
+    ...edge,
+    brief,
+    entries: at === -1 ? [...entries, asked] : entries.with(at, asked),
+    ...(flow?.task === undefined ? undefined : { flow: { ...flow, task: now } }),
+  }
+}
+
+/** The end of refused work, for the leader who gave it. */
+const refused = (proposal: Proposal, verdict: RefusedVerdict): Outcome => failed(refusalFailure(refusalOf(proposal, verdict), verdict))
+
+/** What work has taken. */
+interface Used {
+  readonly tookMs: number
+  readonly costUsd: number | undefined
+}
+
+/** Reviews a result. Undefined: it stands. An outcome: so it ends. Feedback: it is to be done again. */
+async function lookedAt(
+  agent: Agent,
+  ctx: Context,
+  edge: Edge,
+  outcome: Extract<Outcome, { status: 'completed' }>,
+  used: Used,
+  round: number,
+): Promise<Outcome | { readonly feedback: string | undefined } | undefined> {
+  const { name, version, assess, outputSchema } = agent
+  const { oversight } = edge
+  const { output } = outcome
+  const { said } = trailOf(outcome)
+  const { word: found, problem } =
+    assess === undefined ? {} : await assessed(ctx, assess, { agent: name, output, brief: briefValue(edge.brief), said })
+  if (oversight === undefined) return undefined
+  const unusable = problem === undefined ? undefined : `its assessment could not be used: ${problem}`
+  const subject: Subject = {
+    ...(assess === undefined ? { tookMs: used.tookMs } : subjectOf(found, assess, used, unknownToolIn(said, name))),
+    ...(unusable === undefined ? undefined : { unusable }),
+  }
+  const { all } = evaluateEscalation(subject, oversight.escalate)
+  if (found === undefined && unusable === undefined && all.length === 0) return undefined
+  const rounds = oversight.approval?.rounds ?? defaultRounds
+  const verdict = await escalate(ctx, oversight, { subject: 'result', name }, subject, {
+    tool: name,
+    toolVersion: version,
+    input: output,
+    kind: 'result',
+    ...(unusable === undefined ? undefined : { reason: unusable }),
+    ...(found === undefined ? undefined : { context: found as unknown as Json }),
+    ...(round < rounds ? undefined : { options: ['approve', 'reject', 'edit'] }),
+    fits: (input) => {
+      const checked = fitting(input, outputSchema)
+      return checked.ok ? undefined : checked.problem
+    },
+  })
+  if (verdict === undefined || (verdict.approved && !verdict.edited)) return undefined
+  if (verdict.approved) return withAnswer(name, { ...outcome, output: verdict.input }, trailOf(outcome))
+  if (verdict.how === 'retry' && round < rounds) return { feedback: verdict.comment }
+  const why = [...all.map(({ detail }) => detail), ...(unusable === undefined ? [] : [unusable])].join('; ')
+  const how = verdict.how === 'retry' ? 'rejected' : verdict.how
+  return withAnswer(name, refused({ kind: 'result', name, why }, { ...verdict, how }), trailOf(outcome))
+}
+
+/** What is looked at of a result. A function knows what the result costs; what a model reports never makes the work cheaper than it was. */
+function subjectOf(
+  { confidence, costUsd, proposedAction, cannotDo }: Assessment = {},
+  assess: Assess,
+  used: Used,
+  unknownTool?: string,
+): Subject {
+  const spent = assess === 'report' ? [costUsd, used.costUsd] : [costUsd ?? used.costUsd]
+  const costs = [...spent, proposedAction?.costUsd].filter((each) => each !== undefined)
+  const outOfScope = cannotDo ?? (unknownTool === undefined ? undefined : `it wanted the tool "${unknownTool}", and there is none`)
+  return {
+    tookMs: used.tookMs,
+    ...(proposedAction === undefined ? undefined : { action: proposedAction.name }),
+    ...(costs.length === 0 ? undefined : { costUsd: Math.max(...costs) }),
+    ...(confidence === undefined ? undefined : { confidence }),
+    ...(outOfScope === undefined ? undefined : { outOfScope }),
+  }
+}
+
+/** The same work again, from where it is, with the approver's comment. */
+function again(edge: Edge, said: readonly HistoryEntry[], comment: string | undefined): Edge {
+  const feedback = `A human has looked at that result and wants it changed${comment === undefined || comment === '' ? '.' : `: ${comment}`}`
+  const { task, ...flow } = edge.flow ?? { hops: 0 }
+  const note = (content: string): HistoryEntry => ({ message: { role: 'user', content } })
+  const { history: _history, messages: _messages, context: _context, brief, ...kept } = edge
+  return {
+    ...kept,
+    // who reads the conversation has it there already
+    brief: 'instructions' in brief ? { instructions: `${brief.instructions}\n\n${feedback}` } : brief,
+    entries: [
+      ...entriesOf(edge),
+      ...(task === undefined ? [] : [note(task)]),
+      ...said.map(({ answer: _answer, ...entry }) => entry),
+      note(feedback),
+    ],
+    ...(edge.flow === undefined ? undefined : { flow }),
+  }
+}
+
+/** How it ends, with everything that was said on the way where its leader or session keeps that. */
+function left(ctx: Context, edge: Edge, outcome: Outcome, before: readonly HistoryEntry[]): Outcome {
+  const isRemembered = edge.depth === 0 && ctx.place.caller.session !== undefined
+  if (!leavesTrail(edge) && !isRemembered) return withoutTrail(outcome)
+  if (before.length === 0) return outcome
+  const trail: Trail = trailOf(outcome)
+  return withTrail(outcome, { ...trail, said: [...before, ...trail.said] })
+}

@@ -1,0 +1,64 @@
+/**
+ * Question: a worker asks its leader, and waits for the reply.
+ *
+ * Owns: the channel, asking by code, hearing and answering. Does not own: asking by a model (ask-supervisor.ts), how a leader comes by its answer (../supervisor, the code that delegates), whether questions
+ * are taken at all: the edge says so.
+ * Holds: K3: both sides wait for messages, so replay hears them in the recorded order. A worker whose leader is gone is refused, and never hangs: a leader that ends ends its workers.
+ */
+import { asText, type ActivationId, type MessageId } from '../../core/index.ts'
+import { readEdge } from '../../edge/index.ts'
+import { RequestChannel, type Arrival, type Context } from '../../engine/index.ts'
+import { workerEnd, type Listener } from '../../oversight/index.ts'
+
+/** How a question has ended. */
+export interface Reply {
+  /** False: it is not answered, and `text` says why. */
+  readonly answered: boolean
+  readonly text: string
+}
+
+/** A question as a leader hears it. */
+export interface Heard {
+  readonly id: MessageId
+  /** The worker, or one below it. */
+  readonly from: ActivationId
+  readonly text: string
+}
+
+/** How the leader answers. */
+export type Answering = (question: Heard) => Promise<Reply>
+
+const questions = new RequestChannel<string, Reply, { readonly question: string }>(
+  '$question',
+  (member) => asText(member('question') ?? ''),
+  {
+    name: '$reply',
+    read: (member) => ({ answered: member('answered') === true, text: asText(member('text') ?? '') }),
+    write: ({ answered, text }) => ({ answered, text }),
+    gone: { answered: false, text: 'whoever gave this work is not there any more' },
+  },
+)
+
+/**
+ * Asks whoever gave this agent its work, and waits for the reply. Only where the leader takes questions (`questions`, `onQuestion`); elsewhere, and where there were too many, the reply
+ * is not `answered` and says why. Concurrent questions need no scopes of their own. Rejects only with `Cancelled`.
+ */
+export async function askSupervisor(ctx: Context, question: string): Promise<Reply> {
+  const { asks: to } = readEdge(ctx.input)
+  if (to === undefined) return { answered: false, text: 'whoever gave this work takes no questions' }
+  return questions.request(ctx, to.leader, { question })
+}
+
+/** Hears the questions of a worker, or of one below it, and replies to them. */
+export const questionsOf = (ctx: Context, worker: ActivationId, answer: Answering): Listener => ({
+  hears(arrival: Arrival) {
+    const heard = questions.in(arrival, { activation: worker, below: true })
+    if (heard?.from === undefined) return undefined
+    const question = { id: heard.id, from: heard.from, text: heard.body }
+    return async () => questions.answer(ctx, question, await answer(question))
+  },
+})
+
+/** Waits for the end of a worker, and sees to it that its questions are answered, one after the other. Without `answer` it only waits. */
+export const endOf = (ctx: Context, worker: ActivationId, answer: Answering | undefined): ReturnType<typeof workerEnd> =>
+  workerEnd(ctx, worker, answer === undefined ? undefined : questionsOf(ctx, worker, answer))

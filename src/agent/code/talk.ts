@@ -1,0 +1,110 @@
+/**
+ * Talk: how code takes part in a conversation of several agents: what was said before it, what it says, and what becomes of control when it ends.
+ *
+ * Owns: the third argument of a code agent's `run`, the values it may return instead of an output. Does not own: who is next (flow), how a mind does the same (transfer-tool.ts).
+ * Ends are values that are returned, so nothing can follow one.
+ */
+import { asText, copy, described, ReeveError, unknownNames, type Action, type HistoryEntry, type Json, type Trail } from '../../core/index.ts'
+import { entriesOf, mayRead, type Candidate, type Edge } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+
+/** What a code agent may do in a conversation. */
+export interface Talk {
+  /** Everything that was said before, oldest first; entries without `agent` came from outside. */
+  readonly history: readonly HistoryEntry[]
+  /** To whom control may be handed from here. */
+  readonly candidates: readonly Candidate[]
+  /** Says something before the answer: whoever comes next is shown it, also if the code fails then. Recorded once. */
+  say(text: string): void
+}
+
+/** How a code agent ends if not by an output alone. Made by `transferTo`, `exit` and `breakLoop`. */
+export class End<out O = unknown> {
+  readonly output: Json
+  readonly action:
+    { readonly type: 'transfer'; readonly to: string; readonly task?: string } | Extract<Action, { type: 'exit' }> | undefined
+  readonly breaks: boolean
+  /** A human gave the output: under which name. */
+  readonly by: string | undefined
+  /** Only for the compiler: what is the answer of the agent. */
+  readonly answers?: O
+
+  constructor(output: Json, action: End['action'], breaks = false, by?: string) {
+    this.output = output
+    this.action = action
+    this.breaks = breaks
+    this.by = by
+  }
+}
+
+/**
+ * Hands control to another agent of the same router, who is given by name or as the agent itself. `task`: what it is asked to do. An output is said before. Throws `input.invalid`
+ * for somebody without a name.
+ */
+export function transferTo(
+  agent: string | { readonly kind: 'agent'; readonly name: string },
+  options: { readonly task?: string; readonly output?: Json } = {},
+): End<never> {
+  const to: unknown = typeof agent === 'object' && agent !== null && agent.kind === 'agent' ? agent.name : agent
+  if (typeof to !== 'string' || to === '')
+    throw new ReeveError('input.invalid', `transferTo() takes the name of an agent, not ${described(agent)}`)
+  const problems = unknownNames(options, { task: true, output: true }, 'transferTo')
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  const { task, output = null } = options
+  return new End(output, { type: 'transfer', to, ...(task === undefined ? undefined : { task }) })
+}
+
+/** Ends with this output, which somebody has given under this name, if they gave one. */
+export const saidBy = (output: Json, by: string | undefined): End => new End(output, undefined, false, by)
+
+/** Ends the run with this output, whatever would follow; with `supervisor` only the work under the nearest router or round table. Never leaves an agent that is called as a tool or by delegation. */
+export const exit = <O>(output: O, scope: 'run' | 'supervisor' = 'run'): End<O> => new End(output as Json, { type: 'exit', scope })
+
+/** Ends with this output and asks the nearest loop to end. Outside of a loop only the output counts. */
+export const breakLoop = <O>(output: O): End<O> => new End(output as Json, undefined, true)
+
+/** The talk of one activation. */
+export class OwnTalk implements Talk {
+  readonly candidates: readonly Candidate[]
+  readonly #agent: string
+  readonly #ctx: Context
+  readonly #edge: Edge
+  readonly #said: HistoryEntry[] = []
+
+  constructor(agent: string, ctx: Context, edge: Edge) {
+    this.#agent = agent
+    this.#ctx = ctx
+    this.#edge = edge
+    this.candidates = edge.flow?.to ?? []
+  }
+
+  get history(): readonly HistoryEntry[] {
+    const entries = entriesOf(this.#edge).filter((entry) => mayRead(this.#agent, entry))
+    return copy(entries as unknown as Json) as unknown as readonly HistoryEntry[]
+  }
+
+  readonly say = (text: string): void => {
+    this.#ctx.emit({ type: 'text.said', text })
+    this.#add(text)
+  }
+
+  /** What it leaves to those who come after it, its answer included. Records that it exits or breaks. */
+  trail(output: Json, end: End | undefined): Trail {
+    const action = end?.action
+    const text = output === null ? '' : asText(output)
+    // who hands control on has no answer by which its words would be recorded
+    if (action?.type === 'transfer' && text !== '') this.say(text)
+    else if (text !== '') this.#add(text, true)
+    if (action?.type === 'exit') this.#ctx.emit({ type: 'exit.requested', scope: action.scope })
+    if (end?.breaks === true) this.#ctx.emit({ type: 'break.requested' })
+    return {
+      said: this.#said,
+      ...(action === undefined ? undefined : { action: action.type === 'exit' ? action : { ...action, path: this.#ctx.place.path } }),
+      ...(end?.breaks === true ? { breaks: this.#agent } : undefined),
+    }
+  }
+
+  #add(content: string, isAnswer = false): void {
+    this.#said.push({ agent: this.#agent, message: { role: 'assistant', content }, ...(isAnswer ? { answer: true } : undefined) })
+  }
+}

@@ -1,0 +1,267 @@
+/**
+ * Verbs for code agents and orchestration tools: small functions over the context (DESIGN §3.2), and the same as its methods.
+ *
+ * Owns: step, sleep, delegate, the context as code is given it. Does not own: interrupt and approve (oversight, code-approval.ts).
+ * Each function opens operations under fixed names; concurrent uses of `step` under one name, and of `sleep`, need `ctx.scope(name)` of their own. The methods `interrupt` and `approve` open one
+ * each time (K4): `interrupt` and `approve` as names of scopes are persistent format.
+ */
+import {
+  described,
+  describeOutcome,
+  failed,
+  failure,
+  FailureError,
+  messageOf,
+  ReeveError,
+  unknownNames,
+  own,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type NamesOf,
+  type Outcome,
+} from '../../core/index.ts'
+import {
+  accountLimits,
+  briefOf,
+  briefValue,
+  depthRefusal,
+  edgeMessagesProblem,
+  limitProblems,
+  oversightProblems,
+  permissionProblems,
+  readEdge,
+  ownLimits,
+  revised,
+  workerEdge,
+  type Brief,
+  type Edge,
+  type Grant,
+  type Infer,
+  type PermitGrant,
+  type Receiver,
+  type SchemaLike,
+} from '../../edge/index.ts'
+import {
+  ContextView,
+  isLeaving,
+  type Context,
+  type OnCancelOptions,
+  type StartOptions,
+  type StepIO,
+  type StepOptions,
+} from '../../engine/index.ts'
+import { afterFailures, interrupt, streakOf, type InterruptOptions } from '../../oversight/index.ts'
+import { askApproval, type ApproveAnswer, type ApproveOptions } from '../approval/code-approval.ts'
+import type { Agent, InputOf, OutputOf } from '../definition.ts'
+import { endOf, type Answering, type Reply } from './question.ts'
+
+/**
+ * Does something with the world and records it once. Returns the recorded value, also live (K10). Retried as `options` say.
+ * Rejects with a FailureError that holds the recorded failure, or with `Cancelled`.
+ */
+export async function step<T>(ctx: Context, name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T> {
+  const { outcome } = await ctx.next(ctx.begin(name, effect as (io: StepIO) => Json, options))
+  if (outcome.status === 'completed') return outcome.output as T
+  throw new FailureError(
+    outcome.status === 'failed' ? outcome.failure : failure('agent.failed', `"${name}" ${describeOutcome(outcome)}`, 'internal'),
+  )
+}
+
+/** Waits for so many milliseconds, in memory or on disk. Rejects only with `Cancelled`. */
+export async function sleep(ctx: Context, ms: number): Promise<void> {
+  await ctx.next(ctx.ask('sleep', { until: new Date(ctx.now().getTime() + Math.max(0, ms)) }))
+}
+
+/** The context as code is given it: what orchestration may do, and the verbs as methods, so that each reads like an ordinary call. */
+export interface AgentContext extends Context {
+  /**
+   * Asks outside for a value and waits, as `interrupt(ctx, …)` does, in a scope of its own: several at once need no thought. Whatever is answered is returned as it is, also `false`, `0`, `''` and
+   * `null`. Rejects with `Cancelled`, and with a FailureError (`effect.timed-out`) if the deadline passes and there is no `otherwise`.
+   */
+  interrupt<S extends SchemaLike | undefined = undefined>(
+    question: Json,
+    options?: InterruptOptions<S>,
+  ): Promise<S extends undefined ? Json : Infer<S>>
+  /**
+   * Asks a human for a yes to an action under these arguments, and waits. A no, also by a deadline, is a value with `feedback`, and nothing that is thrown. In a scope of its own: several at once need
+   * no thought. Rejects only with `Cancelled`, and with `input.invalid` for options that make no sense.
+   */
+  approve<S extends SchemaLike | undefined = undefined>(
+    action: string,
+    options?: ApproveOptions<S>,
+  ): Promise<ApproveAnswer<S extends undefined ? Json : Infer<S>>>
+  /** As `step(ctx, …)`. */
+  step<T>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T>
+  /** As `sleep(ctx, …)`. */
+  sleep(ms: number): Promise<void>
+  /** As `delegate(ctx, …)`. */
+  delegate<A extends Agent>(worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>>
+  scope(name: string): AgentContext
+  onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void
+}
+
+/** A context with the verbs as methods. The same one if it has them. */
+export const agentContext = (ctx: Context): AgentContext => (ctx instanceof VerbContext ? ctx : new VerbContext(ctx))
+
+class VerbContext extends ContextView implements AgentContext {
+  protected of(ctx: Context): AgentContext {
+    return agentContext(ctx)
+  }
+
+  override scope(name: string): AgentContext {
+    return this.of(this.ctx.scope(name))
+  }
+
+  override onCancel(name: string, undo: (ctx: AgentContext) => Promise<void>, options?: OnCancelOptions): void {
+    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)), options)
+  }
+
+  interrupt<S extends SchemaLike | undefined = undefined>(
+    question: Json,
+    options?: InterruptOptions<S>,
+  ): Promise<S extends undefined ? Json : Infer<S>> {
+    return interrupt(this.ctx.scope('interrupt'), question, options)
+  }
+
+  approve<S extends SchemaLike | undefined = undefined>(
+    action: string,
+    options: ApproveOptions<S> = {},
+  ): Promise<ApproveAnswer<S extends undefined ? Json : Infer<S>>> {
+    return askApproval(this.ctx, action, options)
+  }
+
+  step<T>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions): Promise<T> {
+    return step(this.ctx, name, effect, options)
+  }
+
+  sleep(ms: number): Promise<void> {
+    return sleep(this.ctx, ms)
+  }
+
+  delegate<A extends Agent>(worker: A, brief: InputOf<A>, options?: DelegateOptions): Promise<Outcome<OutputOf<A>>> {
+    return delegate(this.ctx, worker, brief, options)
+  }
+}
+
+/** What a worker is given besides the brief. It never gets more than the leader has. */
+export interface DelegateOptions extends Grant {
+  /**
+   * Answers what the worker asks while it works: `ask_supervisor` of a mind, `askSupervisor` of code. Orchestration, in a scope of its own: it may do steps, ask a human, delegate. Nothing:
+   * the worker is told that there is no answer. What it throws is told as well. Default: no questions.
+   */
+  readonly onQuestion?: (question: string, ctx: AgentContext) => string | undefined | void | Promise<string | undefined | void>
+}
+
+/** The names of these options. */
+export const grantNames: NamesOf<DelegateOptions> = {
+  limits: true,
+  permissions: true,
+  oversight: true,
+  context: true,
+  entries: true,
+  turns: true,
+  added: true,
+  metadata: true,
+  report: true,
+  onQuestion: true,
+}
+
+/** What is wrong with these options, one sentence each. */
+export function grantProblems(given: DelegateOptions, where: string): string[] {
+  const problems = unknownNames(given, grantNames, where)
+  if (problems.length === 0 && given.limits !== undefined) problems.push(...limitProblems(given.limits, where))
+  if (problems.length === 0 && given.permissions !== undefined) problems.push(...permissionProblems(given.permissions, where))
+  if (problems.length === 0) problems.push(...oversightProblems(given.oversight, where))
+  const context = given.context === undefined ? undefined : edgeMessagesProblem(given.context)
+  if (problems.length === 0 && context !== undefined) problems.push(`${where}: context: ${context}`)
+  if (problems.length === 0 && given.onQuestion !== undefined && typeof given.onQuestion !== 'function')
+    problems.push(`${where}: onQuestion is ${described(given.onQuestion)}, expected a function`)
+  return problems
+}
+
+/** A grant that says nothing it is understood by would give everything. */
+function mustBeGrant(given: DelegateOptions): void {
+  const problems = grantProblems(given, 'delegate')
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+}
+
+/**
+ * Gives a worker a brief and waits for its end, whatever it is: a failed worker is an outcome, not a rejection. The worker must be registered with the runtime.
+ * Several at once are fine: `Promise.all([delegate(ctx, a, …), delegate(ctx, b, …)])`; their order in the code is their order in the journal.
+ * Rejects with `input.invalid` for invalid options.
+ */
+export async function delegate<A extends Agent>(
+  ctx: Context,
+  worker: A,
+  brief: InputOf<A>,
+  options?: DelegateOptions,
+): Promise<Outcome<OutputOf<A>>> {
+  mustBeAgent(worker)
+  if (options !== undefined) mustBeGrant(options)
+  const scope = ctx.scope(worker.name)
+  const { grant, answer } = takingQuestions(scope, options)
+  const above = readEdge(ctx.input)
+  const started = startWorker(scope, above, worker, briefOf(brief as Json), grant)
+  if (typeof started !== 'string') {
+    scope.emit({ type: 'delegation.refused', worker: worker.name, failure: started })
+    return failed(started)
+  }
+  const { outcome } = await endOf(scope, started, answer)
+  streakOf(scope).note(outcome)
+  return outcome as Outcome<OutputOf<A>>
+}
+
+/** A name is none: nobody would ever begin, and the run would wait for them. */
+function mustBeAgent(worker: unknown): void {
+  if (typeof worker === 'object' && worker !== null && 'orchestrate' in worker) return
+  throw new ReeveError('agent.invalid', `delegate: the worker is ${described(worker)}, expected an agent`)
+}
+
+/** What a worker is given so that it may ask, and how its questions are answered; nothing of both where they are not taken. */
+export function takingQuestions(
+  ctx: Context,
+  options: DelegateOptions | undefined,
+): { readonly grant: PermitGrant | undefined; readonly answer?: Answering } {
+  const { onQuestion } = options ?? {}
+  if (onQuestion === undefined) return { grant: options }
+  const grant = { ...options, asks: { leader: ctx.place.activation } }
+  return { grant, answer: ({ text }) => answered(ctx.scope('question'), text, onQuestion) }
+}
+
+/** What the leader's code says to a question. */
+async function answered(ctx: Context, question: string, answer: NonNullable<DelegateOptions['onQuestion']>): Promise<Reply> {
+  try {
+    const text = await answer(question, agentContext(ctx))
+    return typeof text === 'string' ? { answered: true, text } : { answered: false, text: 'whoever gave this work has no answer to that' }
+  } catch (thrown) {
+    if (isLeaving(thrown)) throw thrown
+    return { answered: false, text: `whoever gave this work could not answer: ${messageOf(thrown)}` }
+  }
+}
+
+/** Starts a worker under the edge that its leader works under; a failure says why it may not be started. */
+export function startWorker(
+  ctx: Context,
+  above: Edge,
+  worker: Receiver,
+  brief: Brief,
+  grant: PermitGrant | undefined,
+  callId?: string,
+  purpose?: StartOptions['purpose'],
+): ActivationId | Failure {
+  if (above.depth >= above.maxDepth) return depthRefusal(above, worker.name, ctx.place.path)
+  const receiver = revised(above.versions, worker)
+  const begun = workerEdge(above, receiver, brief, purpose === undefined ? grant : { ...grant, admitted: true })
+  const edge = begun.admitted === true ? begun : afterFailures(ctx, above, begun)
+  const account = accountLimits(ownLimits(receiver, grant), receiver.lastAnswer)
+  const version = own(above.versions, worker.name)?.base
+  return ctx.start(worker.name, edge as unknown as Json, {
+    ...(callId === undefined ? undefined : { callId, equalBy: briefValue(brief) }),
+    ...(grant?.after === undefined ? undefined : { after: grant.after }),
+    ...(grant?.place === undefined ? undefined : { place: grant.place }),
+    ...(purpose === undefined ? undefined : { purpose }),
+    ...(account === undefined ? undefined : { limits: account }),
+    ...(version === undefined ? undefined : { version }),
+  })
+}

@@ -1,0 +1,177 @@
+/**
+ * Activation: one model agent at work once, put together from what its definition, its edge and its start say.
+ *
+ * Owns: what stands around the turn loop, and the list of its extensions, both in order. Does not own: the loop (turn-loop.ts), an extension (extensions/, background.ts), what stands around agents of every kind
+ * (../runtime/layers.ts).
+ * Holds: K4: the order below decides which scopes are opened in which order.
+ *
+ * From the outside in: the handoff record, which says everything that was said; the instructions, filled in before a middleware sees them; the middlewares, which may change what the activation begins with
+ * and how it ends, whatever happens inside; the tools of Reeve's own; the loop.
+ */
+import { canonical, completed, failed, failure, transferTool, withTrail, type Action, type Json, type Outcome } from '../../core/index.ts'
+import { briefValue, leavesTrail, type Edge } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import { Compacting } from '../extensions/compaction.ts'
+import { failureOf, Hooks } from '../extensions/hooks.ts'
+import { iteration } from '../extensions/iteration.ts'
+import { lastAnswer } from '../extensions/last-answer.ts'
+import { Scoring } from '../extensions/scoring.ts'
+import { startedCompletion, startedIteration } from '../extensions/started.ts'
+import { withQuestions } from '../tool/ask-supervisor.ts'
+import { BackgroundWork, backgroundTurns } from './background.ts'
+import { Lessened, refuse, type Background, type Opening } from '../tool/binding.ts'
+import { ConversationState } from './conversation-state.ts'
+import { momentsOf, type Extension } from '../extensions/extension.ts'
+import { turnLoop, type Mind } from './turn-loop.ts'
+import { fitting, unfit } from '../output.ts'
+import { withReport } from '../approval/report-tool.ts'
+import { withTeam } from '../teamwork/tools.ts'
+import { filled } from '../templating.ts'
+import { withTransfer } from '../tool/transfer-tool.ts'
+import { TurnBudget } from './turn-budget.ts'
+
+/** What an extension is made of. */
+interface Activation {
+  readonly mind: Mind
+  readonly state: ConversationState
+  readonly turns: TurnBudget
+  readonly background: Background | undefined
+}
+
+/**
+ * The extensions of the turn loop, in the order in which they are asked at each moment. Undefined: the activation does not use it. An option more is a line more.
+ *
+ * Compaction comes first, so that what the others say to the model is not summarized at once. Background work is told before the last turn is announced, since nothing can be told after that. Middlewares
+ * are shown what was said before them. Scorers measure what middlewares have left of an answer. Hooks after a turn hear what scorers said. Of two of a kind, that of the definition comes before that
+ * of the start.
+ */
+const extensions: readonly ((activation: Activation) => Extension | undefined)[] = [
+  ({ mind, state, turns, background }) => mind.compaction && new Compacting(mind.compaction, mind, state, turns.max, background),
+  ({ state, turns, background }) => background && backgroundTurns(background, state, turns),
+  ({ mind, state, turns }) => (mind.lastAnswer ? lastAnswer(state, turns) : undefined),
+  ({ state }) => state.hooks,
+  ({ mind, state, turns }) => mind.isComplete && new Scoring(mind.isComplete, state, turns.max),
+  ({ state, turns }) => scoringOfStart(state, turns),
+  ({ mind, state, turns }) => mind.onIterationComplete && iteration(mind.onIterationComplete, state, turns.max),
+  ({ state, turns }) => iterationOfStart(state, turns),
+]
+
+function scoringOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
+  const started = startedCompletion(state.ctx, state.edge)
+  return started && new Scoring(started, state, max, 'start.isComplete')
+}
+
+function iterationOfStart(state: ConversationState, { max }: TurnBudget): Extension | undefined {
+  const started = startedIteration(state.ctx, state.edge)
+  return started && iteration(started, state, max, 'start.onIterationComplete')
+}
+
+/** Works on a brief until there is an answer, a failure or a limit. Rejects only with `Cancelled` or for a defect in the code. */
+export async function think(mind: Mind, ctx: Context, edge: Edge): Promise<Outcome> {
+  const state = new ConversationState(mind.agent, ctx, edge, mind.compaction !== undefined)
+  const outcome = await (mind.templating || mind.middleware.length > 0
+    ? surrounded(mind, state)
+    : turns(mind, state, added(mind.instructions, edge.added)))
+  if (leavesTrail(edge)) return withTrail(outcome, state.trail())
+  // a session remembers it with the turn
+  const isRemembered = state.feedback.length > 0 && edge.depth === 0 && ctx.place.caller.session !== undefined
+  return isRemembered ? withTrail(outcome, { said: [], feedback: state.feedback }) : outcome
+}
+
+/** A leader may add to what its worker is told by its definition. */
+const added = (own: string | undefined, more: string | undefined): string | undefined =>
+  more === undefined || more === '' ? own : own === undefined || own === '' ? more : `${own}\n\n${more}`
+
+/** The work with its instructions filled in, and middlewares around it. */
+async function surrounded(mind: Mind, state: ConversationState): Promise<Outcome> {
+  const own = mind.instructions
+  const instructions = added(mind.templating && own !== undefined ? await filled(own, state.ctx) : own, state.edge.added)
+  if (mind.middleware.length === 0) return turns(mind, state, instructions)
+  const hooks = new Hooks(mind.middleware, state, briefValue(state.edge.brief), mind.settings)
+  state.hooks = hooks
+  const ended = await begun(mind, state, hooks, instructions).catch((thrown: unknown) => unfinished(state, failed(failureOf(thrown))))
+  const left = await hooks.end(ended)
+  if (left.status !== 'completed') return unfinished(state, left)
+  // a middleware that gives back what it was given, if only a copy, has decided nothing
+  if (ended.status === 'completed' && canonical(left.output) === canonical(ended.output)) return ended
+  const fits = fitting(left.output, mind.outputSchema)
+  return fits.ok ? answered(state, fits.value) : unfinished(state, failed(unfit(mind.agent, `as a middleware left it: ${fits.problem}`)))
+}
+
+/** What a middleware has left as the output is what others are shown; and who answers does not hand control on. */
+function answered(state: ConversationState, output: Json): Outcome {
+  if (state.action?.type === 'transfer') kept(state, state.action)
+  state.leave(output)
+  return completed(output)
+}
+
+/** Control stays here. A tool that handed it on besides doing something has its result already; the transfer itself has none yet. */
+function kept(state: ConversationState, { to, callId: id }: Extract<Action, { type: 'transfer' }>): void {
+  state.action = undefined
+  const given = state.messages.findLast((message) => message.role === 'tool' && message.callId === id)
+  if (given?.role !== 'tool' || given.name !== transferTool) return
+  const what = failure('transfer.refused', `a middleware has left an answer, so "${to}" does not take over`, 'policy')
+  const call = { id: given.callId, name: transferTool, input: { agent_name: to } }
+  const { content } = refuse(state.ctx, call, what, `[not transferred: ${what.message}]`)
+  state.passOn(given, { ...given, content, isError: true })
+}
+
+async function begun(mind: Mind, state: ConversationState, hooks: Hooks, instructions: string | undefined): Promise<Outcome> {
+  const names = mind.tools.map(({ name }) => name)
+  const begins = await hooks.begin({ instructions, tools: names })
+  const missing = names.filter((name) => !begins.tools.includes(name))
+  return turns(mind, state, begins.instructions, missing)
+}
+
+/** Whoever does not complete has given no answer and decides nothing. */
+function unfinished(state: ConversationState, outcome: Outcome): Outcome {
+  state.action = state.answer = undefined
+  return outcome
+}
+
+/** The loop with its tools and its extensions, and what they make of its end. */
+async function turns(
+  mind: Mind,
+  state: ConversationState,
+  instructions: string | undefined,
+  missing: readonly string[] = [],
+): Promise<Outcome> {
+  const opened = opening(mind, state, instructions, missing)
+  const background = opened.background ?? (worksInBackground(mind) ? new BackgroundWork() : undefined)
+  state.background = background
+  const budget = budgetOf(mind, state.edge)
+  const at = momentsOf(used({ mind, state, turns: budget, background }))
+  const ended = await turnLoop(mind, state, opened, budget, at)
+  let left = ended
+  for (const each of at.atEnd) left = await each.atEnd(left)
+  return left === ended ? ended : unfinished(state, left)
+}
+
+/** The tools of the agent, and those of Reeve's own. */
+function opening(mind: Mind, state: ConversationState, instructions: string | undefined, missing: readonly string[]): Opening {
+  const { edge } = state
+  const all = mind.open(state, instructions)
+  const whole = missing.length === 0 ? all : { ...all, toolbox: new Lessened(all.toolbox, new Set(missing)) }
+  const own = withReport(whole, mind.reports === true)
+  return withTransfer(withTeam(withQuestions(own, edge), state), edge.flow?.to)
+}
+
+function budgetOf(mind: Mind, { limits, turns: given }: Edge): TurnBudget {
+  const { ownTurns = Infinity, turns: ofTree = Infinity } = limits ?? {}
+  return new TurnBudget(Math.min(given ?? mind.maxTurns, ownTurns, ofTree), mind.lastAnswer)
+}
+
+const none: readonly Extension[] = []
+
+/** The extensions that an activation uses. */
+function used(activation: Activation): readonly Extension[] {
+  let all: Extension[] | undefined
+  for (const make of extensions) {
+    const extension = make(activation)
+    if (extension !== undefined) (all ??= []).push(extension)
+  }
+  return all ?? none
+}
+
+/** Whether some of its tools go on while its model does something else. */
+export const worksInBackground = ({ tools }: Pick<Mind, 'tools'>): boolean => tools.some(({ background }) => background === true)

@@ -1,0 +1,75 @@
+/**
+ * Activity: whether the code of an agent has done anything. A router has to know that of a member that said nothing.
+ *
+ * Owns: the view of a context that sees it: effects, workers, questions, messages and written values; not what only looks or waits. Does not own: what follows (../flow).
+ * Holds: K3: what the code asks for is the same on replay, so this is.
+ */
+import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
+import {
+  ContextView,
+  type AskOptions,
+  type Context,
+  type SessionValues,
+  type StartOptions,
+  type StepIO,
+  type StepOptions,
+} from '../../engine/index.ts'
+
+/** Whether something was done so far. */
+export interface Activity {
+  done: boolean
+}
+
+/** The same context, which notes what is done in it. */
+export class ActivityContext extends ContextView {
+  readonly #activity: Activity
+
+  constructor(ctx: Context, activity: Activity) {
+    super(ctx)
+    this.#activity = activity
+  }
+
+  protected of(ctx: Context): Context {
+    return new ActivityContext(ctx, this.#activity)
+  }
+
+  override begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {
+    if (options?.effect !== 'read') this.#activity.done = true
+    return super.begin(name, effect, options)
+  }
+
+  override start(agent: string, input: Json, options?: StartOptions): ActivationId {
+    this.#activity.done = true
+    return super.start(agent, input, options)
+  }
+
+  override ask(name: string, options?: AskOptions): OpId {
+    if (options?.as !== undefined) this.#activity.done = true
+    return super.ask(name, options)
+  }
+
+  override send(to: ActivationId, body: Json): MessageId {
+    this.#activity.done = true
+    return super.send(to, body)
+  }
+
+  override get values(): SessionValues {
+    return this.#writing(super.values)
+  }
+
+  override stream(name: string): SessionValues {
+    return this.#writing(super.stream(name))
+  }
+
+  #writing(values: SessionValues): SessionValues {
+    const wrote = (): void => {
+      this.#activity.done = true
+    }
+    return {
+      ...values,
+      update: (key, change) => (wrote(), values.update(key, change)),
+      set: (key, value) => (wrote(), values.set(key, value)),
+      setAll: (all) => (wrote(), values.setAll(all)),
+    }
+  }
+}

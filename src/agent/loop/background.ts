@@ -1,0 +1,188 @@
+/**
+ * Background: work that goes on while the mind that asked for it does something else, and how its model hears of the ends: delegations, and calls of tools.
+ *
+ * Owns: the extension of the turn loop, what stands in the place of a result that is not there yet, putting the result there, when a mind that has nothing else to do is asked again.
+ * Does not own: the work (tool-gate.ts, ../supervisor/delegation), who may work in the background (the tool, ../supervisor/delegation/dispatch.ts), the loop that asks (turn-loop.ts).
+ * Holds: K3: an end that comes in only sets state; it is told before a turn, at a point that replay comes by again. K7: nobody is left behind: a mind that ends stops them.
+ * The result of a call is told once, where the call stands: a prompt never shows a placeholder of what has ended, and never ends with an assistant's message.
+ */
+import { asText, type Outcome } from '../../core/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { ToolCall } from '../../model/index.ts'
+import type { Background } from '../tool/binding.ts'
+import type { CallResult, Deferrable } from '../tool/call-result.ts'
+import type { ConversationState } from './conversation-state.ts'
+import type { Extension } from '../extensions/extension.ts'
+import type { TurnBudget } from './turn-budget.ts'
+
+/** When a mind that has nothing else to do is asked again, and what becomes of what is still at work when it has its answer. */
+export interface BackgroundRules {
+  readonly react?: 'each' | 'all'
+  readonly whenDone?: 'wait' | 'stop'
+}
+
+/** Work that its mind does not wait for. */
+interface Deferred {
+  readonly what: Deferrable
+  readonly placeholder: string
+  readonly work: Promise<CallResult>
+  /** What its mind is to be told. Undefined while it works. */
+  result: CallResult | undefined
+}
+
+export class BackgroundWork implements Background {
+  readonly #rules: BackgroundRules
+  /** What has not been told, in the order of the calls. */
+  readonly #untold = new Set<Deferred>()
+  /** How its mind ends before it is asked again. */
+  #ending: ConversationState['ending']
+  /** Why nothing more can come. */
+  #thrown: { readonly why: unknown } | undefined
+  #waiting: (() => void) | undefined
+  /** Calls of tools so far. */
+  #calls = 0
+
+  constructor(rules: BackgroundRules = {}) {
+    this.#rules = rules
+  }
+
+  defer(what: Deferrable, work: Promise<CallResult>): CallResult {
+    const placeholder = `[${what.label}: "${what.who}" works in the background; its result will stand here once it has ended]`
+    const deferred: Deferred = { what, placeholder, work, result: undefined }
+    this.#untold.add(deferred)
+    work.then(
+      (result) => this.#ended(deferred, result),
+      (thrown: unknown) => {
+        this.#thrown ??= { why: thrown }
+        this.#waiting?.()
+      },
+    )
+    return { content: placeholder }
+  }
+
+  deferCall(ctx: Context, call: ToolCall, work: Promise<CallResult>): CallResult {
+    const label = `t${++this.#calls}`
+    let how: string | undefined
+    const ended = work.then((result) => {
+      how = result.isError === true ? 'failed' : 'completed'
+      return result
+    })
+    ctx.emit({ type: 'fact.noted', name: 'tool.deferred', data: { tool: call.name, callId: call.id, call: label } })
+    const what: Deferrable = {
+      callId: call.id,
+      label,
+      who: call.name,
+      status: () => how,
+      state: () => 'running',
+      stop: (reason) => ctx.stopAll(reason),
+    }
+    return this.defer(what, ended)
+  }
+
+  #ended(deferred: Deferred, result: CallResult): void {
+    deferred.result = result
+    const outcome = result.finish?.outcome
+    if (outcome !== undefined && outcome.status !== 'completed') this.#ending ??= outcome
+    this.#waiting?.()
+  }
+
+  /** Waits until those with one of these labels have ended. */
+  async settled(labels: ReadonlySet<string>): Promise<void> {
+    for (const { what, work } of this.#untold) if (labels.has(what.label)) await work
+  }
+
+  deliver(state: ConversationState): void {
+    const ended = [...this.#untold].filter(isEnded)
+    if (this.#ending !== undefined) state.ending = this.#ending
+    if (ended.length === 0) return
+    state.note(`Ended since you were last asked: ${ended.map((each) => this.#told(state, each)).join('; ')}.`)
+  }
+
+  /** Puts the result in the place of what was said for it. Says where it stands. */
+  #told(state: ConversationState, deferred: Ended): string {
+    const { what, result } = deferred
+    this.#untold.delete(deferred)
+    const name = `${what.label} ("${what.who}", ${what.status() ?? 'never begun'})`
+    // a summary may stand where it was called
+    return put(state, deferred) ? `${name}, its result stands where you called it` : `${name}: ${asText(result.content)}`
+  }
+
+  async more(): Promise<boolean> {
+    const { react = 'each', whenDone = 'wait' } = this.#rules
+    if (this.#ending !== undefined) return true
+    if (whenDone === 'stop') return this.#leave()
+    while (this.#untold.size > 0) {
+      const ended = [...this.#untold].filter(isEnded).length
+      if (this.#ending !== undefined || ended === this.#untold.size || (react === 'each' && ended > 0)) return true
+      await this.#news()
+    }
+    return false
+  }
+
+  async rest(): Promise<void> {
+    if (this.#rules.whenDone === 'stop') return
+    while (this.#ending === undefined && ![...this.#untold].every(isEnded)) await this.#news()
+  }
+
+  async end(outcome: Outcome, state: ConversationState): Promise<Outcome> {
+    const answered = outcome.status === 'completed'
+    if (!answered || this.#rules.whenDone === 'stop') this.#stopAll()
+    await this.#allEnded()
+    // its model is not asked again; those who come after it are shown its conversation
+    for (const each of this.#untold) if (isEnded(each)) put(state, each)
+    return answered ? (this.#ending ?? outcome) : outcome
+  }
+
+  /** Stops what is still at work, and waits until it has ended. What ended before is told. */
+  async #leave(): Promise<boolean> {
+    if ([...this.#untold].some(isEnded)) return true
+    this.#stopAll()
+    await this.#allEnded()
+    return false
+  }
+
+  #stopAll(): void {
+    for (const each of this.#untold) if (!isEnded(each)) each.what.stop('its leader is done')
+  }
+
+  async #allEnded(): Promise<void> {
+    while (![...this.#untold].every(isEnded)) await this.#news()
+  }
+
+  /** Resolves when one has ended; rejects if the leader has to leave. */
+  async #news(): Promise<void> {
+    if (this.#thrown === undefined) await new Promise<void>((resolve) => (this.#waiting = resolve))
+    this.#waiting = undefined
+    if (this.#thrown !== undefined) throw this.#thrown.why
+  }
+
+  lines(): readonly string[] {
+    return [...this.#untold].map(({ what, result }) => `${what.label} "${what.who}": ${result === undefined ? what.state() : 'ended'}`)
+  }
+}
+
+/** What goes on in the background, at the moments of the turn loop. */
+export const backgroundTurns = (background: Background, state: ConversationState, turns: TurnBudget): Extension => ({
+  beforeTurn: () => background.deliver(state),
+  beforeModel: () => (turns.isLast(state.asked) ? restBeforeLast(background, state) : undefined),
+  beforeAnswer: () => background.more(),
+  atEnd: (outcome) => background.end(outcome, state),
+})
+
+/** Nothing can be told after the last turn. */
+async function restBeforeLast(background: Background, state: ConversationState): Promise<void> {
+  await background.rest()
+  background.deliver(state)
+}
+
+type Ended = Deferred & { readonly result: CallResult }
+
+const isEnded = (deferred: Deferred): deferred is Ended => deferred.result !== undefined
+
+/** Puts the result where its call stands. False: the model is not shown that call any more. */
+function put(state: ConversationState, { what, placeholder, result }: Ended): boolean {
+  const message = state.whole.findLast((each) => each.role === 'tool' && each.callId === what.callId && each.content === placeholder)
+  if (message?.role !== 'tool') return false
+  const { content, isError } = result
+  return state.replace(message, { ...message, content, ...(isError === true ? { isError } : undefined) })
+}

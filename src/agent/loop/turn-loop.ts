@@ -1,0 +1,296 @@
+/**
+ * The turn loop: ask the model, do what it asked for, until it asks for nothing more. One loop for agents and supervisors, for live and replayed work,
+ * with and without somebody watching.
+ *
+ * Owns: when there is another turn, how the work ends, when each moment of an extension comes. Does not own: a turn (turn.ts), what is callable (binding.ts), the conversation (conversation-state.ts), what an option does
+ * at a moment (extension.ts), what stands around the loop (activation.ts).
+ * Holds: K3 (it waits only through its context), K7 (one outcome), DESIGN §3.3 (it goes on iff the model asked for calls).
+ */
+import { asText, completed, failed, failure, type ActivationId, type Json, type LimitName, type Outcome } from '../../core/index.ts'
+import { defaultLimits, howToLift, type Edge, type Schema } from '../../edge/index.ts'
+import type { Context, RetryPolicy } from '../../engine/index.ts'
+import { answerMessage, type Model, type ModelAnswer, type ModelSettings } from '../../model/index.ts'
+import type { Compaction } from '../extensions/compaction.ts'
+import type { Completion } from '../extensions/completion.ts'
+import { follows, goOn, lastFollows, type Follows, type OnIterationComplete } from '../extensions/iteration.ts'
+import { exceeded } from '../extensions/last-answer.ts'
+import type { MiddlewareHooks } from '../extensions/middleware.ts'
+import { fixedToolbox, refuse, type CallResult, type Opening, type Toolbox } from '../tool/binding.ts'
+import { isBlank } from '../definition.ts'
+import type { ConversationState } from './conversation-state.ts'
+import { Turn, type Moments, type Refusal } from '../extensions/extension.ts'
+import { correction, outputOf, unfit } from '../output.ts'
+import type { Tool } from '../tool/tool.ts'
+import { outdone } from '../tool/transfer-tool.ts'
+import { askModel, offered, runCalls } from './turn.ts'
+import type { TurnBudget } from './turn-budget.ts'
+
+/** How often a model may correct an output that does not fit its schema. */
+export const outputRepairs = 2
+
+const noTools = fixedToolbox([])
+
+/** A mind: what the loop needs of a definition. */
+export interface Mind {
+  readonly agent: string
+  readonly model: Model
+  readonly settings: ModelSettings | undefined
+  readonly retry: RetryPolicy | undefined
+  readonly outputSchema: Schema | undefined
+  /** Turns of one activation; those of the whole tree are the engine's account. */
+  readonly maxTurns: number
+  /** Its own, with what middlewares add. */
+  readonly instructions: string | undefined
+  /** Users' tools; with those of middlewares. */
+  readonly tools: readonly Tool[]
+  readonly middleware: readonly MiddlewareHooks[]
+  /** Whether its instructions have places to be filled. */
+  readonly templating: boolean
+  /** Whether its last turn is for an answer only. */
+  readonly lastAnswer: boolean
+  /** What it is asked for, if that is not its work. */
+  readonly purpose?: 'choice'
+  /** Asked after each turn. */
+  readonly onIterationComplete: OnIterationComplete | undefined
+  /** What an answer must pass to be the end. */
+  readonly isComplete: Completion | undefined
+  /** What becomes of a conversation that grows too long. */
+  readonly compaction: Compaction | undefined
+  /** It has the tool by which it says how good its result is. */
+  readonly reports?: boolean
+  /** Called once per activation, with the instructions that hold in it: the whole system text and what is callable. Pure. */
+  open(state: ConversationState, instructions: string | undefined): Opening
+}
+
+/** Turn after turn until the work has ended. */
+export async function turnLoop(
+  mind: Mind,
+  state: ConversationState,
+  { system, toolbox }: Opening,
+  turns: TurnBudget,
+  at: Moments,
+): Promise<Outcome> {
+  const { ctx, edge } = state
+  const offer = new Offer(state, toolbox)
+  let isGranted = false // the turn is the last, by the word of a hook
+  let stood: Decided | undefined // an answer that a hook does not take for the end
+  state.begin(system)
+  for (;;) {
+    state.sayLater()
+    for (const each of at.beforeTurn) each.beforeTurn()
+    if (state.ending !== undefined) return state.ending
+    if (state.asked >= turns.max) {
+      const lift = turns.max === defaultLimits.turns ? ` (${howToLift('turns', turns.max)})` : ''
+      return state.limited('turns', `${turns.max} turns are used up${lift}${unmetBy(at)}`)
+    }
+    state.turn++
+    const turn = new Turn(ctx.scope('turn'))
+    for (const each of at.beforeModel) {
+      const waiting = each.beforeModel(turn)
+      if (waiting !== undefined) await waiting
+    }
+    const isLast = isGranted || turns.isLast(state.asked)
+    if (isLast) offer.nothing()
+    const asked = await askModel(mind, state, turn.ctx, offer.specs, turn.prompt, { last: mind.lastAnswer && isLast, isVerb: offer.isVerb })
+    if (asked.status !== 'completed') {
+      if (at.onUnanswered.some((each) => each.onUnanswered(asked))) continue
+      return exceeded(asked) === undefined || stood === undefined
+        ? unanswered(state, ctx.place.activation, asked, unmetBy(at))
+        : stoodFor(stood)
+    }
+    turn.answer = asked.output as unknown as ModelAnswer
+    const excess = tooMany(mind, edge, turn.answer)
+    if (excess !== undefined) return stood === undefined ? state.limited('calls', excess) : stoodFor(stood)
+    for (const each of at.afterModel) await each.afterModel(turn)
+    const { answer, again } = turn
+    state.say(answerMessage(answer))
+    if (again === undefined && answer.text !== '') state.text = answer.text
+    let decided: Decided | undefined // by a call
+    if (again !== undefined) rejected(state, turn.ctx, answer, again)
+    else if (answer.calls.length > 0) turn.end = (decided = await worked(state, turn.ctx, offer.toolbox, answer))?.end
+    else if (!isGranted && at.beforeAnswer.length > 0 && (await hasMore(at))) continue
+    else turn.end = concluded(mind, state, answer.text)
+    // a call that ends the work is no answer of the model's, unless that is what it is for
+    const given = turn.end?.status === 'completed' && decided?.answers !== false ? turn.end : undefined
+    turn.isAnswer = given !== undefined
+    if (given !== undefined && decided !== undefined) state.text = asText(given.output)
+    const text = decided === undefined ? answer.text : state.text
+    const refusal = given && at.onAnswer.length > 0 ? await refusedBy(at, turn, text, given.output) : undefined
+    if (refusal !== undefined) {
+      decided?.refuse()
+      state.note(refusal.told, refusal.toWorkers)
+      turn.end = undefined
+    }
+    for (const each of at.afterTurn) await each.afterTurn(turn)
+    const next: Follows = isGranted ? lastFollows(turn, state) : follows(turn.word, turn, state.asked < turns.max, state)
+    if (next.end !== undefined) {
+      if (next.end === decided?.end) decided.take()
+      return next.end
+    }
+    stood = turn.end === undefined ? undefined : standing(state, turn.end, decided)
+    if (stood !== undefined) decided?.refuse()
+    if (next.note !== undefined) state.note(next.note)
+    isGranted = next.last === true
+    state.answer = undefined
+  }
+}
+
+/** What the end by a limit says besides: the first that has something to say. */
+const unmetBy = ({ unmet }: Moments): string => unmet.map((each) => each.unmet()).find((said) => said !== '') ?? ''
+
+/** Whether there is more to tell the model that has called nothing. */
+async function hasMore({ beforeAnswer }: Moments): Promise<boolean> {
+  for (const each of beforeAnswer) if (await each.beforeAnswer()) return true
+  return false
+}
+
+/** The first refusal of an answer: the others are not asked. */
+async function refusedBy({ onAnswer }: Moments, turn: Turn, text: string, output: Json): Promise<Refusal | undefined> {
+  for (const each of onAnswer) {
+    const refusal = await each.onAnswer(turn, text, output)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
+}
+
+/** What the model may call, turn by turn. The same list again while nothing changes. */
+class Offer {
+  toolbox: Toolbox
+  readonly #state: ConversationState
+  #known: Toolbox['specs'] | undefined
+  #specs: Toolbox['specs'] = []
+
+  /** Whether this is a verb of Reeve's own. */
+  readonly isVerb = (name: string): boolean => this.toolbox.find(name)?.verb === true
+
+  constructor(state: ConversationState, toolbox: Toolbox) {
+    this.#state = state
+    this.toolbox = toolbox
+  }
+
+  get specs(): Toolbox['specs'] {
+    const { specs } = this.toolbox
+    if (specs !== this.#known) {
+      this.#known = specs
+      this.#specs = offered(specs, this.#state, this.isVerb)
+    }
+    return this.#specs
+  }
+
+  /** From now on there is nothing to call. */
+  nothing(): void {
+    this.toolbox = noTools
+  }
+}
+
+/** How a call ends the work. */
+interface Decided {
+  readonly end: Outcome
+  /** The model answers by it. */
+  readonly answers: boolean
+  /** It is the end: what follows from it holds. */
+  take(): void
+  /** It is not: the model is told so. */
+  refuse(): void
+}
+
+/** More was wanted than there is: what was there is the end. */
+function stoodFor(stood: Decided): Outcome {
+  stood.take()
+  return stood.end
+}
+
+/** An answer from which the work goes on, should it turn out to be the last. */
+function standing(state: ConversationState, end: Outcome, decided: Decided | undefined): Decided {
+  const { answer } = state
+  const take = (): void => {
+    if (decided === undefined) state.answer = answer
+    else if (end.status === 'completed') state.leave(end.output)
+    decided?.take()
+  }
+  return { end, answers: true, take, refuse: () => undefined }
+}
+
+/** Why nothing of what an answer asks for is done; undefined if it does not ask for too much at once. */
+function tooMany({ agent }: Mind, { limits }: Edge, { calls }: ModelAnswer): string | undefined {
+  const most = limits?.calls
+  if (most === undefined || calls.length <= most) return undefined
+  return `an answer of "${agent}" asks for ${calls.length} calls at once, and ${most} are allowed: none of them was made (${howToLift('calls', most)})`
+}
+
+/** How a mind ends whose model did not answer: a used-up budget is a limit, everything else is what it is. */
+function unanswered(state: ConversationState, own: ActivationId, outcome: Exclude<Outcome, { status: 'completed' }>, unmet = ''): Outcome {
+  const max = exceeded(outcome)
+  if (max === undefined || outcome.status !== 'failed') return outcome
+  const lift = max['byDefault'] === true ? `; ${howToLift('turns', Number(max['max']))}` : ''
+  const { activation, max: most } = max
+  const isOwn = activation === own || typeof activation !== 'string' || typeof most !== 'number'
+  const account = isOwn ? undefined : { activation: activation as ActivationId, max: most }
+  return state.limited((max['limit'] ?? 'turns') as LimitName, outcome.failure.message + lift + unmet, account)
+}
+
+/** The model is to answer once more: its calls are refused, or what is wrong is said as a user. */
+function rejected(state: ConversationState, turn: Context, { calls }: ModelAnswer, why: string): void {
+  for (const call of calls) {
+    const content = `[not done: ${why}]`
+    refuse(turn.scope('call'), call, failure('work.rejected', content, 'rejected'), content)
+    state.say({ role: 'tool', callId: call.id, name: call.name, content, isError: true })
+  }
+  if (calls.length === 0) state.note(isBlank(why) ? goOn : why)
+}
+
+async function worked(state: ConversationState, turn: Context, toolbox: Toolbox, answer: ModelAnswer): Promise<Decided | undefined> {
+  const results = await runCalls(state, turn, toolbox, answer.calls)
+  const last = decisive(results)
+  results.forEach((result, i) => {
+    const call = answer.calls[i]!
+    const { content, isError } = i === last ? result : outdone(result, turn, call)
+    const { id, name } = call
+    state.say(isError === true ? { role: 'tool', callId: id, name, content, isError } : { role: 'tool', callId: id, name, content })
+    if (result.breaks === true) state.breaks = true
+  })
+  const finish = results[last]?.finish
+  state.action = finish?.action
+  if (finish?.action?.type === 'exit') turn.emit({ type: 'exit.requested', scope: finish.action.scope, callId: answer.calls[last]!.id })
+  if (finish === undefined) return undefined
+  const { outcome: end, action, answers } = finish
+  const message = state.messages.at(last - results.length)
+  return {
+    end,
+    answers: answers !== undefined,
+    take() {
+      answers?.counts()
+      // it has answered already: with something else that stands in its place
+      if (end.status !== 'completed' || action?.type === 'transfer' || state.answer !== undefined) return
+      state.answer = message
+      // the result of a call may only say where its answer is
+      if (end.output !== results[last]!.content) state.leave(end.output)
+    },
+    refuse() {
+      if (answers !== undefined && message?.role === 'tool')
+        state.replace(message, { ...message, content: answers.otherwise, isError: true })
+    },
+  }
+}
+
+/** The call by which the agent ends: of several the last, but nothing ends well what has failed. */
+function decisive(results: readonly CallResult[]): number {
+  const last = results.findLastIndex(({ finish }) => finish !== undefined)
+  const bad = last <= 0 ? last : results.findLastIndex(({ finish }) => finish !== undefined && finish.outcome.status !== 'completed')
+  return bad === -1 ? last : bad
+}
+
+/** The answer as output; undefined if the model is to correct it. */
+function concluded(mind: Mind, state: ConversationState, text: string): Outcome | undefined {
+  const output = outputOf(text, mind.outputSchema)
+  if (output.ok) {
+    state.answer = state.messages.at(-1)
+    return completed(output.value)
+  }
+  if (state.repairs >= outputRepairs) {
+    return failed(unfit(mind.agent, `after ${state.repairs} corrections: ${output.problem}`))
+  }
+  state.repairs++
+  state.note(correction(output.problem))
+  return undefined
+}

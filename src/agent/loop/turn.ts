@@ -1,0 +1,258 @@
+/**
+ * Turn: one model call plus the calls it asked for (DESIGN §2). There is one loop for everything; streaming is the sink that the model step writes to.
+ *
+ * Owns: the model step (its reserve, its record, its charge) and the calls of a turn: begun together, each in a scope of its own, told in call order.
+ * Does not own: when there is another turn (turn-loop.ts), what a call does (binding.ts).
+ * A call for which there is room only once others have used less than was set aside for them waits. It holds nothing meanwhile, and what others hold ends by itself: nobody waits for ever.
+ * Holds: K3, K4 (scopes `call` are numbered by the order in the model's answer, never by the model's ids), K11 (what a call used is recorded with its end).
+ */
+import { cut, failure, FailureError, type CallUsage, type Failure, type Json, type Outcome } from '../../core/index.ts'
+import { denies, permits } from '../../edge/index.ts'
+import { backoff, isForNow, type Context, type RetryPolicy, type StepIO, type StepOptions } from '../../engine/index.ts'
+import { answerShape, type Charge } from '../../journal/index.ts'
+import {
+  costOf,
+  estimateTokens,
+  modelCallContent,
+  type Model,
+  type ModelAnswer,
+  type ModelPart,
+  type ModelSettings,
+  type ToolCall,
+  type ToolSpec,
+} from '../../model/index.ts'
+import { approvalQuestion, approvedBefore, expiredBy, review } from '../../oversight/index.ts'
+import { noSuchTool } from '../approval/assessment.ts'
+import { refuse, type Binding, type CallResult, type Toolbox } from '../tool/binding.ts'
+import type { ConversationState } from './conversation-state.ts'
+import type { Prompt } from '../extensions/extension.ts'
+import { askedBefore, notApproved, passGate } from '../approval/tool-gate.ts'
+import { approvalReason } from '../approval/approval-policy.ts'
+
+/** What asks a mind's model. Made once per definition. */
+export interface Asking {
+  readonly agent: string
+  readonly model: Model
+  readonly settings: ModelSettings | undefined
+  readonly retry: RetryPolicy | undefined
+  readonly outputSchema: { readonly json: ToolSpec['parameters'] } | undefined
+  /** What for, if not for a turn. Nobody sees such an answer in the making. */
+  readonly purpose?: 'summary' | 'choice'
+}
+
+/** How the call counts. `last`: it may take the turn that is kept for the last answer. */
+export interface Counting {
+  readonly last?: boolean
+  /** Whether what it may call is a verb of Reeve's own, whose arguments are structure. Default: nothing is. */
+  readonly isVerb?: (name: string) => boolean
+}
+
+/** The most tokens an answer may have where tokens or dollars are limited and nobody has set `maxOutputTokens`. */
+const defaultOutputCap = 4_096
+const oneTurn: Charge = { turns: 1 }
+
+/** Asks the model once. The step's own retries are the only ones. */
+export async function askModel(
+  asking: Asking,
+  state: ConversationState,
+  turn: Context,
+  specs: readonly ToolSpec[],
+  prompt: Prompt = state,
+  { last = false, isVerb = () => false }: Counting = {},
+): Promise<Outcome> {
+  if (state.ending !== undefined) return state.ending
+  const { model, agent, purpose } = asking
+  const { messages } = prompt
+  const changeable = purpose === undefined ? (state.hooks?.changeable ?? []) : []
+  const budget = state.counts ? budgetOf(asking, state, specs, prompt) : undefined
+  const reserve = budget === undefined ? oneTurn : budget.reserve
+  const settings = budget === undefined ? (prompt.settings ?? asking.settings) : budget.settings
+  const options: StepOptions = {
+    effect: 'model',
+    as: {
+      type: 'model.requested',
+      model: model.id,
+      messages: messages.length,
+      ...(purpose === undefined ? undefined : { purpose }),
+      ...(changeable.length === 0 ? undefined : { changeable }),
+    },
+    reserve: last ? { ...reserve, last: turn.place.activation } : reserve,
+    settle: (answer) => settled(agent, answer as unknown as ModelAnswer),
+    content: (sha256) =>
+      modelCallContent(
+        { model: model.id, tools: specs, settings, outputSchema: asking.outputSchema?.json, purpose },
+        prompt.content(sha256),
+        sha256,
+      ),
+    holds: answerShape(isVerb),
+    ...(asking.retry === undefined ? undefined : { retry: asking.retry }),
+  }
+  const ask = async (io: StepIO): Promise<Json> => {
+    // inside the step, so that what an older journal has recorded stays as it is
+    if (state.edge.limits?.usd !== undefined && model.price === undefined) throw new FailureError(unpriced(agent, model))
+    return model.call({
+      messages,
+      tools: specs,
+      signal: io.signal,
+      key: io.key,
+      // what a middleware may still take out is not shown while it is written
+      ...(purpose === undefined && !changeable.includes('answer') ? { emit: (part: ModelPart) => io.emit(part) } : undefined),
+      ...(settings === undefined ? undefined : { settings }),
+      ...(asking.outputSchema === undefined ? undefined : { outputSchema: asking.outputSchema.json }),
+    }) as Promise<unknown> as Promise<Json>
+  }
+  for (let waited = 1; ; waited++) {
+    const { outcome } = await turn.next(turn.begin('model', ask, options))
+    if (!isForNow(outcome)) return outcome
+    await waitForRoom(turn.scope('room'), waited)
+  }
+}
+
+/** How long a call waits before it is looked at again whether there is room for it, each time longer. */
+const roomWaits = { backoffMs: 500, maxBackoffMs: 60_000 } as const
+
+/** Waits for a while: what is under way may end and use less than was set aside for it. In a pause, which lets nothing out, nobody looks. */
+async function waitForRoom(ctx: Context, waited: number): Promise<void> {
+  const ms = backoff(roomWaits, waited, undefined, () => ctx.random())
+  await ctx.next(ctx.ask('until', { until: new Date(ctx.now().getTime() + ms) }))
+  await ctx.next(ctx.begin('look', () => null, { effect: 'read' }))
+}
+
+const unpriced = (agent: string, { id }: Model): Failure =>
+  failure(
+    'budget.no-price',
+    `"${agent}" works under a limit in US dollars, and the price of "${id}" is not known; give it with prices`,
+    'validation',
+  )
+
+function settled(
+  agent: string,
+  answer: ModelAnswer,
+): { charge?: Charge; usage: { agent: string; model: string; used: CallUsage | undefined } } {
+  const used = answer.usage
+  const usage = { agent, model: answer.model, used }
+  if (used?.input === undefined || used.output === undefined) return { usage }
+  return { usage, charge: { turns: 1, tokens: used.input + used.output, ...(used.usd === undefined ? undefined : { usd: used.usd }) } }
+}
+
+/** Input as estimated, plus an output cap that is sent along, so that the reserve is an upper bound but for the error of the estimate. */
+function budgetOf(
+  asking: Asking,
+  state: ConversationState,
+  specs: readonly ToolSpec[],
+  { tokens, settings = asking.settings }: Prompt,
+): { reserve: Charge; settings: ModelSettings } {
+  const limit = state.edge.limits?.tokens
+  const cap =
+    settings?.maxOutputTokens ?? Math.min(defaultOutputCap, limit === undefined ? defaultOutputCap : Math.max(1, Math.floor(limit / 4)))
+  const input = tokens + estimateTokens([], specs)
+  const usd = asking.model.price === undefined ? undefined : costOf({ input, output: cap }, asking.model.price)
+  return {
+    reserve: { turns: 1, tokens: input + cap, ...(usd === undefined ? undefined : { usd }) },
+    settings: { ...settings, maxOutputTokens: cap },
+  }
+}
+
+/**
+ * Runs the calls of one answer: all begin at once, those marked `last` follow one by one when the others have settled. The results are in call order.
+ */
+export async function runCalls(
+  state: ConversationState,
+  turn: Context,
+  toolbox: Toolbox,
+  calls: readonly ToolCall[],
+): Promise<readonly CallResult[]> {
+  const only = calls.length === 1 ? calls[0] : undefined
+  if (only !== undefined) return [await runCall(state, turn.scope('call'), toolbox.find(only.name), toolbox, only)]
+  const results: CallResult[] = []
+  const late: (() => Promise<void>)[] = []
+  const begun: Promise<void>[] = []
+  calls.forEach((call, i) => {
+    const ctx = turn.scope('call')
+    const binding = toolbox.find(call.name)
+    const run = async (): Promise<void> => {
+      results[i] = await runCall(state, ctx, binding, toolbox, call)
+    }
+    if (binding?.last === true) late.push(run)
+    else begun.push(run())
+  })
+  await Promise.all(begun)
+  for (const run of late) await run()
+  return results
+}
+
+function runCall(
+  state: ConversationState,
+  ctx: Context,
+  binding: Binding | undefined,
+  toolbox: Toolbox,
+  call: ToolCall,
+): Promise<CallResult> {
+  const permissions = state.edge.permissions
+  if (binding === undefined) return unknownTool(state, ctx, toolbox, call)
+  if (permissions !== undefined && !(binding.verb === true ? !denies(permissions, call.name) : permits(permissions, call.name))) {
+    const what = failure('permission.denied', `you may not use "${call.name}" here`, 'policy')
+    return Promise.resolve(refuse(ctx, call, what, `[${what.message}]`))
+  }
+  if (call.invalid !== undefined) {
+    const what = failure('tool.invalid-input', `the arguments of "${call.name}" are not JSON: ${cut(call.invalid, 200)}`, 'validation')
+    return Promise.resolve(refuse(ctx, call, what, `[${what.message}. Call it again with a JSON object.]`))
+  }
+  const listed = permissions?.approval
+  if (binding.verb === true && listed !== undefined && listed !== 'all') return gatedVerb(state, ctx, binding, call)
+  return binding.verb === true || state.hooks?.wrapsTools === true
+    ? binding.run(ctx, call, state)
+    : stoppable(state, ctx, () => binding.run(ctx, call, state))
+}
+
+/** May be stopped by another call of the turn; not so where middlewares stand around it, which would take that for a failure. */
+async function stoppable<T>(state: ConversationState, ctx: Context, work: () => Promise<T>): Promise<T> {
+  state.calls.add(ctx)
+  try {
+    return await work()
+  } finally {
+    state.calls.delete(ctx)
+  }
+}
+
+/** Reeve's own verbs need an approval only where the edge names them; `all` means all tools. */
+async function gatedVerb(state: ConversationState, ctx: Context, binding: Binding, call: ToolCall): Promise<CallResult> {
+  const gated = { name: binding.spec.name, version: '1', sensitive: false, approval: undefined }
+  const reason = approvalReason(gated, call.input, state.edge)
+  if (reason === undefined) return binding.run(ctx, call, state)
+  const placed = binding.placed?.(call) ?? binding
+  const rules = state.edge.oversight?.approval
+  const verdict = await review({
+    input: call.input,
+    ask: ({ input, again }) => {
+      const why = again === undefined ? reason : `${reason} (asked again: ${again})`
+      const asking = { reason: why, always: true, ...(rules === undefined ? undefined : { rules }) }
+      return stoppable(state, ctx, () => passGate(ctx, gated, { ...call, input }, asking, () => undefined))
+    },
+    begin: (approval) => expiredBy(ctx, approval),
+  })
+  return verdict.approved ? placed.run(ctx, { ...call, input: verdict.input }, state) : notApproved(ctx, call, verdict)
+}
+
+async function unknownTool(state: ConversationState, ctx: Context, toolbox: Toolbox, call: ToolCall): Promise<CallResult> {
+  // a tool that was asked about and is gone since: the approver's decision is not passed over
+  if (ctx.wasAsked(approvalQuestion)) {
+    const asking = askedBefore(state.edge, `"${call.name}" is gone since this was asked`)
+    const gone = { name: call.name, version: 'none', sensitive: false, approval: undefined }
+    const verdict = await passGate(ctx, gone, call, asking, () => undefined)
+    if (!verdict.approved) return notApproved(ctx, call, verdict)
+    const message = `not done: ${approvedBefore(verdict.approver)}, and ${noSuchTool(call.name)} any more`
+    const what = failure('tool.unknown', message, 'validation')
+    return refuse(ctx, call, what, `[${what.message}]`)
+  }
+  const names = offered(toolbox.specs, state).map((spec) => spec.name)
+  const what = failure('tool.unknown', noSuchTool(call.name), 'validation')
+  return refuse(ctx, call, what, `[${what.message}. ${names.length === 0 ? 'There are no tools.' : `Tools are: ${names.join(', ')}.`}]`)
+}
+
+/** The tools that the model is told of: what the edge forbids is not offered. The same list again while nothing changes. */
+export function offered(specs: readonly ToolSpec[], state: ConversationState, isVerb?: (name: string) => boolean): readonly ToolSpec[] {
+  const { permissions } = state.edge
+  if (permissions === undefined || (permissions.tools === undefined && permissions.deny === undefined)) return specs
+  return specs.filter(({ name }) => (isVerb?.(name) === true ? !denies(permissions, name) : permits(permissions, name)))
+}

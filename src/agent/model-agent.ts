@@ -1,0 +1,187 @@
+/**
+ * Minds as agents: what a plain agent and a supervisor have in common. Both are a model in the one turn loop; a supervisor has more to call.
+ *
+ * Owns: turning a mind and a few facts about it into an `Agent`. Does not own: the loop (turn-loop.ts), the public constructors (agent.ts, ../supervisor).
+ */
+import { failed, failure, hasNames, own, toolAgent, type Failure, type Json, type Outcome } from '../core/index.ts'
+import { briefValue, turnsOf, type Edge, type Limits, type Oversight, type Schema, type SchemaLike } from '../edge/index.ts'
+import type { Context } from '../engine/index.ts'
+import { resolveModel, type Model, type ModelRef, type Prices } from '../model/index.ts'
+import { deadlineProblems } from '../oversight/index.ts'
+import type { Assess } from './approval/assessment.ts'
+import { DefinedAgent } from './base-agent.ts'
+import { usdCapOf, type Agent, type UsdCap } from './definition.ts'
+import { asidesOf, type AgentFacts, type Middleware, type MindFacts } from './facts.ts'
+import { think, worksInBackground } from './loop/activation.ts'
+import type { Mind } from './loop/turn-loop.ts'
+import { instructed, revisedMind } from './revision.ts'
+import { toolsOf, type Tool } from './tool/tool.ts'
+import { agentContext } from './code/verbs.ts'
+
+/** Turns of one activation of a mind, if nobody says. */
+export const defaultTurns = 20
+
+/** What the options of every mind make of it, whatever else it can do. */
+export function mindOf(
+  name: string,
+  options: MindFacts & { readonly assess?: Assess },
+  outputSchema: Schema | undefined,
+  limits: Limits | undefined,
+): Omit<Mind, 'open'> {
+  const { settings, retry, templating = false, lastAnswer = false } = options
+  // what is wrong with it is said with everything else that is wrong
+  const middleware = Array.isArray(options.middleware) ? (options.middleware as readonly Middleware[]).filter(hasNames) : []
+  return {
+    agent: name,
+    model: modelOf(name, options.model, options.prices),
+    settings,
+    retry,
+    outputSchema,
+    maxTurns: turnsOf(limits) ?? defaultTurns,
+    instructions: instructed(options.instructions, middleware),
+    tools: [options, ...middleware].flatMap(({ tools }) => toolsOf(tools)),
+    templating,
+    middleware,
+    lastAnswer,
+    onIterationComplete: options.onIterationComplete,
+    isComplete: options.isComplete,
+    compaction: options.compaction,
+    reports: options.assess === 'report',
+  }
+}
+
+/** What a mind was defined with: all that another leader takes over whose base it is. */
+export type MindDefinition = AgentFacts<string, SchemaLike | undefined, SchemaLike | undefined> & MindFacts
+
+/** What a mind's agent is made of. */
+export interface MindParts {
+  readonly definition: MindDefinition
+  readonly description: string
+  /** Called once, when the version is first asked for: workers may be declared later than their leader. */
+  readonly version: () => string
+  readonly mind: Mind
+  readonly inputSchema: Schema | undefined
+  readonly limits: Limits | undefined
+  readonly oversight?: Oversight | undefined
+  readonly assess?: Assess | undefined
+  readonly outputKey: string | undefined
+  /** Its workers as they are now. */
+  readonly workers?: () => readonly Agent[]
+  /** Its workers as they were given. */
+  readonly reaches?: unknown
+  /** Names of the workers that are offered at once. */
+  readonly team?: () => readonly string[]
+  /** Why it cannot begin at all with this edge. */
+  readonly refusal?: (edge: Edge) => Failure | undefined
+  readonly problems: () => readonly string[]
+}
+
+/** A mind as an agent. */
+export class MindAgent extends DefinedAgent {
+  readonly #parts: MindParts
+  /** Its orchestration tools as agents, and whoever measures or summarizes for it. */
+  readonly #own: readonly Agent[]
+
+  constructor(parts: MindParts) {
+    const { mind, description, inputSchema, limits, oversight, assess, outputKey, team, reaches } = parts
+    const { agent: name, model, outputSchema } = mind
+    super({
+      name,
+      description,
+      model,
+      inputSchema,
+      outputSchema,
+      limits,
+      oversight,
+      assess,
+      outputKey,
+      team,
+      reaches,
+      hooked: team === undefined ? ['turns'] : ['turns', 'delegation'],
+      background: worksInBackground(mind),
+      rootTurns: defaultTurns,
+      lastAnswer: mind.lastAnswer,
+    })
+    this.#parts = parts
+    this.#own = [...toolAgents(name, mind.tools), ...asidesOf(mind)]
+  }
+
+  /** The names of its tools; with those of middlewares. */
+  get toolNames(): readonly string[] {
+    return this.#parts.mind.tools.map(({ name }) => name)
+  }
+
+  get definition(): MindDefinition {
+    return this.#parts.definition
+  }
+
+  protected madeVersion(): string {
+    return this.#parts.version()
+  }
+
+  orchestrate(ctx: Context, edge: Edge): Promise<Outcome> {
+    const refused = this.#parts.refusal?.(edge) ?? inputRefusal(this.name, this.inputSchema, edge)
+    return refused === undefined ? think(this.#mind(edge), ctx, edge) : Promise.resolve(failed(refused))
+  }
+
+  /** As the revision has it that holds here. */
+  #mind({ versions }: Edge): Mind {
+    const { mind, definition } = this.#parts
+    const revision = own(versions, this.name)
+    return revision === undefined ? mind : revisedMind(mind, revision, definition.prices)
+  }
+
+  related(): readonly Agent[] {
+    return [...(this.#parts.workers?.() ?? []), ...this.#own]
+  }
+
+  /** Of agents that it calls as tools. */
+  usdCaps(): readonly UsdCap[] {
+    return this.#parts.mind.tools.flatMap(({ name, work }) =>
+      work.kind === 'agent' ? usdCapOf(work.limits, `tools.${name}.limits`, [work.agent]) : [],
+    )
+  }
+
+  problems(): readonly string[] {
+    const { definition, mind, problems } = this.#parts
+    return [...problems(), ...deadlineProblems(definition.oversight?.approval, mind.tools, `agent "${this.name}"`)]
+  }
+}
+
+/** The model behind `model:`. A function without a name of its own is called after its agent: it is recorded and told apart in usage. */
+function modelOf(agent: string, ref: ModelRef, prices: Prices | undefined): Model {
+  const unnamed = typeof ref === 'function' && (ref.name === '' || ref.name === 'model')
+  return resolveModel(ref, { ...(prices === undefined ? undefined : { prices }), ...(unnamed ? { id: `rule/${agent}` } : undefined) })
+}
+
+/** Why a brief is not what an agent takes; undefined if it is. */
+export function inputRefusal(agent: string, schema: Schema | undefined, edge: Edge): Failure | undefined {
+  const checked = schema?.check(briefValue(edge.brief))
+  return checked === undefined || checked.ok
+    ? undefined
+    : failure('input.invalid', `the input does not fit the input schema of "${agent}": ${checked.problem}`, 'validation')
+}
+
+/** Orchestration tools as agents named `<agent>.<tool>`, so that the engine can start them. */
+function toolAgents(agent: string, tools: readonly Tool[]): readonly Agent[] {
+  return tools.flatMap((tool): Agent[] => {
+    const work = tool.work
+    if (work.kind === 'agent') return [work.agent]
+    if (work.kind !== 'orchestration') return []
+    return [
+      {
+        kind: 'agent',
+        name: toolAgent(agent, tool.name),
+        description: tool.spec.description,
+        version: tool.version,
+        async orchestrate(ctx, edge) {
+          const checked = tool.input.check(briefValue(edge.brief))
+          if (!checked.ok) return failed(failure('tool.invalid-input', checked.problem, 'validation'))
+          return { status: 'completed', output: ((await work.run(agentContext(ctx), checked.value)) ?? null) as Json }
+        },
+        related: () => [],
+        problems: () => [],
+      },
+    ]
+  })
+}

@@ -1,0 +1,40 @@
+/**
+ * Ask supervisor: the tool by which a model asks its leader a question, where the leader takes questions.
+ *
+ * Owns: its schema and words. Does not own: how a question travels (question.ts), how it is answered (../supervisor).
+ */
+import { askTool, failure, isObject } from '../../core/index.ts'
+import type { Edge } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { ToolCall } from '../../model/index.ts'
+import { Extended, refuse, type Binding, type CallResult, type Opening } from './binding.ts'
+import { invalidInput } from '../approval/tool-gate.ts'
+import { askSupervisor } from '../code/question.ts'
+
+/** The opening of a mind that may ask its leader. The same where questions are not taken. */
+export function withQuestions(opening: Opening, { asks: to }: Edge): Opening {
+  return to === undefined ? opening : { ...opening, toolbox: new Extended(opening.toolbox, [asking]) }
+}
+
+/** The tool `ask_supervisor`. */
+const asking: Binding = {
+  verb: true,
+  spec: {
+    name: askTool,
+    description:
+      'Asks whoever gave you this work, and waits for the reply. Only for what you need to know and can neither find out nor decide yourself; there are few questions.',
+    parameters: {
+      type: 'object',
+      properties: { question: { type: 'string', description: 'The question, complete in itself.' } },
+      required: ['question'],
+      additionalProperties: false,
+    },
+  },
+  async run(ctx: Context, call: ToolCall): Promise<CallResult> {
+    const { question } = isObject(call.input) ? call.input : {}
+    if (typeof question !== 'string' || question.trim() === '')
+      return invalidInput(ctx, call, '"question" must be a text that is not empty')
+    const { answered, text } = await askSupervisor(ctx, question)
+    return answered ? { content: text } : refuse(ctx, call, failure('work.rejected', text, 'rejected'), `[not answered: ${text}]`)
+  },
+}

@@ -1,0 +1,79 @@
+/**
+ * Tool actions: what follows from a tool's result for the agent that called it: break, return, exit, transfer.
+ *
+ * Owns: reading a tool's action rule. Does not own: the ends themselves (turn-loop.ts), running the tool (tool-gate.ts).
+ * Each action belongs to one call, so concurrent calls of one tool do not mix; it is decided when the call has ended, and takes effect when the turn has.
+ */
+import { completed, failure, FailureError, messageOf } from '../../core/index.ts'
+import { thrownTold, type Schema } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { ToolCall } from '../../model/index.ts'
+import { unfollowed, type CallResult } from './binding.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import { fitting, outputOf } from '../output.ts'
+import type { ActionRule, ToolAction } from './tool.ts'
+import { handedTo } from './transfer-tool.ts'
+
+/** Where a call was made. */
+interface Call {
+  readonly ctx: Context
+  readonly call: ToolCall
+  readonly state: ConversationState
+  /** What a result must fit that becomes the agent's answer. */
+  readonly answer: Schema | undefined
+}
+
+/** A result with what follows from it. */
+export function withActions(rule: ActionRule, told: CallResult, input: unknown, at: Call): CallResult {
+  try {
+    const given = typeof rule === 'function' ? rule(told.content, input) : rule
+    const actions = given === undefined ? [] : Array.isArray(given) ? (given as readonly ToolAction[]) : [given as ToolAction]
+    return actions.reduce((result, action) => take(action, result, at), told)
+  } catch (thrown) {
+    const open = `what follows from the result of "${at.call.name}" could not be decided`
+    // the journal has the words of an exception, a model never does
+    return unfollowed(
+      at.ctx,
+      at.call,
+      told,
+      failure('tool.failed', `${open}: ${messageOf(thrown)}`, 'internal'),
+      `${open}: ${thrownTold(thrown)}`,
+    )
+  }
+}
+
+function take(action: ToolAction, told: CallResult, at: Call): CallResult {
+  const { ctx, call, state } = at
+  if (action === 'break') {
+    ctx.emit({ type: 'break.requested', callId: call.id })
+    return { ...told, breaks: true }
+  }
+  if (typeof action === 'object' && 'transfer' in action) return handedOver(action, told, at)
+  const fits = typeof told.content === 'string' ? outputOf(told.content, at.answer) : fitting(told.content, at.answer)
+  if (!fits.ok) {
+    const what = failure(
+      'output.invalid',
+      `the result of "${call.name}" cannot be the answer of "${state.agent}": ${fits.problem}`,
+      'validation',
+    )
+    return unfollowed(ctx, call, told, what)
+  }
+  if (action === 'return') return { ...told, finish: { outcome: completed(fits.value) } }
+  if (action !== 'exit' && action.exit !== 'supervisor')
+    throw new FailureError(failure('tool.failed', `${JSON.stringify(action)} is no action`, 'validation'))
+  const scope = action === 'exit' ? 'run' : 'supervisor'
+  return { ...told, finish: { outcome: completed(fits.value), action: { type: 'exit', scope } } }
+}
+
+function handedOver({ transfer: to, task }: { readonly transfer: string; readonly task?: string }, told: CallResult, at: Call): CallResult {
+  const { ctx, call, state } = at
+  const names = (state.edge.flow?.to ?? []).map(({ name }) => name)
+  if (names.includes(to))
+    return { ...told, ...(told.breaks === undefined ? {} : { breaks: true as const }), finish: handedTo(to, ctx, call, task).finish! }
+  const what = failure(
+    'transfer.refused',
+    `"${call.name}" hands over to "${to}", and there is ${names.length === 0 ? 'nobody to hand over to' : `only ${names.join(', ')}`}`,
+    'validation',
+  )
+  return unfollowed(ctx, call, told, what, `not transferred: ${what.message}`)
+}

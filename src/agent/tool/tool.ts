@@ -1,0 +1,392 @@
+/**
+ * Tool: something an agent can do. An *effect* (`execute`: one step, recorded once, may not wait for the inbox) or an *orchestration* (`run`: a child
+ * activation with the whole context).
+ *
+ * Owns: the definition, its defaults, its checks, the adoption of AI SDK tools as they are. Does not own: gating and running a call (tool-gate.ts).
+ * Holds: K6 in its part: a tool that says nothing is `idempotent`, a sensitive one `once`.
+ */
+import {
+  choice,
+  described,
+  expects,
+  flag,
+  hasNames,
+  isObject,
+  messageOf,
+  mustBeOptions,
+  ReeveError,
+  number,
+  optionProblems,
+  unchecked,
+  unknownNames,
+  type Json,
+  type JsonObject,
+  type Checks,
+  type NamesOf,
+} from '../../core/index.ts'
+import {
+  compileSchema,
+  type AiSdkSchema,
+  type Brief,
+  type Grant,
+  type Infer,
+  type JsonSchema,
+  type Limits,
+  type Schema,
+  type SchemaLike,
+  type StandardSchema,
+} from '../../edge/index.ts'
+import type { RetryPolicy, StepIO } from '../../engine/index.ts'
+import type { Caller } from '../../journal/index.ts'
+import type { ToolCall, ToolSpec } from '../../model/index.ts'
+import { approvalProblems, type ApprovalTimeout, type Risk, type UsedCapability } from '../../oversight/index.ts'
+import { isName, versionOf, type Agent } from '../definition.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+import { retryCheck } from '../retry.ts'
+import type { AgentContext } from '../code/verbs.ts'
+
+/** What `execute` gets besides the input. */
+export interface ToolIO extends StepIO {
+  /** The model's id of the call. */
+  readonly callId: string
+  /** Who asked for the run. A copy, read-only. */
+  readonly caller: Caller
+  /** What this very call was approved with, where it needed an approval. For a service that is to check it: `signCapability`. */
+  readonly capability?: UsedCapability | undefined
+}
+
+/** When and how a call needs a human's approval. */
+export interface ApprovalRule<I = unknown> {
+  /** Pure; default: always. If it throws, the approval is asked for. */
+  readonly when?: (input: I) => boolean
+  /** Default `high` for a sensitive tool, else `medium`. */
+  readonly risk?: Risk
+  /** Milliseconds; default 30 minutes. `'never'` only for critical risk. */
+  readonly timeoutMs?: ApprovalTimeout
+  /** Default `reject`. `approve` is refused for sensitive tools and for high and critical risk. */
+  readonly onTimeout?: 'reject' | 'approve'
+  /** Why it is asked, for the one who decides. */
+  readonly reason?: string
+  /** Milliseconds after the decision in which the call must have begun, each of its tries too; then it is not done and has to be approved again. Default: a day. */
+  readonly validForMs?: number
+}
+
+/** A tool, compiled. Immutable; may be given to any number of agents. */
+export interface Tool<Name extends string = string> {
+  readonly kind: 'tool'
+  readonly name: Name
+  /** Declared version (default `1`), `+`, and a digest of schema and effect. An approval holds for one version. */
+  readonly version: string
+  readonly spec: ToolSpec
+  readonly input: Schema
+  readonly sensitive: boolean
+  readonly approval: ApprovalRule | undefined
+  /** What a call costs, in US dollars, as far as it is known. */
+  readonly costUsd?: number | ((input: unknown) => number)
+  readonly work: EffectWork | OrchestrationWork | AgentWork
+  /** What a result makes of the work of whoever called. */
+  readonly action: ActionRule | undefined
+  /** Whoever calls does not wait for it. */
+  readonly background?: true
+}
+
+/**
+ * What follows from a result. `return`: it is the answer, the model is not asked again. `exit`: it is the answer of the whole run (`{ exit: 'supervisor' }`: of the work under the
+ * nearest router or round table). `break`: the nearest loop ends, the agent goes on. `{ transfer }`: control is handed to that agent.
+ */
+export type ToolAction =
+  'return' | 'exit' | 'break' | { readonly exit: 'supervisor' } | { readonly transfer: string; readonly task?: string }
+
+/** An action, several, or what a pure function makes of the result and the input. A call that failed has none. */
+export type ActionRule<I = unknown> =
+  ToolAction | readonly ToolAction[] | ((output: Json, input: I) => ToolAction | readonly ToolAction[] | undefined)
+
+/** One step. */
+export interface EffectWork {
+  readonly kind: 'effect'
+  readonly effect: 'read' | 'idempotent' | 'once'
+  readonly timeoutMs: number | undefined
+  readonly retry: RetryPolicy | undefined
+  readonly execute: (input: unknown, io: ToolIO) => Json | Promise<Json>
+}
+
+/** A child activation. */
+interface OrchestrationWork {
+  readonly kind: 'orchestration'
+  readonly run: (ctx: AgentContext, input: unknown) => Promise<unknown>
+}
+
+/** Another agent, called and answering. */
+export interface AgentWork {
+  readonly kind: 'agent'
+  readonly agent: Agent
+  /** Hard limits of each call. */
+  readonly limits?: Limits
+  /** What crosses to it. */
+  readonly crossing: (input: Json, call: ToolCall, state: ConversationState) => { readonly brief: Brief } & Grant
+  /** What becomes of whoever called when it does not complete: it is told, or ends in the same way. */
+  readonly onFailure: 'tell' | 'fail'
+}
+
+type ToolInput<S> = [S] extends [undefined] ? { readonly [name: string]: Json } : Infer<S>
+
+interface ToolOptions<Name extends string, S extends SchemaLike | undefined> {
+  /** A letter or `_`, then up to 63 letters, digits, `_` or `-`. */
+  readonly name: Name
+  /** What it does and when to use it, for the model. */
+  readonly description?: string
+  /** Standard Schema (zod, valibot, arktype, …), an AI SDK schema, or plain JSON Schema. Default: an object with anything in it. */
+  readonly input?: S
+  /** The arguments as JSON Schema, for schema libraries that cannot say it themselves. */
+  readonly parameters?: JsonSchema
+  /** Every call needs an approval, and nothing repeats it without somebody's word. Default false. */
+  readonly sensitive?: boolean
+  /** Whether a call needs an approval. Default: only if the tool is sensitive. `false` does not undo `sensitive`. */
+  readonly approval?: boolean | ((input: ToolInput<S>) => boolean) | ApprovalRule<ToolInput<S>>
+  /** What a call costs, in US dollars: an amount, or a pure function of the input. Where humans oversee the work, they see what costs too much. Default: unknown. If it throws, they are asked. */
+  readonly costUsd?: number | ((input: ToolInput<S>) => number)
+  /** What a result makes of the work of the agent that called. Default: nothing, its model is asked again. */
+  readonly action?: ActionRule<ToolInput<S>>
+  /**
+   * Whoever calls does not wait: the call is answered at once with a placeholder, the agent goes on, and the result takes its place once it is there. An answer that the agent gives meanwhile ends
+   * nothing before that. An approval is waited for in the background, too. Default false. Not with an `action`.
+   */
+  readonly background?: boolean
+  readonly version?: string
+}
+
+/** A tool that is one effect. */
+export interface EffectToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+  /**
+   * How it behaves when it must be run again after a crash: `read` changes nothing, `idempotent` (default) may be repeated with the same `io.key`, `once` (default if
+   * sensitive) is never repeated without somebody's word.
+   */
+  readonly effect?: 'read' | 'idempotent' | 'once'
+  /** For one attempt. Default: no limit. */
+  readonly timeoutMs?: number
+  /** Default: 3 attempts in all, with backoff; `once` has one. */
+  readonly retry?: RetryPolicy
+  /** Does it. Returns JSON (nothing is `null`). What it throws is told to the model; a FailureError or ReeveError says whether trying again may help. */
+  readonly execute: (input: ToolInput<S>, io: ToolIO) => unknown
+}
+
+/** A tool that is orchestration: it may ask, delegate and wait, and must be deterministic (K3). */
+export interface OrchestrationToolOptions<Name extends string, S extends SchemaLike | undefined> extends ToolOptions<Name, S> {
+  readonly run: (ctx: AgentContext, input: ToolInput<S>) => Promise<unknown>
+}
+
+const approvalNames: NamesOf<ApprovalRule> = { when: true, risk: true, timeoutMs: true, onTimeout: true, reason: true, validForMs: true }
+const commonChecks: Checks<ToolOptions<string, undefined>> = {
+  name: unchecked,
+  description: unchecked,
+  input: unchecked,
+  parameters: unchecked,
+  sensitive: unchecked,
+  approval: (given, where) => (['boolean', 'function'].includes(typeof given) ? [] : unknownNames(given, approvalNames, where)),
+  costUsd: expects(
+    (given) => typeof given === 'function' || (Number.isFinite(given) && (given as number) >= 0),
+    'US dollars, or a function',
+  ),
+  action: actionProblems,
+  background: flag,
+  version: unchecked,
+}
+const effectChecks: Checks<EffectToolOptions<string, undefined>> = {
+  ...commonChecks,
+  effect: choice('read', 'idempotent', 'once'),
+  timeoutMs: number((given) => given > 0, 'more than 0'),
+  retry: retryCheck,
+  execute: unchecked,
+}
+const orchestrationChecks: Checks<OrchestrationToolOptions<string, undefined>> = { ...commonChecks, run: unchecked }
+
+/** Defines a tool. Throws `tool.invalid` with everything that is wrong with it. */
+export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
+  options: EffectToolOptions<Name, S>,
+): Tool<Name>
+export function tool<const Name extends string, S extends SchemaLike | undefined = undefined>(
+  options: OrchestrationToolOptions<Name, S>,
+): Tool<Name>
+export function tool(given: EffectToolOptions<string, SchemaLike> | OrchestrationToolOptions<string, SchemaLike>): Tool {
+  mustBeOptions(given, 'tool', 'tool.invalid')
+  const options = given as EffectToolOptions<string, SchemaLike> & Partial<OrchestrationToolOptions<string, SchemaLike>>
+  const { name, description = '', sensitive = false } = options
+  const where = `tool "${name}"`
+  const both = options.execute !== undefined && options.run !== undefined // then every name is known, and the problem is another one
+  const checks = both ? { ...effectChecks, ...orchestrationChecks } : options.run === undefined ? effectChecks : orchestrationChecks
+  const problems = optionProblems(checks, options, where)
+  if (!isName(name)) problems.push(`${where}: a name is a letter or "_", then up to 63 letters, digits, "_" or "-"`)
+  if ((typeof options.execute === 'function') === (typeof options.run === 'function')) problems.push(`${where}: give either execute or run`)
+  const { costUsd, background = false } = options
+  if (background && options.action !== undefined)
+    problems.push(`${where}: it works in the background, so nothing can follow from its result: leave action or background out`)
+  const approval = approvalRule(options.approval, sensitive)
+  if (approval !== undefined) problems.push(...approvalProblems({ ...approval, sensitive }, where))
+  const input = schemaOf(options.input, options.parameters, where, problems)
+  if (problems.length > 0) throw new ReeveError('tool.invalid', problems.join('\n'))
+  const effect = options.effect ?? (sensitive ? 'once' : 'idempotent')
+  const work: Tool['work'] =
+    typeof options.run === 'function'
+      ? { kind: 'orchestration', run: options.run }
+      : { kind: 'effect', effect, timeoutMs: options.timeoutMs, retry: options.retry, execute: options.execute as EffectWork['execute'] }
+  return {
+    kind: 'tool',
+    name,
+    sensitive,
+    approval,
+    input,
+    work,
+    ...(costUsd === undefined ? undefined : { costUsd }),
+    action: options.action,
+    ...(background ? { background: true as const } : undefined),
+    version: versionOf(options.version, {
+      parameters: input.json,
+      effect,
+      sensitive,
+      ...(options.action === undefined || typeof options.action === 'function' ? undefined : { action: options.action as Json }),
+      ...(typeof costUsd === 'number' ? { costUsd } : undefined),
+      ...(background ? { background } : undefined),
+    }),
+    spec: { name, description: description === '' ? `Runs ${name}.` : description, parameters: input.json },
+  }
+}
+
+/** What is wrong with an action that stands fixed; what a function makes of a result is seen when it is called. */
+function actionProblems(rule: unknown, where: string): string[] {
+  if (typeof rule === 'function') return []
+  return (Array.isArray(rule) ? (rule as readonly unknown[]) : [rule]).flatMap((action) =>
+    isAction(action)
+      ? []
+      : [`${where} is ${described(action)}, expected "return", "exit", "break", { exit: "supervisor" }, { transfer: name } or a function`],
+  )
+}
+
+function isAction(given: unknown): boolean {
+  if (!isObject(given)) return given === 'return' || given === 'exit' || given === 'break'
+  const { exit, transfer, task, ...others } = given
+  const isTransfer =
+    typeof transfer === 'string' && transfer !== '' && exit === undefined && (task === undefined || typeof task === 'string')
+  const isExit = exit === 'supervisor' && transfer === undefined && task === undefined
+  return Object.keys(others).length === 0 && (isTransfer || isExit)
+}
+
+function schemaOf(given: SchemaLike | undefined, parameters: JsonSchema | undefined, where: string, problems: string[]): Schema {
+  const anything: JsonSchema = { type: 'object', properties: {} }
+  try {
+    const schema = compileSchema(given ?? parameters ?? anything, where, parameters)
+    if (schema.json['type'] !== undefined && schema.json['type'] !== 'object')
+      problems.push(`${where}: the input must be an object, because that is what models send`)
+    return schema.json['type'] === undefined ? { ...schema, json: { type: 'object', ...schema.json } } : schema
+  } catch (thrown) {
+    problems.push(messageOf(thrown))
+    return compileSchema(anything, where)
+  }
+}
+
+function approvalRule(
+  given: boolean | ((input: never) => boolean) | ApprovalRule<never> | undefined,
+  sensitive: boolean,
+): ApprovalRule | undefined {
+  const own =
+    given === undefined || given === false ? undefined : given === true ? {} : typeof given === 'function' ? { when: given } : given
+  if (own === undefined && !sensitive) return undefined
+  const rule = { ...own, risk: own?.risk ?? (sensitive ? 'high' : 'medium') } as ApprovalRule
+  if (!sensitive) return rule
+  const { when: _when, ...always } = rule
+  return always
+}
+
+/** A tool of the AI SDK (`tool()` of package `ai`, versions 5 to 7), as far as Reeve uses it. */
+export interface AiSdkTool {
+  readonly description?: unknown
+  readonly inputSchema?: unknown
+  readonly parameters?: unknown
+  readonly execute?: unknown
+  readonly needsApproval?: unknown
+  readonly [other: string]: unknown
+}
+
+/** What may stand behind `tools:`: Reeve's tools in a list, or a record of those and of AI SDK tools by name. */
+export type ToolsLike = readonly Tool[] | { readonly [name: string]: Tool | AiSdkTool }
+
+/** Everything behind `tools:` as Reeve's tools. Throws `tool.invalid`. The key of a record is the name, also of Reeve's own tools. */
+export function toolsOf(given: ToolsLike | undefined): readonly Tool[] {
+  if (given === undefined) return []
+  if (Array.isArray(given)) return (given as readonly unknown[]).map(listed)
+  if (!hasNames(given) || isTool(given))
+    throw new ReeveError('tool.invalid', `tools is ${described(given)}, expected a list, or a record by name`, {
+      hint: 'Give a list: tools: [search].',
+    })
+  return Object.entries(given as { readonly [name: string]: Tool | AiSdkTool }).map(([name, each]) =>
+    hasNames(each) && isTool(each) ? renamed(each, name) : adopted(name, known(each, name)),
+  )
+}
+
+/** Tools of the AI SDK have no names of their own. */
+function listed(given: unknown, i: number): Tool {
+  if (hasNames(given) && isTool(known(given, 'name' in given ? String(given.name) : ''))) return given as Tool
+  throw new ReeveError('tool.invalid', `tools[${i}] is not a tool, but ${described(given)}`, {
+    hint: 'Make one with tool() or asTool(); tools of the AI SDK go into a record by name: tools: { search }.',
+  })
+}
+
+/** An agent is the most likely thing to be taken for a tool. */
+function known<T>(given: T, name: string): T {
+  if (!hasNames(given))
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is ${described(given)}`, { hint: 'Make one with tool() or asTool().' })
+  if ('kind' in given && given.kind === 'agent')
+    throw new ReeveError('tool.invalid', `"${name}" among the tools is an agent`, { hint: 'Make a tool of it: asTool(agent).' })
+  return given
+}
+
+const isTool = (given: object): given is Tool => 'kind' in given && given.kind === 'tool' && 'work' in given
+
+const renamed = (given: Tool, name: string): Tool => (given.name === name ? given : { ...given, name, spec: { ...given.spec, name } })
+
+/** An AI SDK tool as it is. It says nothing about its effect, so it is `idempotent`. */
+function adopted(name: string, given: AiSdkTool): Tool {
+  const { execute, needsApproval } = given
+  if (typeof execute !== 'function') {
+    throw new ReeveError('tool.invalid', `tool "${name}" has no execute`, {
+      hint: 'Tools that run in a browser or at a provider are not supported; give it an execute, or ask with interrupt() in a run.',
+    })
+  }
+  const schema = given.inputSchema ?? given.parameters
+  return tool({
+    name,
+    description: typeof given.description === 'string' ? given.description : '',
+    ...(schema === undefined ? undefined : { input: schema as StandardSchema | AiSdkSchema }),
+    ...(needsApproval === undefined || needsApproval === false
+      ? undefined
+      : { approval: needsApproval === true ? true : { when: (input: unknown) => asks(needsApproval, input) } }),
+    execute: (input: unknown, io) => lastOf(callAiSdk(execute, given, input, io), io),
+  })
+}
+
+/** The AI SDK allows an asynchronous answer; a question that may not wait is answered with yes. */
+function asks(needsApproval: unknown, input: unknown): boolean {
+  return (
+    typeof needsApproval !== 'function' ||
+    (needsApproval as (input: unknown, options: unknown) => unknown)(input, { toolCallId: '', messages: [] }) !== false
+  )
+}
+
+function callAiSdk(execute: unknown, self: AiSdkTool, input: unknown, io: ToolIO): unknown {
+  return (execute as (this: unknown, input: unknown, options: unknown) => unknown).call(self, input, {
+    toolCallId: io.callId,
+    messages: [],
+    abortSignal: io.signal,
+  })
+}
+
+/** A tool that yields shows its work in progress; the last thing it yields is the result. */
+async function lastOf(returned: unknown, io: ToolIO): Promise<unknown> {
+  const result = await returned
+  if (typeof result !== 'object' || result === null || !(Symbol.asyncIterator in result)) return result
+  let last: unknown = null
+  for await (const part of result as AsyncIterable<unknown>) {
+    last = part
+    if (isObject(part) || typeof part === 'string') io.emit({ type: 'tool.progress', value: part as Json } satisfies JsonObject)
+  }
+  return last
+}

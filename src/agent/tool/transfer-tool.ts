@@ -1,0 +1,97 @@
+/**
+ * Transfer by a model: the tool by which a mind hands control to another, where whoever it works for lets it.
+ *
+ * Owns: its schema and words, the text that tells the model to whom it may go, the check of its arguments before anything is claimed.
+ * Does not own: who is offered and what becomes of the control (flow), how it is told apart in a history (edge/history.ts).
+ */
+import { completed, failure, isObject, transferred, transferTool } from '../../core/index.ts'
+import type { Candidate } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { ToolCall, ToolSpec } from '../../model/index.ts'
+import { Extended, refuse, unfollowed, type Binding, type CallResult, type Opening } from './binding.ts'
+import type { ConversationState } from '../loop/conversation-state.ts'
+
+/** The opening of a mind that may hand control on. The same if there is nobody to hand it to. */
+export function withTransfer(opening: Opening, candidates: readonly Candidate[] = []): Opening {
+  if (candidates.length === 0) return opening
+  const { system, toolbox } = opening
+  const others = othersText(candidates)
+  return {
+    ...opening,
+    system: system === undefined || system === '' ? others : `${system}\n\n${others}`,
+    toolbox: new Extended(toolbox, [new TransferBinding(candidates)]),
+  }
+}
+
+/** The list has the form of the spec (collaboration 1.3), so that models trained on it know it. Braces in descriptions are only text. */
+function othersText(candidates: readonly Candidate[]): string {
+  const list = candidates.map(({ name, description }) => `\n- Agent name: ${name}\n  Agent description: ${description}`).join('')
+  return `Available other agents: ${list}
+
+Decide by these descriptions:
+- If you are the best fit for what is asked, answer it yourself.
+- If one of the others is a better fit, call '${transferTool}' with that agent's name.
+
+When transferring: OUTPUT ONLY THE FUNCTION CALL`
+}
+
+/** The tool `transfer_to_agent`. */
+class TransferBinding implements Binding {
+  readonly verb = true
+  readonly spec: ToolSpec
+  readonly #names: readonly string[]
+
+  constructor(candidates: readonly Candidate[]) {
+    this.#names = candidates.map(({ name }) => name)
+    this.spec = {
+      name: transferTool,
+      description: 'Transfer the question to another agent.',
+      parameters: {
+        type: 'object',
+        properties: {
+          agent_name: { type: 'string', enum: this.#names, description: 'Who takes over.' },
+          task: { type: 'string', description: 'What it is to do, if that is not clear from what was said.' },
+        },
+        required: ['agent_name'],
+        additionalProperties: false,
+      },
+    }
+  }
+
+  run(ctx: Context, call: ToolCall, _desk: ConversationState): Promise<CallResult> {
+    const { agent_name: to, task } = isObject(call.input) ? call.input : {}
+    const problem =
+      typeof to !== 'string' || to === ''
+        ? '"agent_name" is missing'
+        : !this.#names.includes(to)
+          ? `there is no agent "${to}" to hand over to`
+          : task !== undefined && task !== null && typeof task !== 'string'
+            ? '"task" must be a text'
+            : undefined
+    if (problem !== undefined) {
+      const what = failure('transfer.refused', `${problem}. Agents are: ${this.#names.join(', ')}.`, 'validation')
+      return Promise.resolve(refuse(ctx, call, what, `[not transferred: ${what.message}]`))
+    }
+    return Promise.resolve(handedTo(to as string, ctx, call, typeof task === 'string' && task.trim() !== '' ? task : undefined))
+  }
+}
+
+/** The end of an agent that hands control on by a call. */
+export function handedTo(to: string, ctx: Context, { id: callId }: ToolCall, task: string | undefined): CallResult {
+  return {
+    content: transferred(to),
+    finish: {
+      outcome: completed(''),
+      action: { type: 'transfer', to, callId, path: ctx.place.path, ...(task === undefined ? undefined : { task }) },
+    },
+  }
+}
+
+/** What is told of a call whose transfer comes to nothing, because a later call of the same turn decides. A tool that did something besides keeps its result. */
+export function outdone(told: CallResult, ctx: Context, call: ToolCall): CallResult {
+  const action = told.finish?.action
+  if (action?.type !== 'transfer') return told
+  const what = failure('transfer.refused', `a later call of this turn decides, so "${action.to}" does not take over`, 'policy')
+  const why = `not transferred: ${what.message}`
+  return call.name === transferTool ? refuse(ctx, call, what, `[${why}]`) : unfollowed(ctx, call, told, what, why)
+}

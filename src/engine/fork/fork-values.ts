@@ -1,0 +1,44 @@
+/**
+ * Values at a fork point: a stream has positions of its own, and nothing says which of its entries came before which of a run's.
+ *
+ * Owns: that rule. Does not own: reading (the engines). Pure.
+ * What the run itself has written counts as far as its journal says so up to that point, in the order in which it was written; the step that it was written by is made again if its end is not
+ * among what is copied. What others have written to the stream of its session counts if it was written by the time of the last entry that is copied.
+ */
+import type { Json } from '../../core/index.ts'
+import type { JournalEvent, Recorded } from '../../journal/index.ts'
+import { addressName } from '../replay/operation.ts'
+import type { ForkRun } from '../port.ts'
+
+/** One entry of a stream. */
+interface StreamEntry {
+  readonly at: number
+  readonly event: JournalEvent
+}
+
+/** The values of a stream, by key, as they were for this run at this position of its feed. */
+export function valuesHeard(
+  { run, at }: Pick<ForkRun, 'run' | 'at'>,
+  feed: readonly Recorded[],
+  stream: readonly StreamEntry[],
+): Map<string, Json> {
+  const prefix = feed.filter(({ position }) => position <= at)
+  const until = Math.max(...prefix.map((each) => each.at))
+  // what a fork has copied it has not written itself
+  const begin = feed.findLast(({ event }) => event.type === 'run.forked')?.position ?? 0
+  const written = new Map<string, number>()
+  for (const { position, event } of prefix) {
+    if (event.type !== 'step.settled' || event.outcome.status !== 'completed' || position < begin) continue
+    const name = event.address.slice(event.address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+    written.set(name, (written.get(name) ?? 0) + 1)
+  }
+  const values = new Map<string, Json>()
+  for (const { at: then, event } of stream) {
+    if (event.type !== 'value.updated') continue
+    const name = addressName(`value.update:${event.key}`)
+    const left = written.get(name) ?? 0
+    if (event.by === run) written.set(name, left - 1)
+    if (event.by === run ? left > 0 : then <= until) values.set(event.key, event.value)
+  }
+  return values
+}

@@ -1,0 +1,393 @@
+/**
+ * Forks: a new run that has the beginning of another one, and goes on by itself.
+ *
+ * Owns: what a fork begins with, as plain data that an engine writes in one transaction; what is wrong with a fork. Does not own: what is left out (fork-cut.ts), what copied activations
+ * draw (origin.ts), storing. Pure.
+ * K1: the fork's journal is its own; nothing reads the origin later, which may be removed. K4: addresses are the same, so the code finds what was recorded. K6: no effect of the origin is made
+ * again without somebody's word, and those that are made have idempotency keys of the fork's own, since its activations have ids of their own.
+ *
+ * The fork has its own values, as those of the run (or of its session) were at the fork point, and a session of its own if the origin had one: it writes to nothing of the origin's.
+ * Messages that were under way are under way in it. Charges count as they had been made; working minutes begin anew.
+ */
+import {
+  isWithin,
+  canonical,
+  childActivation,
+  derivedId,
+  ReeveError,
+  rootActivation,
+  withoutTrail,
+  type ActivationId,
+  type Json,
+  type RunId,
+  type SessionId,
+  type Shape,
+} from '../../core/index.ts'
+import {
+  editShape,
+  isNotice,
+  type ActivationStarted,
+  type AskOpened,
+  type Caller,
+  type Copied,
+  type ForkEdit,
+  type JournalEvent,
+  type Recorded,
+  type RunForked,
+} from '../../journal/index.ts'
+import type { AccountState } from '../replay/account.ts'
+import type { AccountLimits } from '../context.ts'
+import { cutLog, isHousekeeping, type OldEntry } from './fork-cut.ts'
+import type { Mail } from '../mail.ts'
+import { accountsIn, type ForkEntry } from './fork-accounts.ts'
+import type { ForkRun } from '../port.ts'
+import { askedQuestion, type QuestionRecord } from '../question.ts'
+import { streamOf } from '../streams.ts'
+
+/** What an engine knows of the origin. */
+export interface ForkOrigin {
+  readonly agent: string
+  readonly version: string
+  readonly caller: Caller | undefined
+  /** All of it. */
+  readonly feed: readonly Recorded[]
+  /** What is in its inboxes and was not taken. */
+  readonly mail: readonly Mail[]
+  readonly limits: ReadonlyMap<ActivationId, AccountLimits>
+  /** Values of its stream at the fork point, by key. */
+  readonly values: ReadonlyMap<string, Json>
+}
+
+/** Everything that a fork begins with. */
+export interface ForkPlan {
+  readonly run: RunId
+  readonly agent: string
+  readonly version: string
+  readonly caller: Caller | undefined
+  /** In the order of the origin's feed; of every activation from 0 on. */
+  readonly entries: readonly ForkEntry[]
+  /**
+   * Workers that somebody at work has begun in it, and whose logs began after the fork point, with their first events as they were in the origin (none: nobody had their code). For engines whose
+   * workers are born with their leaders' commits; elsewhere they are born when their leaders' code asks for them.
+   */
+  readonly unborn: readonly {
+    readonly activation: ActivationId
+    readonly agent: string
+    readonly first: ActivationStarted | undefined
+    readonly limits: AccountLimits | undefined
+  }[]
+  readonly accounts: readonly { readonly activation: ActivationId; readonly state: AccountState }[]
+  readonly questions: readonly { readonly activation: ActivationId; readonly at: number; readonly record: QuestionRecord }[]
+  /** Rows for inboxes, with the keys under which they compete. */
+  readonly mail: readonly { readonly activation: ActivationId; readonly key: string; readonly body: Mail }[]
+  readonly stream: string
+  readonly values: ReadonlyMap<string, Json>
+}
+
+const invalid = (message: string, hint: string): ReeveError => new ReeveError('fork.invalid', message, { hint })
+
+/** The same id again: fine if it is the same fork, else the caller has made a mistake (`run.conflict`). */
+export function mustBeSameFork(feed: readonly Recorded[], { run, at, to, edit }: ForkRun): void {
+  const told = (one: { run: RunId; at: number; edit?: ForkEdit | undefined }): string =>
+    canonical([one.run, one.at, (asGiven(one.edit) ?? null) as unknown as Json])
+  const forked = feed.find(({ event }) => event.type === 'run.forked')?.event
+  if (forked?.type === 'run.forked' && told(forked) === told({ run, at, edit })) return
+  throw new ReeveError('run.conflict', `run ${to} exists already, and is not this fork`, {
+    hint: 'Use a new run id, or the handle of the existing run.',
+  })
+}
+
+/** An edit as its caller gave it: an outcome, without what is shown of it to those who come after. */
+const asGiven = (edit: ForkEdit | undefined): ForkEdit | undefined =>
+  edit?.type === 'outcome' ? { ...edit, outcome: withoutTrail(edit.outcome) } : edit
+
+/** Everything that a fork begins with. Throws `fork.invalid`. `now`: milliseconds since 1970. */
+export function planFork(request: ForkRun, origin: ForkOrigin, now: number): ForkPlan {
+  return new Fork(request, origin, now).plan()
+}
+
+class Fork {
+  readonly #request: ForkRun
+  readonly #origin: ForkOrigin
+  readonly #now: number
+  readonly #from: ActivationId
+  readonly #root: ActivationId
+  /** How long the origin had stood still. */
+  readonly #shiftMs: number
+  readonly #prefix: readonly Recorded[]
+
+  constructor(request: ForkRun, origin: ForkOrigin, now: number) {
+    this.#request = request
+    this.#origin = origin
+    this.#now = now
+    this.#from = rootActivation(request.run)
+    this.#root = rootActivation(request.to)
+    this.#prefix = this.#edited(origin.feed.filter(({ position }) => position <= request.at))
+    this.#shiftMs = Math.max(0, now - Math.max(...this.#prefix.map(({ at }) => at)))
+  }
+
+  plan(): ForkPlan {
+    const { to: run } = this.#request
+    const { agent, version, caller } = this.#origin
+    const kept = this.#kept()
+    const entries: ForkEntry[] = []
+    const lengths = new Map<ActivationId, number>()
+    const counts = new Map<string, number>()
+    for (const { activation } of kept) counts.set(activation, (counts.get(activation) ?? 0) + 1)
+    for (const { activation: old, at, event } of kept) {
+      const activation = this.#moved(old) as ActivationId
+      const seq = lengths.get(activation) ?? 0
+      lengths.set(activation, seq + 1)
+      const told = this.#moved(event as unknown as Json) as unknown as JournalEvent
+      entries.push({
+        activation,
+        seq,
+        at,
+        event: event.type === 'activation.started' ? this.#started(event, told, old, counts.get(old)!) : told,
+      })
+    }
+    const done = this.#done(kept)
+    entries.push({ activation: this.#root, seq: lengths.get(this.#root)!, at: this.#now, event: this.#forked(done) })
+    const own: Caller | undefined = caller?.session === undefined ? caller : { ...caller, session: run as string as SessionId }
+    return {
+      run,
+      agent,
+      version,
+      caller: own,
+      entries,
+      unborn: this.#unborn(entries),
+      accounts: accountsIn(entries, new Map([...this.#origin.limits].map(([id, limits]) => [this.#moved(id) as ActivationId, limits]))),
+      questions: this.#questions(entries),
+      mail: this.#mail(entries),
+      stream: streamOf(own ?? {}, run),
+      values: this.#values(),
+    }
+  }
+
+  /** The prefix with the edit of it. Throws what is wrong with the fork point. */
+  #edited(prefix: readonly Recorded[]): readonly Recorded[] {
+    const { run, at, edit } = this.#request
+    const last = prefix.at(-1)
+    if (last?.position !== at) throw invalid(`run ${run} has no event at position ${at}`, `List them: reeve events ${run}`)
+    if (prefix.some(({ activation, event }) => activation === this.#from && event.type === 'activation.settled'))
+      throw invalid(`run ${run} has ended at position ${at}: nothing would go on there`, `Name an earlier position: reeve events ${run}`)
+    if (edit === undefined || edit.type === 'message') return prefix
+    const { event } = last
+    if (edit.type === 'input') {
+      if (prefix.length > 1)
+        throw invalid('another input is for a fork at the first event of a run', `Its position is ${prefix[0]!.position}.`)
+      return [{ ...last, event: { ...event, input: edit.input } as JournalEvent }]
+    }
+    if (!isEnd(event))
+      throw invalid(
+        `the event at position ${at} is "${event.type}", which has no outcome`,
+        'Another outcome is for the end of a step, a worker or a question: step.settled, worker.settled, ask.settled.',
+      )
+    return [...prefix.slice(0, -1), { ...last, event: { ...event, outcome: edit.outcome } }]
+  }
+
+  /** What is copied, in order. */
+  #kept(): readonly Recorded[] {
+    const logs = new Map<ActivationId, (OldEntry & { readonly recorded: Recorded })[]>()
+    for (const recorded of this.#prefix) {
+      const log = logs.get(recorded.activation)
+      const entry = { position: recorded.position, at: recorded.at, event: recorded.event, recorded }
+      if (log === undefined) logs.set(recorded.activation, [entry])
+      else log.push(entry)
+    }
+    const kept = new Map<number, Recorded>()
+    const without: string[] = []
+    for (const [activation, log] of logs) {
+      const ended = log.at(-1)!.event.type === 'activation.settled'
+      const cut = ended ? { kept: log, carried: new Set<string>(), without: [] } : cutLog(log)
+      for (const address of cut.without) without.push(`${activation}>${address}`)
+      for (const { position, at, event } of cut.kept) {
+        const still = 'op' in event && event.op === 'ask' && cut.carried.has(event.address) ? this.#reopened(activation, event) : event
+        kept.set(position, { position, run: this.#request.run, activation, seq: 0, at, event: still })
+      }
+    }
+    const isOut = (id: string): boolean => without.some((gone) => isWithin(id, gone as ActivationId))
+    return [...kept.values()].filter(({ activation }) => !isOut(activation)).sort((a, b) => a.position - b.position)
+  }
+
+  /** A question that stays open: under an id of its own, with the time that was left. */
+  #reopened(activation: ActivationId, event: AskOpened): AskOpened {
+    const until = event.until === undefined ? {} : { until: event.until + this.#shiftMs }
+    if (event.type === 'timer.set') return { ...event, ...until }
+    const kind = event.type === 'approval.requested' ? 'apr' : 'int'
+    return { ...event, ...until, id: derivedId(kind, this.#moved(activation) as string, event.address) }
+  }
+
+  #started(event: JournalEvent & { type: 'activation.started' }, told: JournalEvent, old: ActivationId, length: number): JournalEvent {
+    const caller =
+      event.caller?.session === undefined ? {} : { caller: { ...event.caller, session: this.#request.to as string as SessionId } }
+    const { copied: _copied, ...rest } = told as typeof event
+    if (this.#request.edit?.type === 'input') return { ...rest, ...caller }
+    const copied: Copied[] = []
+    for (const part of [...(event.copied ?? []), { seed: old, seq: length, shiftMs: 0 }]) {
+      if ((copied.at(-1)?.seq ?? -1) >= length) break
+      copied.push({ ...part, seq: Math.min(part.seq, length) })
+    }
+    const last = copied.pop()!
+    return { ...rest, ...caller, copied: [...copied, { ...last, seq: length, shiftMs: last.shiftMs + this.#shiftMs }] }
+  }
+
+  #forked(done: RunForked['done']): RunForked {
+    const { run, at, reason, by } = this.#request
+    const edit = asGiven(this.#request.edit)
+    return {
+      type: 'run.forked',
+      run,
+      at,
+      ...(edit === undefined ? {} : { edit }),
+      done,
+      ...(reason === undefined ? {} : { reason }),
+      ...(by === undefined ? {} : { by }),
+    }
+  }
+
+  /** Effects of the origin that the fork does not have as ended, and that may have happened. */
+  #done(kept: readonly Recorded[]): RunForked['done'] {
+    const has = new Set(kept.flatMap(({ activation, event }) => (event.type === 'step.settled' ? [`${activation} ${event.address}`] : [])))
+    const found = new Map<string, RunForked['done'][number]>()
+    const held = new Set<string>()
+    for (const { activation, event } of this.#origin.feed) {
+      if (event.type === 'run.forked')
+        for (const one of event.done)
+          found.set(`${one.activation} ${one.address}`, { ...one, activation: this.#moved(one.activation) as ActivationId })
+      if (!('address' in event) || isNotice(nameOf(activation))) continue
+      const key = `${activation} ${event.address}`
+      const own = { activation: this.#moved(activation) as ActivationId, address: event.address, run: this.#request.run }
+      if (event.type === 'effect.held') held.add(key)
+      else if (event.type === 'effect.released') held.delete(key)
+      else if (event.type === 'effect.cleared') found.set(key, own)
+      else if (
+        'op' in event &&
+        event.op === 'step' &&
+        outside(event.effect) &&
+        event.refused === undefined &&
+        !isHousekeeping(event.address) &&
+        !found.has(key) // what a run before has made is not made here without a word, which clears it
+      )
+        found.set(key, own)
+      else if (event.type === 'step.settled' && found.get(key)?.run === this.#request.run) {
+        if (event.outcome.status === 'failed') found.delete(key)
+        else if (event.outcome.status === 'completed')
+          found.set(key, { ...found.get(key)!, outcome: this.#moved(event.outcome as unknown as Json) as unknown as typeof event.outcome })
+      }
+    }
+    return [...found].flatMap(([key, one]) => (has.has(key) || held.has(key) ? [] : [one]))
+  }
+
+  #unborn(entries: readonly ForkEntry[]): ForkPlan['unborn'] {
+    const begun = new Map<ActivationId, string>()
+    for (const { activation, event } of entries) {
+      if (event.type === 'worker.started') begun.set(childActivation(activation, event.address), event.agent)
+      else if (event.type === 'worker.settled') begun.delete(childActivation(activation, event.address))
+      else if (event.type === 'activation.started') begun.delete(activation)
+      else if (event.type === 'activation.settled') for (const id of begun.keys()) if (id.startsWith(`${activation}>`)) begun.delete(id)
+    }
+    return [...begun].map(([activation, agent]) => {
+      const old = (this.#from + activation.slice(this.#root.length)) as ActivationId
+      const event = this.#origin.feed.find((each) => each.activation === old)?.event
+      const limits = this.#origin.limits.get(old)
+      if (event?.type !== 'activation.started') return { activation, agent, first: undefined, limits }
+      const { copied: _copied, ...first } = this.#moved(event as unknown as Json) as unknown as ActivationStarted
+      return { activation, agent, first, limits }
+    })
+  }
+
+  /** Those that were put in former segments. */
+  #questions(entries: readonly ForkEntry[]): ForkPlan['questions'] {
+    const open = new Map<string, ForkPlan['questions'][number]>()
+    const former = new Map<ActivationId, Map<string, ForkPlan['questions'][number]>>()
+    for (const { activation, at, event } of entries) {
+      if ('op' in event && event.op === 'ask') {
+        const asked = former.get(activation) ?? new Map<string, ForkPlan['questions'][number]>()
+        former.set(
+          activation,
+          asked.set(event.address, { activation, at, record: askedQuestion({ owner: { id: activation }, address: event.address }, event) }),
+        )
+      } else if (event.type === 'ask.settled') {
+        former.get(activation)?.delete(event.address)
+        open.delete(`${activation} ${event.address}`)
+      } else if (event.type === 'activation.restarted')
+        for (const { address } of event.open) {
+          const asked = former.get(activation)?.get(address)
+          if (asked !== undefined) open.set(`${activation} ${address}`, asked)
+        }
+      else if (event.type === 'activation.settled') for (const key of open.keys()) if (key.startsWith(`${activation} `)) open.delete(key)
+    }
+    return [...open.values()]
+  }
+
+  /** Messages that were sent and not received, refusals that were not heard, and the message of the edit. */
+  #mail(entries: readonly ForkEntry[]): ForkPlan['mail'] {
+    const over = new Set(entries.flatMap(({ activation, event }) => (event.type === 'activation.settled' ? [activation] : [])))
+    const heard = new Set(
+      entries.flatMap(({ event }) => (event.type === 'message.received' || event.type === 'message.refused' ? [event.id as string] : [])),
+    )
+    const later = this.#later()
+    const mail = entries.flatMap(({ activation, event }): ForkPlan['mail'][number][] => {
+      if (event.type !== 'message.sent' || heard.has(event.id) || over.has(activation)) return []
+      const body = later.get(event.id)
+      if (body === undefined) return []
+      if (body.type !== 'message') return [{ activation, key: `refused:${event.id}`, body }]
+      return over.has(event.to) ? [] : [{ activation: event.to, key: event.id, body: { ...body, from: activation } }]
+    })
+    const { edit, to } = this.#request
+    if (edit?.type !== 'message') return mail
+    const target = this.#moved(edit.to) as ActivationId
+    if (over.has(target) || !entries.some(({ activation }) => activation === target))
+      throw invalid(
+        `nobody is at work as ${edit.to} at position ${this.#request.at}`,
+        'A message is for an activation that has begun and has not ended.',
+      )
+    return [...mail, { activation: target, key: `msg_${to}.edit`, body: { type: 'message', id: `msg_${to}.edit`, body: edit.body } }]
+  }
+
+  /** What became of messages after the fork point, by their ids. */
+  #later(): ReadonlyMap<string, Extract<Mail, { type: 'message' | 'refused' }>> {
+    const later = new Map<string, Extract<Mail, { type: 'message' | 'refused' }>>()
+    for (const mail of this.#origin.mail) if (mail.type === 'message' || mail.type === 'refused') later.set(mail.id, this.#mailMoved(mail))
+    for (const { position, event } of this.#origin.feed) {
+      if (position <= this.#request.at) continue
+      if (event.type === 'message.received') later.set(event.id, this.#mailMoved({ type: 'message', id: event.id, body: event.body }))
+      else if (event.type === 'message.refused') later.set(event.id, { type: 'refused', id: event.id, reason: event.reason })
+    }
+    return later
+  }
+
+  #mailMoved<M extends Mail>(mail: M): M {
+    return this.#moved(mail as unknown as Json) as unknown as M
+  }
+
+  #values(): ReadonlyMap<string, Json> {
+    const forget = new Set(this.#request.forget)
+    return new Map([...this.#origin.values].flatMap(([key, value]) => (forget.has(key) ? [] : [[key, this.#moved(value)] as const])))
+  }
+
+  /** The same with every activation of the origin as that of the fork. */
+  #moved(value: Json): Json {
+    const [from, to] = [this.#from, this.#root]
+    if (typeof value === 'string') return value === from || value.startsWith(`${from}>`) ? to + value.slice(from.length) : value
+    if (typeof value !== 'object' || value === null) return value
+    if (Array.isArray(value)) return (value as readonly Json[]).map((each) => this.#moved(each))
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, this.#moved(each)]))
+  }
+}
+
+const isEnd = (event: JournalEvent) =>
+  event.type === 'step.settled' || event.type === 'worker.settled' || event.type === 'ask.settled' || event.type === 'activation.settled'
+
+const outside = (effect: string): boolean => effect === 'once' || effect === 'idempotent'
+
+/** Of an activation, the last name in its id. */
+const nameOf = (activation: ActivationId): string =>
+  activation.slice(Math.max(activation.lastIndexOf('>'), activation.lastIndexOf('/')) + 1)
+
+/** A request without what may not be recorded: the edit goes into the fork's log as it stands here. */
+export function redactedFork(request: ForkRun, redact: (text: string, shape: Shape) => string): ForkRun {
+  const { edit } = request
+  return edit === undefined ? request : { ...request, edit: JSON.parse(redact(JSON.stringify(edit), editShape)) as ForkEdit }
+}

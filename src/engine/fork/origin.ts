@@ -1,0 +1,110 @@
+/**
+ * Origins: what an activation of a forked run has of the run it was forked from.
+ *
+ * Owns: the seeds that ids and random numbers derive from, how far deadlines move, what the origin has done already. Does not own: what is copied (fork.ts).
+ * K10: what the copied part drew is drawn again, so that recorded arrivals find whom they are for. What comes after it is the fork's own.
+ *
+ * Which of the two it is: code that was resumed by a copied arrival draws as the origin did, code that was resumed by an arrival of the fork's own draws anew. Questions are the
+ * exception: one that is asked in the fork has an id of its own wherever it is asked, since decisions are found by it; one that was answered in the copied part keeps its id.
+ */
+import { completed, derivedId, type ActivationId, type Json, type Outcome, type RunId } from '../../core/index.ts'
+import type { Copied, DoneElsewhere, JournalEvent, RunForked, StepSettled } from '../../journal/index.ts'
+import { nothingUsed, type Birth, type Operation } from '../replay/operation.ts'
+
+/** The kinds of ids that questions have. Persistent. */
+const questionIds: ReadonlySet<string> = new Set(['apr', 'int'])
+
+/** What the ids of one activation of a forked run derive from. */
+export class Seeds {
+  readonly #own: ActivationId
+  readonly #copied: readonly Copied[]
+  readonly #asked = new Set<string>()
+  /** Where the copied part that it is in ends; none: what it does is its own. */
+  #at = 0
+
+  constructor(own: ActivationId, copied: readonly Copied[]) {
+    this.#own = own
+    this.#copied = copied
+  }
+
+  /** The code goes on because of the entry at `seq`; undefined: because of something new. */
+  move(seq: number | undefined): void {
+    const at = seq === undefined ? -1 : this.#copied.findIndex((part) => seq < part.seq)
+    this.#at = at < 0 ? this.#copied.length : at
+  }
+
+  /** An entry of the log: a question that was asked under this id. */
+  note(event: JournalEvent): void {
+    if (event.type === 'approval.requested' || event.type === 'interrupt.raised') this.#asked.add(event.id)
+  }
+
+  get current(): ActivationId {
+    return this.#copied[this.#at]?.seed ?? this.#own
+  }
+
+  /** How far a deadline moves that is counted from a moment of the origin. Milliseconds. */
+  get shiftMs(): number {
+    return this.#copied.slice(this.#at).reduce((sum, { shiftMs }) => sum + shiftMs, 0)
+  }
+
+  id(prefix: string, address: string): string {
+    if (!questionIds.has(prefix)) return derivedId(prefix, this.current, address)
+    const known = this.#copied.slice(this.#at).map(({ seed }) => derivedId(prefix, seed, address))
+    return known.find((id) => this.#asked.has(id)) ?? derivedId(prefix, this.#own, address)
+  }
+}
+
+/** Of an activation of a run that was not forked, or that was born in the fork: none. */
+export const seedsOf = ({ id, copied }: Pick<Birth, 'id' | 'copied'>): Seeds | undefined =>
+  copied === undefined ? undefined : new Seeds(id, copied)
+
+interface DoubtHost {
+  inFlight(op: Operation): boolean
+  doneElsewhere?(op: Operation): DoneElsewhere | undefined
+}
+
+/** Whether nobody can say that this effect may run: it may have happened, here or in the run that this one was forked from. */
+export function isInDoubt(host: DoubtHost, op: Operation): boolean {
+  const done = op.done ?? host.doneElsewhere?.(op)
+  if (done !== undefined) op.done = done
+  if (op.doubt !== undefined || (op.done !== undefined && op.rounds === 0)) return true
+  return op.effect === 'once' && !op.fresh && !op.held && !host.inFlight(op)
+}
+
+/** Where it was done, as its doubt tells it. */
+export const doneIn = ({ done }: Operation): { doneIn?: RunId; madeBy?: ActivationId } => {
+  if (done === undefined) return {}
+  return done.activation === undefined ? { doneIn: done.run } : { madeBy: done.activation }
+}
+
+/** Why it is asked whether an effect has happened that the origin, or an earlier attempt, has made. */
+export const alreadyDone = ({ run, activation, outcome }: DoneElsewhere): string => {
+  const where = activation === undefined ? `in run ${run}` : `by an earlier attempt (${activation})`
+  return outcome === undefined ? `begun ${where}, and perhaps done` : `already done ${where}`
+}
+
+/** How an effect has ended of which somebody has said that it happened: as they say, else as it did where it happened. */
+export const happenedAs = (op: Operation, value: Json | undefined): Outcome =>
+  value === undefined ? (op.done?.outcome ?? completed(null)) : completed(value)
+
+/** How an effect ends in this attempt that an earlier one has made: as it ended then. Nothing was used for it. */
+export const madeBefore = ({ address, reserved }: Operation, { by, outcome }: NonNullable<Operation['made']>): StepSettled => ({
+  type: 'step.settled',
+  address,
+  outcome,
+  madeBy: by,
+  ...(reserved === undefined ? {} : { charge: nothingUsed }),
+})
+
+/** Asks whether it has happened. A new doubt is a round of its own. True: it is new. */
+export function raiseDoubt(host: { openDoubt(op: Operation, isNew: boolean): void }, op: Operation): boolean {
+  const isNew = op.doubt === undefined
+  if (isNew) op.doubt = ++op.rounds
+  host.openDoubt(op, isNew)
+  return isNew
+}
+
+/** What the origin of a run has done, by activation and address, as the run's root says. */
+export function doneBy(event: RunForked): ReadonlyMap<string, DoneElsewhere> {
+  return new Map(event.done.map(({ activation, address, ...done }) => [`${activation} ${address}`, done]))
+}

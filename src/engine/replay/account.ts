@@ -1,0 +1,185 @@
+/**
+ * Accounts: hard limits of a tree (DESIGN §3.3). Reserve before an effect starts, settle when its end is known: spent + reserved + x <= limit.
+ *
+ * Owns: the arithmetic, for turns, tokens and US dollars, and the working-time clock for minutes.
+ * Does not own: when it is checked (the host does so in the transaction that commits the intent), nor estimates (edge/budget).
+ * Invariants: K11 (an unknown charge settles at its reserve and stays visible as unknown).
+ */
+import { failure, type ActivationId, type Failure, type Outcome } from '../../core/index.ts'
+import type { Charge } from '../../journal/index.ts'
+import type { AccountLimits } from '../context.ts'
+
+const dimensions = ['turns', 'tokens', 'usd'] as const
+type Dimension = (typeof dimensions)[number]
+
+/** What is stored of an account. `ms` is working time, `unknown` counts calls that settled without saying what they used. */
+export interface AccountState {
+  readonly limits: AccountLimits
+  readonly spent: Readonly<Record<Dimension, number>>
+  readonly reserved: Readonly<Record<Dimension, number>>
+  readonly ms: number
+  readonly unknown: number
+}
+
+/** The account of one activation and everything below it. */
+export class Account {
+  readonly activation: ActivationId
+  readonly limits: AccountLimits
+  dirty = true
+  /** Hears that it has changed since its state was last taken. */
+  onChange: ((account: Account) => void) | undefined
+  /** Calls off the alarm that `enter` asked for. */
+  callOff: (() => void) | undefined
+  #spent: Record<Dimension, number>
+  #reserved: Record<Dimension, number>
+  #ms: number
+  #unknown: number
+  #working = 0
+  #since = 0
+
+  constructor(activation: ActivationId, limits: AccountLimits, state?: AccountState) {
+    this.activation = activation
+    this.limits = limits
+    this.#spent = { turns: 0, tokens: 0, usd: 0, ...state?.spent }
+    this.#reserved = { turns: 0, tokens: 0, usd: 0, ...state?.reserved }
+    this.#ms = state?.ms ?? 0
+    this.#unknown = state?.unknown ?? 0
+  }
+
+  /** The first limit that a charge does not fit into any more. */
+  refusal(charge: Charge): Dimension | undefined {
+    return dimensions.find((d) => this.#isOver(d, charge, this.#reserved[d]))
+  }
+
+  /** Whether a charge would fit if everything that is set aside were to end without having used any of it. Turns that are set aside count as used: a call is one. */
+  mayFit(charge: Charge): boolean {
+    return !dimensions.some((d) => this.#isOver(d, charge, d === 'turns' ? this.#reserved[d] : 0))
+  }
+
+  #isOver(d: Dimension, charge: Charge, reserved: number): boolean {
+    const kept = d === 'turns' && this.limits.keepsLast === true && charge.last !== this.activation ? 1 : 0
+    const limit = this.limits[d]
+    return limit !== undefined && kept + this.#spent[d] + reserved + (charge[d] ?? 0) > limit
+  }
+
+  reserve(charge: Charge): void {
+    for (const d of dimensions) this.#reserved[d] += charge[d] ?? 0
+    this.#changed()
+  }
+
+  #changed(): void {
+    if (this.dirty) return
+    this.dirty = true
+    this.onChange?.(this)
+  }
+
+  /** `actual` undefined: nobody said what was used, so the reserve counts as spent. Its missing members count as reserved, too. */
+  settle(reserved: Charge, actual: Charge | undefined): void {
+    for (const d of dimensions) {
+      this.#reserved[d] -= reserved[d] ?? 0
+      this.#spent[d] += actual?.[d] ?? reserved[d] ?? 0
+    }
+    if (actual === undefined) this.#unknown++
+    this.#changed()
+  }
+
+  /** An effect below this account starts to work. Returns the moment at which its minutes are used up, if it is the first and there is a limit. */
+  enter(now: number): number | undefined {
+    if (this.#working++ > 0 || this.limits.minutes === undefined) return undefined
+    this.#since = now
+    return now + Math.max(0, this.limits.minutes * 60_000 - this.#ms)
+  }
+
+  /** An effect below this account has ended. True if it was the last one: the clock stands. */
+  leave(now: number): boolean {
+    if (--this.#working > 0 || this.limits.minutes === undefined) return false
+    this.#ms += now - this.#since
+    this.callOff?.()
+    this.callOff = undefined
+    this.#changed()
+    return true
+  }
+
+  /** Whether working time has reached its limit. */
+  minutesUsed(now: number): boolean {
+    const running = this.#working > 0 ? now - this.#since : 0
+    return this.limits.minutes !== undefined && this.#ms + running >= this.limits.minutes * 60_000
+  }
+
+  /** What is neither used nor set aside; Infinity where there is no limit. */
+  free(d: Dimension): number {
+    return (this.limits[d] ?? Infinity) - this.#spent[d] - this.#reserved[d]
+  }
+
+  /** What was used so far. */
+  get spent(): Charge {
+    return { ...this.#spent }
+  }
+
+  /** How many minutes of working time are left; undefined: as many as it takes. */
+  minutesLeft(now: number): number | undefined {
+    const running = this.#working > 0 ? now - this.#since : 0
+    return this.limits.minutes === undefined ? undefined : Math.max(0, this.limits.minutes - (this.#ms + running) / 60_000)
+  }
+
+  state(): AccountState {
+    this.dirty = false
+    return { limits: this.limits, spent: { ...this.#spent }, reserved: { ...this.#reserved }, ms: this.#ms, unknown: this.#unknown }
+  }
+}
+
+/** Sets a charge aside on all accounts, or on none: then says which limit of whose account stands in the way. */
+export function reserveAll(accounts: readonly Account[], charge: Charge): { account: Account; limit: Dimension } | undefined {
+  for (const account of accounts) {
+    const limit = account.refusal(charge)
+    if (limit !== undefined) return { account, limit }
+  }
+  for (const account of accounts) account.reserve(charge)
+  return undefined
+}
+
+/**
+ * Sets a charge of an activation aside on all these accounts, or on none and says which limit stands in the way. `later` among the details: only for now, because of what is set aside for effects
+ * that are out. Whoever waits for it waits for nobody who waits: what is set aside is held by effects, which wait for no account.
+ */
+export function reserveFor(activation: ActivationId, accounts: readonly Account[], charge: Charge): Failure | undefined {
+  const refused = reserveAll(accounts, charge)
+  if (refused === undefined) return undefined
+  const { account, limit } = refused
+  const max = account.limits[limit]!
+  const details = { limit, activation: account.activation, max }
+  if (accounts.every((each) => each.mayFit(charge))) {
+    const message = `the limit of ${max} ${limit} has no room until what is under way has ended`
+    return failure('budget.exceeded', message, 'budget', { details: { ...details, later: true } })
+  }
+  const message = limitReached(max, limit, account.activation === activation)
+  const byDefault = limit === 'turns' && account.limits.byDefault === true ? { byDefault: true } : undefined
+  return failure('budget.exceeded', message, 'budget', { details: { ...details, ...byDefault } })
+}
+
+/** A worker that is placed apart and has no limit of its own may use one part of so many of what is free above it: so there is room for the next one, however many there are. */
+const parts = 10
+
+/**
+ * What is set aside for a worker that is placed apart: nobody above it sees what it uses before it has ended. For every limit above it its own limit; a tenth of what is free where least is, if it
+ * has none or one that would leave nothing, but at least one model call. Undefined: there is no limit above it.
+ */
+export function sliceOf(accounts: readonly Account[], own: AccountLimits | undefined): Charge | undefined {
+  const slice: { -readonly [D in Dimension]?: number } = {}
+  for (const d of dimensions) {
+    const free = Math.min(...accounts.map((account) => account.free(d)))
+    if (free === Infinity) continue
+    const share = Math.max(0, free) / parts
+    const limit = own?.[d] ?? Infinity
+    slice[d] = limit < free ? limit : d === 'usd' ? share : Math.max(1, Math.floor(share))
+  }
+  return Object.keys(slice).length === 0 ? undefined : slice
+}
+
+/** Whether it is only for now that there is no room for a step (`reserveFor`). */
+export const isForNow = (outcome: Outcome): boolean =>
+  outcome.status === 'failed' && outcome.failure.code === 'budget.exceeded' && outcome.failure.details?.['later'] === true
+
+/** What a refused charge says, and so the outcome of the activation that it ends. */
+const limitReached = (max: number, limit: Dimension, isOwn: boolean): string =>
+  `the limit of ${max} ${limit} is reached (${isOwn ? 'its own' : `the ${limit} limit of a leader`})`

@@ -1,0 +1,511 @@
+/**
+ * An activation in memory: an async function fed by one queue: recorded arrivals first, then live ones, recorded as they are delivered. There is one loop: run and resume are the same code.
+ *
+ * Owns: delivery, what the code asks for, cancel and compensation, the end.
+ * Does not own: the recorded past (recorded.ts), waiters (waits.ts), names (scope.ts), storage, commits and effects (host.ts).
+ * Holds: K3 (nothing but the queue resumes the code), K7 (one end), K8 (cancel is an arrival), K10 (live code sees what was recorded).
+ */
+import {
+  addUsage,
+  canonical,
+  cancelled,
+  derivedId,
+  failed,
+  type ActivationId,
+  type Clock,
+  type Json,
+  type MessageId,
+  type Outcome,
+  type Shape,
+  type Usage,
+} from '../../core/index.ts'
+import {
+  questionContent,
+  resultShape,
+  type ArrivalEvent,
+  type AskOpened,
+  type CancelReceived,
+  type Charge,
+  type CommandEvent,
+  type JournalEvent,
+  type WorkerSettled,
+} from '../../journal/index.ts'
+import {
+  Cancelled,
+  type Arrival,
+  type Context,
+  type Matcher,
+  type OnCancelOptions,
+  type Orchestration,
+  type StepOptions,
+} from '../context.ts'
+import { Cancellation, thrownOutcome } from './cancellation.ts'
+import { EarlierWork } from './earlier-attempts.ts'
+import { cutSegment, dropSteps, Ending, writeSegment } from './settlement.ts'
+import { admitted, type Command, type Host } from '../host.ts'
+import { LiveQueue, type Live } from './inbox-queue.ts'
+import { Locals } from './locals.ts'
+import { addressOf, openOperation, reserveOf, type Birth, type Known, type Operation, type Owner } from './operation.ts'
+import { isInDoubt, madeBefore, raiseDoubt, seedsOf, type Seeds } from '../fork/origin.ts'
+import { divergence, RecordedLog, type Pausing } from './recorded.ts'
+import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
+import { arrivalOf, unreadEvent, Waits } from './waits.ts'
+import type { StopCause } from '../mail.ts'
+
+/** How long code that was cancelled may rest on something foreign. Milliseconds. */
+const abandonAfterMs = 2_000
+
+export class Activation implements Owner, Verbs {
+  readonly id: ActivationId
+  readonly host: Host
+  readonly birth: Birth
+  readonly since: number
+  readonly seeds: Seeds | undefined
+  version: string
+  clock: number
+  stuck: string | undefined
+  discarded = false
+  /** How it ended, as soon as that is certain. */
+  outcome: Outcome | undefined
+  /** Its last word is in the log. */
+  over = false
+  usage: Usage = []
+  readonly operations = new Map<string, Operation>()
+  /** How many operations were opened. */
+  opened = 0
+  locals = new Locals()
+  /** Keys of inbox rows that were used up and are to be marked so with the next commit. */
+  taken: string[] = []
+  readonly #log = new RecordedLog()
+  readonly #waits = new Waits()
+  readonly #live = new LiveQueue()
+  readonly #cancellation = new Cancellation()
+  readonly #earlier: EarlierWork | undefined
+  #code: Orchestration | undefined
+  #main: Outcome | undefined
+  #started = false
+  #bodyless = false
+  #restarting: { state: Json } | undefined
+  #ending: Ending | undefined
+  /** Its code is not waited for any more. */
+  #abandoned = false
+
+  constructor(host: Host, birth: Birth) {
+    this.host = host
+    this.birth = birth
+    this.id = birth.id
+    this.version = birth.version
+    this.clock = birth.at
+    this.since = host.now()
+    this.seeds = this.#log.seeds = seedsOf(birth)
+    this.#earlier = birth.earlier && new EarlierWork(birth.agent, birth.earlier)
+  }
+
+  // ---- what the host sees ------------------------------------------------------------------------------------------------------------
+
+  /** Folds one entry of the log into memory, in order. Throws `journal.hole`. */
+  restore(seq: number, at: number, event: JournalEvent): void {
+    this.#log.fold(seq, at, event)
+    if (event.type === 'agent.moved') this.version = event.to
+    if (event.type !== 'activation.restarted') return
+    this.usage = this.#log.spent
+    if (at > this.clock) this.clock = at
+  }
+
+  get seq(): number {
+    return this.#log.seq
+  }
+  set seq(seq: number) {
+    this.#log.seq = seq
+  }
+  get replaying(): boolean {
+    return this.#log.replaying
+  }
+  get hasLive(): boolean {
+    return !this.#live.empty
+  }
+  /** Addresses of recorded commands that the code never asked for again. Empty after a faithful replay. */
+  get unclaimed(): readonly string[] {
+    return this.#log.unclaimedAddresses
+  }
+  /** A cancel has come in, or is recorded: another one changes nothing. */
+  get cancelKnown(): boolean {
+    return this.#log.cancelled
+  }
+  /** It has put questions to the outside that may still be open in the store. */
+  get asked(): boolean {
+    return this.#log.asked
+  }
+  /** How the last pause was asked for: on the root, which holds the operator's word. */
+  get pausing(): Pausing | undefined {
+    return this.#log.pausing
+  }
+  /** Nothing of this address is to come: the code has gone past it. */
+  isOver(address: string): boolean {
+    return this.#started && !this.replaying && !this.operations.has(address) && this.#log.isOver(address)
+  }
+
+  /** Whether this command is recorded and open, and the code has not come to it (again) yet. */
+  willAsk(address: string): boolean {
+    return !this.operations.has(address) && !this.#log.isOver(address)
+  }
+  wasAsked(address: string): boolean {
+    return this.#log.holds(address)
+  }
+  get carried(): Json | undefined {
+    return this.#log.carried
+  }
+
+  arrive(event: ArrivalEvent, text?: string, row?: string): void {
+    if (this.discarded) return
+    if (this.outcome !== undefined) return this.#afterEnd(event, row)
+    if (event.type === 'cancel.received') {
+      this.stuck = undefined
+      if (this.#log.cancelled) {
+        if (row !== undefined) this.taken.push(row)
+        return
+      }
+      this.#log.cancelled = true
+    }
+    this.#live.push({ event, text, row, place: event.type === 'worker.settled' ? this.operations.get(event.address)?.place : undefined })
+    this.host.ready(this)
+  }
+
+  /** Delivers arrivals until one resumes the code. True if it did: then the microtask queue must run dry before the next delivery. */
+  advance(): boolean {
+    if (this.discarded || this.outcome !== undefined || this.stuck !== undefined) return false
+    if (this.#abandoned) this.fail(cancelled(this.#cancellation.reason!))
+    let resumed = false
+    if (!this.#started) {
+      this.#started = resumed = true
+      this.#runMain()
+    }
+    while (!resumed) {
+      const past = this.#log.nextArrival()
+      if (past !== undefined) {
+        resumed = this.#deliver(past.event, past.at)
+        continue
+      }
+      const live = this.#live.shift()
+      if (live === undefined) return false
+      resumed = this.#deliverLive(live)
+    }
+    if (this.replaying || this.hasLive) this.host.ready(this)
+    return true
+  }
+
+  /** The engine closes: what has come in is recorded, and this memory is void. */
+  recordAndLeave(): void {
+    if (!this.discarded && this.outcome === undefined && this.stuck === undefined) {
+      for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift())
+        this.#record(live, Math.max(this.host.now(), this.clock))
+    }
+    this.discarded = true
+  }
+
+  /** The code rests, waits for nothing of ours, and has not ended: it awaits something that replay cannot bring back (K3). */
+  get awaitsForeign(): boolean {
+    if (!this.#started || this.#bodyless || this.discarded || this.stuck !== undefined) return false
+    return this.#main === undefined && this.outcome === undefined && this.#waits.pending === 0
+  }
+
+  /** Cancelled code that rests on something foreign would keep its activation for ever: it has a grace to end, then the activation ends without it (K8). */
+  leaveCode(clock: Clock): void {
+    if (this.#cancellation.reason === undefined) return
+    clock.timer(clock.now() + abandonAfterMs, () => {
+      if (!this.awaitsForeign) return
+      this.#abandoned = true
+      this.host.ready(this)
+    })
+  }
+
+  /** Ends an activation that broke the rules; without an outcome, one whose end was held back. */
+  fail(outcome?: Outcome): void {
+    this.#main ??= outcome
+    this.#settleIfDone()
+  }
+
+  // ---- delivery --------------------------------------------------------------------------------------------------------------------
+
+  #deliverLive(live: Live): boolean {
+    const at = Math.max(this.host.now(), this.clock)
+    const recorded = this.#record(live, at)
+    return recorded !== undefined && this.#deliver(recorded, at)
+  }
+
+  /** Writes down what came in. Undefined: it would be a second end of something, or the end of what nobody waits for any more. */
+  #record({ event, text, row }: Live, at: number): ArrivalEvent | undefined {
+    if (row !== undefined) this.taken.push(row)
+    const ends = 'address' in event ? this.#takeEnd(event.address) : undefined
+    if ('address' in event && ends === undefined) return undefined
+    const stored = this.host.append(this, event, at, text, ends?.holds)
+    // a worker's outcome was decoded when the worker recorded it
+    const recorded = event.type === 'worker.settled' ? event : (JSON.parse(stored) as ArrivalEvent)
+    if (ends?.reserved !== undefined && (recorded.type === 'step.settled' || recorded.type === 'worker.settled'))
+      this.host.settle(this, ends.reserved, recorded.charge)
+    return recorded
+  }
+
+  /** An operation ends once, whoever ends it: an answer, its deadline, whoever withdraws it. Undefined: it has ended, or there is none. */
+  #takeEnd(address: string): { readonly reserved: Charge | undefined; readonly holds: Shape } | undefined {
+    const operation = this.operations.get(address)
+    if (operation === undefined) {
+      const known = this.#log.endUnclaimed(address)
+      return known && { reserved: reserveOf(known.event), holds: resultShape(known.event.type, undefined) }
+    }
+    if (operation.endRecorded) return undefined
+    operation.endRecorded = true
+    if (operation.kind === 'ask' || operation.doubt !== undefined) this.host.closeQuestion(operation)
+    return { reserved: operation.reserved, holds: resultShape(operation.type, operation.options?.holds) }
+  }
+
+  #deliver(event: ArrivalEvent, at: number): boolean {
+    if (at > this.clock) this.clock = at
+    if (event.type === 'cancel.received') return this.#cancel(event)
+    if ('usage' in event && event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
+    const arrival = arrivalOf(event, this.id)
+    return 'address' in event ? this.#end(event.address, arrival) : this.#hand(arrival, true)
+  }
+
+  #end(address: string, arrival: Arrival): boolean {
+    const operation = this.operations.get(address)
+    if (operation !== undefined) operation.ended = true
+    return this.#hand(arrival, operation !== undefined)
+  }
+
+  #hand(arrival: Arrival, offered: boolean): boolean {
+    if (!this.#waits.hand(arrival, offered)) return this.#settleIfDone()
+    this.operations.delete(addressOf(this, arrival.id))
+    return true
+  }
+
+  // ---- what scopes ask for ---------------------------------------------------------------------------------------------------------
+
+  blocked(undoing: Undoing | undefined): Error | undefined {
+    if (this.#restarting !== undefined) return new RestartRequested()
+    const reason = undoing === undefined ? this.#cancellation.reason : undoing.expired
+    return reason === undefined ? undefined : new Cancelled(reason)
+  }
+
+  wait(match: Matcher | undefined): Promise<Arrival> {
+    const kept = this.#waits.take(
+      match,
+      (arrival) => arrival.type === 'message' || arrival.type === 'message.refused' || this.operations.has(addressOf(this, arrival.id)),
+    )
+    if (kept === undefined) return this.#waits.wait(match, (id) => this.stuck !== undefined || this.operations.has(addressOf(this, id)))
+    this.operations.delete(addressOf(this, kept.id))
+    return Promise.resolve(kept)
+  }
+
+  open(address: string, command: Command, scopePath: string, options: StepOptions<never> | undefined): Operation | undefined {
+    const claimed = this.#log.claim(address, command.op, scopePath, options?.aliases)
+    if (claimed === undefined) this.#checkDivergence(address, this.#log.obstacles(address, command, options?.aliases))
+    if (this.stuck !== undefined) return undefined
+    const event = claimed?.known.event ?? admitted(this.host, this, this.#identified({ ...command, address }, options))
+    const operation = openOperation(this, event, claimed?.known, options)
+    if (event.op === 'step') Object.assign(operation, this.#earlier?.step(event))
+    else if (event.op === 'worker') operation.earlier = this.#earlier?.worker(event)
+    if (claimed === undefined) this.host.append(this, event, this.clock)
+    this.operations.set(operation.address, operation)
+    return operation
+  }
+
+  /** Adds to a new event what it is known by. Where redaction is on, no plain digest tells what was given: a short secret could be guessed from it. */
+  #identified(event: CommandEvent, options: Pick<StepOptions<never>, 'content' | 'equalBy'> | undefined): CommandEvent {
+    const { digests, redacts } = this.host
+    if (digests === undefined) return event
+    const isQuestion = event.type === 'interrupt.raised' || event.type === 'approval.requested'
+    const content = isQuestion ? questionContent(event) : options?.content?.(digests.sha256)
+    const known = event as { contentKey?: string; inputHash?: string }
+    if (content !== undefined) known.contentKey = digests.keyOf(content)
+    if (options?.equalBy !== undefined && redacts !== true) known.inputHash = digests.sha256(canonical(options.equalBy))
+    return event
+  }
+
+  #checkDivergence(address: string, obstacles: readonly string[]): void {
+    if (obstacles.length === 0) return
+    this.stuck = divergence(address, obstacles)
+    this.host.openDivergence(this, address, obstacles)
+  }
+
+  letOut(operation: Operation): void {
+    if (operation.endRecorded) return
+    if (operation.refused !== undefined)
+      this.arrive({ type: 'step.settled', address: operation.address, outcome: failed(operation.refused) })
+    else if (operation.made !== undefined && operation.rounds === 0) this.arrive(madeBefore(operation, operation.made))
+    else if (isInDoubt(this.host, operation)) {
+      if (raiseDoubt(this.host, operation)) this.#tellDoubt(operation, true)
+    } else this.host.letOut(operation)
+  }
+
+  /** An operator has said what became of an effect in doubt. */
+  doubtEnded(operation: Operation): void {
+    operation.doubt = undefined
+    this.host.closeQuestion(operation)
+    this.#tellDoubt(operation, false)
+  }
+
+  /** Those above are told that it waits for a human, or not any more, in the commit that says so. */
+  #tellDoubt({ address, rounds }: Operation, waits: boolean): void {
+    const word = this.discarded ? undefined : this.#code?.waiting?.(this.birth.input, waits)
+    if (word === undefined) return
+    const id = derivedId('msg', this.id, 'doubt', address, String(rounds), String(waits)) as MessageId
+    this.host.send(this, word.to, id, word.body)
+  }
+
+  once(address: string, command: Command): boolean {
+    if (this.#log.claim(address, command.op, '', undefined) !== undefined || this.stuck !== undefined) return false
+    this.host.append(this, { ...command, address }, this.clock)
+    return true
+  }
+
+  ask(operation: Operation, event: AskOpened): void {
+    this.#log.asked = true
+    if (operation.fresh) this.host.openQuestion(operation, event)
+  }
+
+  stop(id: string, reason: string, cause: StopCause = {}): void {
+    const operation = this.operations.get(addressOf(this, id))
+    if (operation === undefined || operation.ended || operation.stopped !== undefined) return
+    operation.stopped = reason
+    if (operation.kind === 'step') this.host.abort(operation)
+    else if (operation.kind === 'worker') {
+      if (!operation.endRecorded) this.host.stopWorker(operation, reason, cause)
+    } else if (!operation.endRecorded) {
+      if (operation.type === 'timer.set') {
+        this.host.closeQuestion(operation)
+        this.operations.delete(operation.address)
+      } else this.arrive({ type: 'ask.settled', address: operation.address, outcome: cancelled(reason) })
+    }
+  }
+
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, { always = false }: OnCancelOptions = {}): void {
+    this.#cancellation.register(name, undo, always)
+  }
+
+  restart(state: Json): never {
+    this.#restarting = { state }
+    throw new RestartRequested()
+  }
+
+  // ---- the end ---------------------------------------------------------------------------------------------------------------------
+
+  #runMain(): void {
+    const orchestration = (this.#code = this.host.orchestration(this))
+    if (orchestration === undefined) {
+      this.#bodyless = true
+      // A cancel needs no code; there is nothing it could undo.
+      if (this.#log.cancelled) this.stuck = undefined
+      return
+    }
+    for (const known of this.#log.open.splice(0)) this.#carryOver(known)
+    const segment = this.#log.segment
+    const context = new Scope(this, segment === 0 ? '' : `@${segment}/`, undefined, orchestration.version)
+    const body = new Promise<Outcome>((resolve) => resolve(orchestration.run(context, this.birth.input)))
+    const end = (outcome: Outcome): void => {
+      if (this.discarded || this.stuck !== undefined) return
+      if (this.#restarting !== undefined && this.#cancellation.reason === undefined) return this.#nextSegment(this.#restarting.state)
+      this.#main ??= outcome
+      this.#settleIfDone()
+    }
+    body.then(end, (thrown: unknown) => end(thrownOutcome(thrown)))
+  }
+
+  /** A worker or question of the former segment: its end is still to come. */
+  #carryOver(known: Known): void {
+    if (this.operations.has(known.event.address)) return
+    const operation = openOperation(this, known.event, known, undefined)
+    this.operations.set(operation.address, operation)
+    if (!operation.endRecorded && known.event.type === 'worker.started') this.host.startWorker(operation, known.event.agent, null, {})
+  }
+
+  #nextSegment(state: Json): void {
+    this.#restarting = undefined
+    this.locals = new Locals()
+    const { carried: open, steps } = cutSegment(this.operations.values())
+    const unread = this.#waits.unread
+      .map((arrival) => unreadEvent(arrival, addressOf(this, arrival.id)))
+      .filter((event) => !('address' in event) || this.operations.has(event.address))
+    const { abandoned, segment } = this.#log
+    const written = writeSegment(this.host, this, this.clock, { segment: segment + 1, state, open, unread }, steps, abandoned)
+    if ('status' in written) return this.fail(written)
+    this.usage = addUsage(this.usage, written.lost ?? [])
+    dropSteps(this.host, this, steps, abandoned)
+    this.#log.beginSegment(written.segment, written.state, open, written.unread, this.clock)
+    this.#waits.clear()
+    this.#cancellation.forget()
+    this.#earlier?.beginSegment()
+    this.#started = false
+    this.host.ready(this)
+  }
+
+  #cancel(event: CancelReceived): boolean {
+    if (!this.#cancellation.begin(event)) return false
+    const reason = event.reason
+    // whose leader a human has finished is called off, and nothing of what it did is undone
+    const keeps: StopCause = event.keeps === undefined ? {} : { keeps: event.keeps }
+    const cause: StopCause = event.outcome === undefined ? keeps : { outcome: cancelled(reason) }
+    for (const operation of this.operations.values()) this.stop(operation.id, reason, cause)
+    this.#waits.rejectAll(new Cancelled(reason))
+    if (this.#bodyless) this.#main = cancelled(reason)
+    // Where the code has returned and its end was held back, nobody but this ends it: what still waits belongs to none of its verbs.
+    this.#settleIfDone()
+    return true
+  }
+
+  /** Finishes as soon as the code has ended and, after a cancel, everything it had started has ended and is undone. */
+  #settleIfDone(): boolean {
+    if (this.#main === undefined || this.outcome !== undefined || this.stuck !== undefined) return false
+    if (this.#cancellation.reason === undefined) {
+      if (this.host.holdsEnd(this)) return false
+      this.#finish(this.#main)
+      return true
+    }
+    for (const operation of this.operations.values()) if (!operation.ended && operation.kind !== 'ask') return false
+    if (!this.#cancellation.beginUndoing()) return false
+    this.#cancellation.undo(this, this.#log, this.#waits).then(
+      () => this.#finish(this.#cancellation.outcome),
+      (thrown: unknown) => this.#finish(this.#cancellation.notUndone(thrown)),
+    )
+    return true
+  }
+
+  /** Nothing of what it does counts any more. What is open is stopped. */
+  #finish(outcome: Outcome): void {
+    if (this.discarded || this.outcome !== undefined) return
+    this.outcome = outcome
+    const ending = (this.#ending = new Ending(this.operations.values(), this.#log.outcome !== undefined))
+    for (const { kind, id } of ending.open) if (kind !== 'ask') this.stop(id, 'its leader has ended')
+    for (let live = this.#live.shift(); live !== undefined; live = this.#live.shift()) this.#afterEnd(live.event, live.row)
+    this.#lastWord()
+  }
+
+  /** After its end only the ends of workers count: they are not recorded here, but an activation's last word comes after theirs (K7). */
+  #afterEnd(event: ArrivalEvent, row: string | undefined): void {
+    if (row !== undefined) this.taken.push(row)
+    if (this.over || this.#ending?.leaves(event) !== true) return
+    if (event.usage !== undefined) this.usage = addUsage(this.usage, event.usage)
+    this.#settleApart(event)
+    this.#lastWord()
+  }
+
+  /** What was set aside for a worker that is placed apart is settled with what it used, also where its end is not recorded any more. */
+  #settleApart({ address, charge }: WorkerSettled): void {
+    const operation = this.operations.get(address)
+    if (operation?.reserved === undefined) return
+    this.host.settle(this, operation.reserved, charge)
+    operation.reserved = undefined
+  }
+
+  #lastWord(): void {
+    if (this.over || this.#ending?.alone !== true) return
+    this.over = true
+    const recorded = this.#log.outcome
+    if (recorded === undefined) {
+      const at = Math.max(this.clock, this.host.now())
+      const settled = this.#ending.write(this.host, this, at, this.outcome!, this.usage, this.#log.abandoned)
+      ;({ outcome: this.outcome, usage: this.usage } = settled)
+    } else this.usage = this.#log.usage
+    this.host.settled(this, recorded ?? this.outcome!, this.usage, recorded !== undefined)
+  }
+}

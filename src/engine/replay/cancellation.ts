@@ -1,0 +1,133 @@
+/**
+ * Cancellation of one activation: why, what undoes its work, and what it ends as.
+ *
+ * Owns: the reason, the compensations, their order and their deadlines. Holds: K8 (last registered first, each once, each in its own time).
+ */
+import { cancelled, failed, failure, failureFrom, timedOut, type Outcome } from '../../core/index.ts'
+import type { CancelReceived } from '../../journal/index.ts'
+import { Cancelled, type Context } from '../context.ts'
+import { undoPath, type Operation } from './operation.ts'
+import type { RecordedLog } from './recorded.ts'
+import { RestartRequested, Scope, type Undoing, type Verbs } from './scope.ts'
+import type { Waits } from './waits.ts'
+
+/** How long one compensation may work if nobody says otherwise. Milliseconds. */
+const defaultUndoWithinMs = 60_000
+
+/** What compensations need of their activation. */
+interface Undoable extends Verbs {
+  /** Since when it is in this memory. */
+  readonly since: number
+}
+
+/** Where the deadlines of compensations are asked for. */
+const clockPath = '!cancel!/'
+
+export class Cancellation {
+  #cause: Pick<CancelReceived, 'reason' | 'limit' | 'timedOutMs' | 'outcome' | 'keeps'> | undefined
+  #undoing = false
+  #compensations: { name: string; undo: (ctx: Context) => Promise<void>; always: boolean }[] = []
+
+  /** Why it was cancelled, if it was. */
+  get reason(): string | undefined {
+    return this.#cause?.reason
+  }
+
+  /** The first cancel counts. False: there was one before. */
+  begin(event: CancelReceived): boolean {
+    if (this.#cause !== undefined) return false
+    this.#cause = event
+    return true
+  }
+
+  register(name: string, undo: (ctx: Context) => Promise<void>, always: boolean): void {
+    this.#compensations.push({ name, undo, always })
+  }
+
+  forget(): void {
+    this.#compensations = []
+  }
+
+  /** True once: from now on it is being undone. */
+  beginUndoing(): boolean {
+    if (this.#undoing) return false
+    this.#undoing = true
+    return true
+  }
+
+  /** Undoes everything, unless a human has finished the work: then it stands; or what was done is to stay: then only what must happen in any case does. One that fails or hangs does not keep the others from running; the first failure is thrown at the end. */
+  async undo(activation: Undoable, log: RecordedLog, waits: Waits): Promise<void> {
+    if (this.#cause?.outcome !== undefined) return
+    const base = new Scope(activation, undoPath, { expired: undefined }, activation.version)
+    const thrown: unknown[] = []
+    const due = this.#compensations.filter(({ always }) => always || this.#cause?.keeps !== true).reverse()
+    for (const [index, { name, undo }] of due.entries()) {
+      const undoing: Undoing = { expired: undefined }
+      const scope = base.scope(name, undoing)
+      try {
+        const work = new Promise<void>((resolve) => resolve(undo(scope)))
+        const late = (await outOfTime(activation, log, work, scope.path, index)) ? `"${name}" was not undone in time` : undefined
+        if (late === undefined) continue
+        undoing.expired = late
+        for (const operation of below(activation, scope.path)) activation.stop(operation.id, late)
+        waits.rejectAll(new Cancelled(late))
+        thrown.push(new Error(late))
+      } catch (error) {
+        thrown.push(error)
+      }
+    }
+    if (thrown.length > 0) throw thrown[0]
+  }
+
+  /** What it ends as if something could not be undone. */
+  notUndone(thrown: unknown): Outcome {
+    const why = `while undoing after "${this.reason}": ${failureFrom(thrown, 'orchestration.threw').message}`
+    return failed(failure('orchestration.threw', why, 'internal'))
+  }
+
+  /** A cancel by a limit ends as `limited`, one by a leader whose time is up as `timed-out`, any other as `cancelled`, or as whoever finished it says. */
+  get outcome(): Outcome {
+    const { reason, limit, timedOutMs, outcome } = this.#cause!
+    if (outcome !== undefined) return outcome
+    if (timedOutMs !== undefined) return timedOut(timedOutMs)
+    return limit === undefined ? cancelled(reason) : { status: 'limited', limit, message: reason }
+  }
+}
+
+const below = (activation: Undoable, path: string): Operation[] =>
+  [...activation.operations.values()].filter(({ address }) => address.startsWith(path))
+
+/** Waits for a compensation, but not for ever. True: nobody waits any longer. Throws what it throws. */
+async function outOfTime(activation: Undoable, log: RecordedLog, work: Promise<void>, path: string, index: number): Promise<boolean> {
+  const clock = new Scope(activation, clockPath, { expired: undefined }, activation.version)
+  const withinMs = activation.host.undoWithinMs ?? defaultUndoWithinMs
+  for (let round = 0; ; round++) {
+    const timer = clock.ask(round === 0 ? `${index}` : `${index}.${round}`, { until: new Date(clock.now().getTime() + withinMs) })
+    // One arrival resumes one waiter, so this is no race: whichever is recorded first is first on replay, too.
+    const rang = clock.next(timer).then(() => true)
+    const done = work.then(() => false)
+    if (!(await Promise.race([rang, done]).catch(() => false))) {
+      clock.stop(timer, 'undone')
+      await work
+      return false
+    }
+    // What was decided then shows in the journal: it got as much again, or something came after it.
+    if (!log.isOver(`${clockPath}${index}.${round + 1}`)) continue
+    if (activation.replaying || log.outcome !== undefined || !log.isOver(`${clockPath}${index + 1}`)) return true
+    // Only time at work counts: it began again with this memory, and stands while somebody outside is asked.
+    const asks = below(activation, path).some(
+      (op) => !op.ended && (op.doubt !== undefined || (op.kind === 'ask' && op.type !== 'timer.set')),
+    )
+    if (!asks && activation.host.now() - activation.since >= withinMs) return true
+  }
+}
+
+/** Whether the engine makes the code leave by this: it was cancelled, or begins anew. Then it is no failure of the code, and not to be held up. */
+export const isLeaving = (thrown: unknown): boolean => thrown instanceof Cancelled || thrown instanceof RestartRequested
+
+/** How code that threw has ended. It is not tried again: the same code would throw the same. */
+export function thrownOutcome(thrown: unknown): Outcome {
+  if (thrown instanceof Cancelled) return cancelled(thrown.reason)
+  const what = failureFrom(thrown, 'orchestration.threw')
+  return failed(what.class === 'unknown' ? { ...what, class: 'internal', retryable: false } : what)
+}

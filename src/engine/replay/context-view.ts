@@ -1,0 +1,129 @@
+/**
+ * View: a context that passes everything on to another, for whoever changes one thing of it.
+ *
+ * Owns: passing on, and that everything made of a view is a view: scopes, compensations. Does not own: what is changed (whoever extends it).
+ */
+import type { ActivationId, Json, MessageId, OpId } from '../../core/index.ts'
+import type {
+  Arrival,
+  AskOptions,
+  Context,
+  DomainEvent,
+  Matcher,
+  Place,
+  SessionValues,
+  StartOptions,
+  StepIO,
+  StepOptions,
+  OnCancelOptions,
+} from '../context.ts'
+import type { Pause } from './pauses.ts'
+
+export abstract class ContextView implements Context {
+  protected readonly ctx: Context
+
+  constructor(ctx: Context) {
+    this.ctx = ctx
+  }
+
+  /** The same view of another context. */
+  protected abstract of(ctx: Context): Context
+
+  get place(): Place {
+    return this.ctx.place
+  }
+
+  get input(): Json {
+    return this.ctx.input
+  }
+
+  get carried(): Json | undefined {
+    return this.ctx.carried
+  }
+
+  get values(): SessionValues {
+    return this.ctx.values
+  }
+
+  hook(name: string): unknown {
+    return this.ctx.hook?.(name)
+  }
+
+  local<T>(make: () => T): T {
+    return this.ctx.local(make)
+  }
+
+  pauses(): Promise<readonly Pause[]> {
+    return this.ctx.pauses()
+  }
+
+  stream(name: string): SessionValues {
+    return this.ctx.stream(name)
+  }
+
+  scope(name: string): Context {
+    return this.of(this.ctx.scope(name))
+  }
+
+  onCancel(name: string, undo: (ctx: Context) => Promise<void>, options?: OnCancelOptions): void {
+    this.ctx.onCancel(name, (undoing) => undo(this.of(undoing)), options)
+  }
+
+  begin<T extends Json>(name: string, effect: (io: StepIO) => T | Promise<T>, options?: StepOptions<T>): OpId {
+    return this.ctx.begin(name, effect, options)
+  }
+
+  start(agent: string, input: Json, options?: StartOptions): ActivationId {
+    return this.ctx.start(agent, input, options)
+  }
+
+  wasAsked(name: string): boolean {
+    return this.ctx.wasAsked(name)
+  }
+
+  ask(name: string, options?: AskOptions): OpId {
+    return this.ctx.ask(name, options)
+  }
+
+  send(to: ActivationId, body: Json): MessageId {
+    return this.ctx.send(to, body)
+  }
+
+  stop(what: OpId | ActivationId, reason: string, cause?: { readonly timedOutMs?: number }): void {
+    this.ctx.stop(what, reason, cause)
+  }
+
+  stopAll(reason: string): void {
+    this.ctx.stopAll(reason)
+  }
+  stopFunctions(reason: string): void {
+    this.ctx.stopFunctions(reason)
+  }
+
+  next(match: OpId): Promise<Extract<Arrival, { id: OpId }>>
+  next(match: ActivationId): Promise<Extract<Arrival, { type: 'worker.settled' }>>
+  next(match?: Matcher): Promise<Arrival>
+  next(match?: Matcher): Promise<Arrival> {
+    return this.ctx.next(match)
+  }
+
+  emit(event: DomainEvent): void {
+    this.ctx.emit(event)
+  }
+
+  restart(state: Json): never {
+    return this.ctx.restart(state)
+  }
+
+  now(): Date {
+    return this.ctx.now()
+  }
+
+  random(): number {
+    return this.ctx.random()
+  }
+
+  id(prefix: string): string {
+    return this.ctx.id(prefix)
+  }
+}

@@ -1,0 +1,477 @@
+/**
+ * Effects: running steps, with attempts, backoff, timeouts and abort. The one retry owner (DESIGN §3.3; spec team R-10).
+ *
+ * Owns: what happens between the release of a step and its end. Does not own: when it may be released, and what is recorded (the host); how many calls of a model may be under way (governor.ts).
+ * Holds: K6 (one idempotency key for all attempts; an effect that outlives its activation's memory is joined, not run again).
+ */
+import {
+  cancelled,
+  completed,
+  failed,
+  failure,
+  FailureError,
+  failureFrom,
+  messageOf,
+  ReeveError,
+  type ActivationId,
+  type Clock,
+  type ErrorCode,
+  type Failure,
+  type Json,
+  type Outcome,
+  type RunId,
+  runOf,
+  systemClock,
+  type Usage,
+  usageRow,
+  writingProblem,
+} from '../../core/index.ts'
+import type { Charge, StepSettled } from '../../journal/index.ts'
+import { backoff, retryDefaults } from '../backoff.ts'
+import { Cancelled, type StepIO } from '../context.ts'
+import { governorOf, type Governor, type Pass } from '../governor.ts'
+import { offsets } from '../live-part.ts'
+import { lostUsage, neverLeft, nothingUsed, type Operation } from './operation.ts'
+
+/** What effects need from the engine. */
+export interface EffectsHost {
+  readonly clock: Clock
+  epochOf(op: Operation): number
+  /** An attempt failed and another follows. */
+  attemptFailed(op: Operation, attempt: number, failure: Failure, delayMs: number): void
+  /** May another attempt start now? False: the run is paused or lost; the host starts it again later. */
+  mayRetry(op: Operation): boolean
+  /** Where `mayRetry` says no only because it has not heard for a while whose the run is: asks. */
+  stillMine?(op: Operation): Promise<boolean>
+  /** It begins (true) or ceases to wait for its turn among the calls of its model: that is no work. */
+  waits?(op: Operation, waiting: boolean): void
+  ended(op: Operation, event: StepSettled): void
+  /** The effect was called back before its end: it is to be let out again. */
+  calledBack(op: Operation): void
+  /** `offset`: as in `LivePart`. */
+  part(op: Operation, attempt: number, part: Json, offset?: number): void
+}
+
+/** How long one attempt may take that says nothing about it itself. Milliseconds of real time; `Infinity`: as long as it takes. */
+export interface Deadlines {
+  /** A call of a model, streams to their end. Default 1,800,000: 30 minutes. */
+  readonly modelMs?: number
+  /** A call of a tool whose `timeoutMs` is not set; not of one with `effect: 'once'`. Default 3,600,000: an hour. */
+  readonly toolMs?: number
+  /** A function of yours that Reeve asks: a hook, a scorer, a policy, a planner, `synthesize`, `assess`, a memory. Default 300,000: 5 minutes. */
+  readonly functionMs?: number
+}
+
+/** The deadlines where nobody says others. */
+export const defaultDeadlines: Required<Deadlines> = { modelMs: 1_800_000, toolMs: 3_600_000, functionMs: 300_000 }
+
+/** Which of the deadlines holds for a step; undefined: it is code's own, and takes as long as it takes. */
+function deadlineOf({ type, effect, options }: Operation): keyof Deadlines | undefined {
+  if (type === 'model.requested') return 'modelMs'
+  if (type === 'tool.called') return effect === 'once' ? undefined : 'toolMs'
+  return options?.isFunction === true ? 'functionMs' : undefined
+}
+
+/** Why an attempt is given up: what of which agent, and where a default is changed. */
+function lateFor({ address, owner }: Operation, ms: number, by: keyof Deadlines | undefined): FailureError {
+  const what = address.slice(address.lastIndexOf('/') + 1).replace(/#\d+$/, '')
+  const message = `${JSON.stringify(what)} of ${JSON.stringify(owner.birth.agent)} gave no answer within ${ms} ms`
+  const hint = by && `This is the default deadline ${by}. Another one: createRuntime({ deadlines: { ${by}: … } }); Infinity lifts it.`
+  const late = new FailureError(failure('effect.timed-out', message, 'timeout', hint === undefined ? {} : { hint }))
+  late.name = 'TimeoutError'
+  return late
+}
+
+/** After an abort, an effect that does not listen is given this long before its end is recorded without it. Milliseconds. */
+const abortGraceMs = 2_000
+/** A closing engine waits this long for `once` effects, then aborts them; the grace follows. Milliseconds. */
+const closeWithinMs = 4_000
+
+const codes: Partial<Record<Operation['type'], ErrorCode>> = { 'model.requested': 'model.unavailable', 'tool.called': 'tool.failed' }
+
+/** Why a `once` effect is aborted that does not end in time for the closing engine. */
+const givenUp = new Cancelled('the engine is closing')
+
+/** One effect that is out. */
+interface Flight {
+  op: Operation
+  readonly key: string
+  /** The attempt that counts; an earlier one that comes to an end after all does not. */
+  attempt: number
+  abort: AbortController | undefined
+  /** Its end, once known, as long as nobody has recorded it. */
+  event: StepSettled | undefined
+  /** It waits for its next attempt, or for its turn: ends the wait. */
+  backingOff: (() => void) | undefined
+  /** Of a model call: its leave to go. */
+  pass: Pass | undefined
+  /** It was told to stop and has this long to listen. */
+  grace: (() => void) | undefined
+  requeue: boolean
+  /** The closing engine waits for its end no longer: nobody will know whether it happened. */
+  givenUp: boolean
+}
+
+type Used = { charge?: Charge; usage?: Usage }
+/** What an effect used that was called off. */
+const lost = (op: Operation): Used => {
+  if (neverLeft(op)) return op.reserved === undefined ? {} : { charge: nothingUsed }
+  const usage = lostUsage(op)
+  return usage.length === 0 ? {} : { usage }
+}
+type Told = { charge?: Charge; usage?: { agent: string; model: string; used: Parameters<typeof usageRow>[2] } } | undefined
+
+export class Effects {
+  readonly #host: EffectsHost
+  readonly #governor: Governor
+  readonly #deadlines: Required<Deadlines>
+  readonly #flights = new Map<string, Flight>()
+  #drained: (() => void) | undefined
+
+  constructor(host: EffectsHost, governor: Governor = governorOf(host.clock), deadlines: Deadlines = {}) {
+    this.#host = host
+    this.#deadlines = { ...defaultDeadlines, ...deadlines }
+    this.#governor = governor
+  }
+
+  /** How many effects are out. */
+  get size(): number {
+    return this.#flights.size
+  }
+
+  /** Whether a `once` effect is out whose end is not known: only its record keeps it from being in doubt. */
+  get hasOnceOut(): boolean {
+    for (const { op, event, givenUp } of this.#flights.values()) if (op.effect === 'once' && event === undefined && !givenUp) return true
+    return false
+  }
+
+  /** How many of them are under way: neither ended, nor waiting for their next attempt or their turn. */
+  get working(): number {
+    let count = 0
+    for (const { event, backingOff } of this.#flights.values()) if (event === undefined && backingOff === undefined) count++
+    return count
+  }
+
+  /** Under which an effect is out. */
+  static key(op: Operation): string {
+    return `${op.owner.id}:${op.address}`
+  }
+
+  /** The idempotency key that the effect is given: the same for all attempts of the step, and for all attempts at the same work. */
+  static given(op: Operation): string {
+    return op.key ?? Effects.key(op)
+  }
+
+  has(op: Operation): boolean {
+    return this.#flights.has(Effects.key(op))
+  }
+
+  /** Lets a step out, or joins the one that is out under the same key. */
+  release(op: Operation): void {
+    const key = Effects.key(op)
+    const flight = this.#flights.get(key)
+    if (flight === undefined) {
+      const started: Flight = {
+        op,
+        key,
+        attempt: 0,
+        abort: undefined,
+        event: undefined,
+        backingOff: undefined,
+        pass: undefined,
+        grace: undefined,
+        requeue: false,
+        givenUp: false,
+      }
+      this.#flights.set(key, started)
+      this.#attempt(started, op.attempts + 1)
+      return
+    }
+    op.left = flight.op.left
+    flight.op = op
+    if (flight.pass?.waiting === true) this.#host.waits?.(op, true)
+    if (flight.event !== undefined) this.#host.ended(op, flight.event)
+  }
+
+  /** The end of a step is durable: nothing of it is needed any more. */
+  forget(key: string): void {
+    this.#flights.delete(key)
+  }
+
+  /** Whether an activation has anything out here. */
+  any(activation: ActivationId): boolean {
+    for (const { op } of this.#flights.values()) if (op.owner.id === activation) return true
+    return false
+  }
+
+  /** Somebody else drives this run now, or this activation of it: its effects here are nobody's any more. */
+  forgetAll(whose: RunId | ActivationId, why = 'another process has taken this run over'): void {
+    const theirs = [...this.#flights.values()].filter(({ op }) => runOf(op.owner.id) === whose || op.owner.id === whose)
+    // First none of them waits any more: the turn of one that ends must not come to another.
+    for (const flight of theirs) flight.backingOff?.()
+    for (const flight of theirs) {
+      this.#flights.delete(flight.key)
+      flight.grace?.()
+      flight.pass?.end('other')
+      flight.abort?.abort(new Cancelled(why))
+    }
+  }
+
+  /** Aborts an effect that is out. Its end follows, at the latest after a grace. `requeue`: it is to run again later instead of ending (pause). */
+  abort(op: Operation, reason: string, requeue = false): boolean {
+    const flight = this.#flights.get(Effects.key(op))
+    if (flight === undefined || flight.event !== undefined) return false
+    if (flight.backingOff !== undefined) {
+      if (requeue) this.#callBack(flight)
+      else this.#end(flight, cancelled(reason), flight.attempt)
+      return true
+    }
+    // What is stopped ends, whatever comes after.
+    flight.requeue = requeue && op.stopped === undefined
+    ;(flight.abort ??= new AbortController()).abort(new Cancelled(reason))
+    if (!requeue) flight.grace ??= this.#after(abortGraceMs, () => this.#end(flight, cancelled(reason), flight.attempt))
+    return true
+  }
+
+  /** A pause takes hold of these: of those that wait for their turn, none leaves. */
+  recall(ops: Iterable<Operation>): void {
+    for (const op of ops) {
+      const flight = this.#flights.get(Effects.key(op))
+      if (flight?.pass?.waiting === true) this.#callBack(flight)
+    }
+  }
+
+  #after(ms: number, callback: () => void): () => void {
+    return this.#host.clock.timer(this.#host.clock.now() + ms, callback)
+  }
+
+  /** It is not out any more, and has not ended either. */
+  #callBack(flight: Flight): void {
+    flight.backingOff?.()
+    flight.grace?.()
+    flight.pass?.end('other')
+    this.#flights.delete(flight.key)
+    this.#host.calledBack(flight.op)
+  }
+
+  /** Aborts everything that may be run again, without an end; resolves when all `once` effects have ended, or will not in time. */
+  async drain(): Promise<void> {
+    const repeatable = [...this.#flights.values()].filter(({ event, op }) => event === undefined && op.effect !== 'once')
+    for (const flight of repeatable) flight.backingOff?.()
+    for (const flight of repeatable) {
+      flight.grace?.()
+      flight.pass?.end('other')
+      flight.abort?.abort(new Cancelled('the engine is closing'))
+    }
+    const callOff = this.#after(closeWithinMs, () => this.#giveUp())
+    await new Promise<void>((resolve) => {
+      this.#drained = resolve
+      this.#checkDrained()
+    })
+    callOff()
+  }
+
+  /** What listens ends now, what does not is left behind: both are in doubt, since an effect that was called off half-way may have happened. */
+  #giveUp(): void {
+    for (const flight of this.#flights.values()) {
+      if (flight.event !== undefined || flight.op.effect !== 'once') continue
+      ;(flight.abort ??= new AbortController()).abort(givenUp)
+      flight.grace ??= this.#after(abortGraceMs, () => this.#leaveBehind(flight))
+    }
+  }
+
+  #leaveBehind(flight: Flight): void {
+    flight.givenUp = true
+    this.#checkDrained()
+  }
+
+  #checkDrained(): void {
+    if (!this.hasOnceOut) this.#drained?.()
+  }
+
+  #attempt(flight: Flight, attempt: number): void {
+    const { op } = flight
+    flight.attempt = attempt
+    flight.abort = undefined
+    if (op.model === undefined) return this.#depart(flight, attempt)
+    const pass = this.#governor.pass(op.model, () => this.#turn(flight, attempt))
+    flight.pass = pass
+    if (!pass.waiting) return this.#depart(flight, attempt)
+    this.#host.waits?.(op, true)
+    flight.backingOff = () => {
+      if (!pass.waiting) return
+      pass.end('other')
+      this.#host.waits?.(flight.op, false)
+    }
+  }
+
+  /** Its turn has come, perhaps long after it asked: whether it may still leave is looked at once more. */
+  #turn(flight: Flight, attempt: number): void {
+    const host = this.#host
+    const { op } = flight
+    host.waits?.(op, false)
+    if (host.mayRetry(op) || host.stillMine === undefined) return this.#goOrStay(flight, attempt, host.mayRetry(op))
+    const asked = (mine: boolean): void => {
+      // It may have been stopped meanwhile, or called back and let out anew.
+      if (this.#counts(flight, attempt) && flight.backingOff !== undefined) this.#goOrStay(flight, attempt, mine)
+    }
+    host.stillMine(op).then(asked, () => asked(false))
+  }
+
+  #goOrStay(flight: Flight, attempt: number, goes: boolean): void {
+    flight.backingOff = undefined
+    if (goes) this.#depart(flight, attempt)
+    else this.#callBack(flight)
+  }
+
+  #depart(flight: Flight, attempt: number): void {
+    const { op } = flight
+    const host = this.#host
+    op.left = true
+    const offsetOf = offsets()
+    const io: StepIO = {
+      key: Effects.given(op),
+      epoch: host.epochOf(op),
+      attempt,
+      now: host.clock.now(),
+      get signal() {
+        return (flight.abort ??= new AbortController()).signal
+      },
+      emit: (part) => host.part(flight.op, attempt, part, offsetOf(part)),
+    }
+    const by = op.options?.timeoutMs === undefined ? deadlineOf(op) : undefined
+    const timeoutMs = by === undefined ? op.options?.timeoutMs : this.#deadlines[by]
+    const callOff = timeoutMs === undefined || timeoutMs === Infinity ? undefined : this.#armTimeout(flight, attempt, timeoutMs, by)
+    let result: unknown
+    try {
+      result = op.run!(io)
+    } catch (thrown) {
+      callOff?.()
+      queueMicrotask(() => this.#failed(flight, attempt, thrown))
+      return
+    }
+    Promise.resolve(result).then(
+      (value) => {
+        callOff?.()
+        this.#completed(flight, attempt, value)
+      },
+      (thrown: unknown) => {
+        callOff?.()
+        this.#failed(flight, attempt, thrown)
+      },
+    )
+  }
+
+  /** Aborts an attempt that takes too long. One that does not listen is given up after a grace. */
+  #armTimeout(flight: Flight, attempt: number, timeoutMs: number, by: keyof Deadlines | undefined): () => void {
+    // A default is a guard against what hangs in the real world: a clock in somebody's hand does not run into it.
+    const clock = by === undefined ? this.#host.clock : systemClock
+    let callOff = clock.timer(clock.now() + timeoutMs, () => {
+      const late = lateFor(flight.op, timeoutMs, by)
+      if (!this.#counts(flight, attempt)) return
+      callOff = clock.timer(clock.now() + abortGraceMs, () => this.#failed(flight, attempt, late))
+      ;(flight.abort ??= new AbortController()).abort(late)
+    })
+    return () => callOff()
+  }
+
+  /** Somebody still waits for this attempt. */
+  #counts(flight: Flight, attempt: number): boolean {
+    return flight.event === undefined && flight.attempt === attempt && this.#flights.get(flight.key) === flight
+  }
+
+  #completed(flight: Flight, attempt: number, value: unknown): void {
+    if (!this.#counts(flight, attempt)) return
+    flight.pass?.end('answered')
+    let told: Told
+    try {
+      const settle = flight.op.options?.settle as ((result: unknown) => Told) | undefined
+      told = settle?.(value)
+    } catch (thrown) {
+      return this.#failed(flight, attempt, thrown)
+    }
+    const used: Used = {
+      ...(told?.charge === undefined ? {} : { charge: told.charge }),
+      ...(told?.usage === undefined ? {} : { usage: [usageRow(told.usage.agent, told.usage.model, told.usage.used)] }),
+    }
+    this.#end(flight, completed((value ?? null) as Json), attempt, used)
+  }
+
+  #failed(flight: Flight, attempt: number, thrown: unknown): void {
+    if (!this.#counts(flight, attempt)) return
+    const { op } = flight
+    // It was called back by the closing engine, which is no failure of its own: the next process lets it out again.
+    if (this.#drained !== undefined && op.effect !== 'once') return
+    if (flight.abort?.signal.reason === givenUp) return this.#leaveBehind(flight)
+    if (flight.requeue) return this.#callBack(flight)
+    if (op.stopped !== undefined || thrown instanceof Cancelled)
+      return this.#end(flight, cancelled(op.stopped ?? (thrown as Cancelled).reason), attempt)
+    const reason: unknown = flight.abort?.signal.aborted === true ? flight.abort.signal.reason : thrown
+    const what = failureFrom(reason instanceof Error && reason.name === 'TimeoutError' ? reason : thrown, codes[op.type] ?? 'agent.failed')
+    flight.pass?.end(what.class === 'rate-limit' ? 'refused' : 'other', what.retryAfterMs)
+    const policy = op.options?.retry ?? {}
+    const limit = op.effect === 'once' ? 1 : (policy.attempts ?? retryDefaults.attempts)
+    if (!what.retryable || attempt >= limit) {
+      const told = attempt > 1 ? { ...what, details: { ...what.details, attempts: attempt } } : what
+      return this.#end(flight, failed(told), attempt, reason === thrown ? {} : lost(op))
+    }
+    this.#again(flight, attempt, what, backoff(policy, attempt, what.retryAfterMs))
+  }
+
+  #again(flight: Flight, attempt: number, what: Failure, delayMs: number): void {
+    const host = this.#host
+    flight.op.attempts = attempt
+    host.attemptFailed(flight.op, attempt, what, delayMs)
+    flight.backingOff = this.#after(delayMs, () => {
+      flight.backingOff = undefined
+      flight.op.attempts = attempt
+      if (host.mayRetry(flight.op)) this.#attempt(flight, attempt + 1)
+      else this.#callBack(flight)
+    })
+  }
+
+  #end(flight: Flight, outcome: Outcome, attempts: number, used: Used = outcome.status === 'cancelled' ? lost(flight.op) : {}): void {
+    if (flight.event !== undefined) return
+    flight.backingOff?.()
+    flight.backingOff = undefined
+    flight.grace?.()
+    flight.pass?.end('other')
+    const event: StepSettled = { type: 'step.settled', address: flight.op.address, outcome, ...(attempts > 1 ? { attempts } : {}), ...used }
+    flight.event = event
+    this.#host.ended(flight.op, event)
+    if (this.#drained !== undefined) this.#checkDrained()
+  }
+}
+
+/** The text of something, or why it is too large to be recorded. Throws what else goes wrong. */
+export function withinEntry(what: string, write: () => string): string | Failure {
+  try {
+    return write()
+  } catch (thrown) {
+    if (!ReeveError.is(thrown, 'input.too-large') && !(thrown instanceof RangeError)) throw thrown
+    return failure('input.too-large', `${what} is too large to be recorded: ${messageOf(thrown)}`, 'validation')
+  }
+}
+
+/** The stored text of a step's end; if the result is not JSON, or too large, the step has failed instead. */
+export function encodeEnd(event: StepSettled, encode: (event: StepSettled) => string): { event: StepSettled; text: string } {
+  const what = `the result of "${event.address}"`
+  const problem = resultProblem(event)
+  const text =
+    problem === undefined
+      ? withinEntry(what, () => encode(event))
+      : failure('input.not-json', `${what} is not JSON: ${problem}`, 'validation')
+  if (typeof text === 'string') return { event, text }
+  // What it used was used, whatever it returned.
+  const bad: StepSettled = { ...event, outcome: failed(text) }
+  return { event: bad, text: encode(bad) }
+}
+
+/** What of its result cannot be written down. A `toJSON` or a getter of it is somebody's code, and may throw. */
+function resultProblem({ outcome }: StepSettled): string | undefined {
+  try {
+    return outcome.status === 'completed' ? writingProblem(outcome.output) : undefined
+  } catch (thrown) {
+    return messageOf(thrown)
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The live part of an activation's queue: what came in and has not been delivered yet, in order of arrival. Ends of workers that come in together, with nothing else between them, are
+ * delivered in the order in which the workers began (team C18): how many microtasks the code of each takes to return is nobody's business.
+ */
+import type { ArrivalEvent } from '../../journal/index.ts'
+
+/** One thing that came in. `text` is its stored form if known, `row` the inbox row that is used up by it. */
+export interface Live {
+  readonly event: ArrivalEvent
+  readonly text: string | undefined
+  readonly row: string | undefined
+  /** Of the end of a worker: its operation's. */
+  readonly place: number | undefined
+}
+
+/** First in, first out, without moving the rest. */
+export class LiveQueue {
+  #items: Live[] = []
+  #head = 0
+
+  get empty(): boolean {
+    return this.#head === this.#items.length
+  }
+
+  push(item: Live): void {
+    let at = this.#items.length
+    if (item.place !== undefined) for (; at > this.#head && (this.#items[at - 1]!.place ?? -1) > item.place; at--);
+    if (at === this.#items.length) this.#items.push(item)
+    else this.#items.splice(at, 0, item)
+  }
+
+  shift(): Live | undefined {
+    const item = this.#items[this.#head]
+    if (item === undefined) return undefined
+    if (++this.#head === this.#items.length) {
+      this.#items = []
+      this.#head = 0
+    }
+    return item
+  }
+}

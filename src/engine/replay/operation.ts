@@ -1,0 +1,201 @@
+/**
+ * Operations: whatever an activation can await. Each has an address and ends exactly once.
+ *
+ * Owns: the record of one operation in memory and how its address is built (persistent format, K4).
+ */
+import {
+  childActivation,
+  failed,
+  failure,
+  usageRow,
+  type ActivationId,
+  type Failure,
+  type Json,
+  type OpId,
+  type Outcome,
+  type Usage,
+} from '../../core/index.ts'
+import type { ArrivalEvent, Charge, CommandEvent, Copied, DoneElsewhere, Earlier, EffectClass, StepOpened } from '../../journal/index.ts'
+import type { Account } from './account.ts'
+import type { StepIO, StepOptions } from '../context.ts'
+
+/** What an activation was born with. */
+export interface Birth {
+  readonly id: ActivationId
+  readonly agent: string
+  readonly version: string
+  readonly input: Json
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+  readonly accounts: readonly Account[]
+  readonly at: number
+  /** Of a forked run: whose log the beginning of its own was copied from. */
+  readonly copied?: readonly Copied[] | undefined
+  /** Of another attempt: what was done for the same work before. */
+  readonly earlier?: Earlier | undefined
+}
+
+/** An activation, as its operations and its host see it. */
+export interface Owner {
+  /** A cancel has come in, or is recorded. */
+  readonly cancelKnown: boolean
+  readonly id: ActivationId
+  readonly birth: Birth
+  /** The version of the code that goes on with it. */
+  version: string
+  /** Next position in its log. */
+  seq: number
+  /** How many operations were opened: the place of the next one. */
+  opened: number
+  /** Why it waits for an operator: its code and its journal disagree, or its code is missing. */
+  stuck: string | undefined
+  /** Its memory is void: whatever its code still does has no effect. */
+  discarded: boolean
+  /** Recorded arrivals are left to deliver. */
+  readonly replaying: boolean
+  readonly outcome: Outcome | undefined
+  /** Something came in. `text` is its stored form if known, `row` the inbox row that is used up by it. */
+  arrive(event: ArrivalEvent, text?: string, row?: string): void
+}
+
+/** One operation of one activation. */
+export interface Operation {
+  /** What the code holds: the address, or for a worker its activation id. */
+  readonly id: string
+  readonly address: OpId
+  readonly kind: 'step' | 'worker' | 'ask'
+  /** Of a worker: it is placed apart, as a run of its own. */
+  readonly isApart: boolean
+  readonly owner: Owner
+  /** Later than that of whatever its activation began before it. */
+  readonly place: number
+  readonly type: CommandEvent['type']
+  readonly effect: EffectClass | undefined
+  /** Of a model call: which model is asked. */
+  readonly model: string | undefined
+  /** Whether this process opened it, rather than finding it in the journal. */
+  readonly fresh: boolean
+  /** The journal already holds its end, or will never hold one: another end that comes in is not recorded. */
+  endRecorded: boolean
+  /** The code has been given its end. */
+  ended: boolean
+  stopped: string | undefined
+  run: ((io: StepIO) => unknown) | undefined
+  options: StepOptions<never> | undefined
+  reserved: Charge | undefined
+  /** Why it may not run: it did not fit into an account when it was begun. */
+  readonly refused: Failure | undefined
+  /** Attempts that failed before, also in other processes. */
+  attempts: number
+  /** This process has let an attempt out. */
+  left: boolean
+  /** The journal says of this `once` effect that it has not been let out since it was asked for (`effect.held`). */
+  held: boolean
+  /** An unanswered "did this happen?" of a `once` effect: its round. */
+  doubt: number | undefined
+  /** How often it has been in doubt so far. */
+  rounds: number
+  /** Of a forked run: its origin has made this effect. Of another attempt: an earlier one has, or may have. */
+  done?: DoneElsewhere
+  /** Of another attempt: an earlier one has made this `once` effect, and it ended so. */
+  made?: { readonly by: ActivationId; readonly outcome: Outcome }
+  /** Of another attempt: the idempotency key that this effect had in the first one. */
+  key?: string
+  /** Of a worker, in another attempt at its leader's work: what was done for its own before. */
+  earlier?: Earlier | undefined
+}
+
+/** A command found in the log that the code has not asked for yet. */
+export interface Known {
+  readonly event: CommandEvent
+  ended: boolean
+  attempts: number
+  held: boolean
+  doubt: number | undefined
+  rounds: number
+}
+
+/** The record of an operation that the code has just asked for; `known` is what the log holds of it. */
+export function openOperation(
+  owner: Owner,
+  event: CommandEvent,
+  known: Known | undefined,
+  options: StepOptions<never> | undefined,
+): Operation {
+  const address = event.address as OpId
+  const kind = event.op === 'worker' || event.op === 'ask' ? event.op : 'step'
+  const step = event.op === 'step' ? event : undefined
+  const isApart = event.op === 'worker' && event.apart === true
+  return {
+    id: kind === 'worker' ? childActivation(owner.id, address, isApart) : address,
+    address,
+    kind,
+    isApart,
+    owner,
+    place: owner.opened++,
+    type: event.type,
+    effect: step?.effect,
+    model: step && modelOf(step),
+    fresh: known === undefined,
+    endRecorded: known?.ended ?? false,
+    ended: false,
+    stopped: undefined,
+    run: undefined,
+    options,
+    reserved: reserveOf(event),
+    refused: event.op === 'step' || event.op === 'worker' ? event.refused : undefined,
+    attempts: known?.attempts ?? 0,
+    left: false,
+    held: known?.held ?? false,
+    doubt: known?.doubt,
+    rounds: known?.rounds ?? 0,
+  }
+}
+
+/** An operation's address, from what the code holds of it. */
+export function addressOf({ id: owner }: Owner, id: string): string {
+  if (!id.startsWith(owner) || id.charCodeAt(owner.length) !== 62) return id
+  return id.slice(owner.length + (id.charCodeAt(owner.length + 1) === 62 ? 2 : 1))
+}
+
+/** What is set aside for it until its end is known. */
+export const reserveOf = (event: CommandEvent): Charge | undefined =>
+  (event.op === 'step' || event.op === 'worker') && event.refused === undefined ? event.reserve : undefined
+
+/** Certainly not let out, by this process or by one before it. */
+export const neverLeft = (op: Operation): boolean => !op.left && (op.fresh || op.held)
+
+/** What an effect used that was never let out: of a `once` effect and of a paid one alike, nothing. */
+export const nothingUsed: Charge = { turns: 0, tokens: 0, usd: 0 }
+
+/** Which model a step asks; undefined if it is no model call. */
+export const modelOf = (event: StepOpened): string | undefined => (event.type === 'model.requested' ? event.model : undefined)
+
+/** What a model call used that may have left and whose answer nobody has seen: a call was made, and more is not known (K11). */
+export const lostCall = ({ birth }: Owner, model: string | undefined): Usage =>
+  model === undefined ? [] : [usageRow(birth.agent, model, undefined)]
+
+/** The same of an operation; nothing if it never left. */
+export const lostUsage = (op: Operation): Usage => (op.refused !== undefined || neverLeft(op) ? [] : lostCall(op.owner, op.model))
+
+/** How a worker has ended of whose agent there is no code. */
+export const notRegistered = (agent: string): Outcome =>
+  failed(
+    failure('agent.not-registered', `no agent "${agent}" is registered`, 'validation', {
+      hint: 'Add it to the `workers` of whoever starts it, or give it to createRuntime({ agents: [...] }).',
+    }),
+  )
+
+/** Effects that must not be swapped for another silently: a new one next to an unclaimed one parks the run (K4). */
+export const claimable = (effect: EffectClass | undefined): boolean => effect === 'idempotent' || effect === 'once'
+
+/** Where the addresses of compensations begin. Persistent. */
+export const undoPath = '!cancel/'
+
+/** What addresses are built with, and halves of surrogate pairs: stores keep UTF-8, in which all of these are one and the same. */
+const special = /[%/>#!@]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g
+
+/** A name as it stands in addresses: different names have different addresses, in every store. */
+export function addressName(name: string): string {
+  return special.test(name) ? name.replace(special, (c) => `%${c.charCodeAt(0).toString(16)}`) : name
+}

@@ -1,0 +1,250 @@
+/**
+ * What a log already holds of an activation: commands that the code has yet to ask for again, and arrivals that it has yet to see.
+ *
+ * Owns: folding a log into memory, claiming by address, former names, what an operator decided about a divergence.
+ * Does not own: delivery (activation.ts). Holds: K4 (nothing but a new effect beside an unclaimed one stops a run).
+ */
+import { addUsage, ReeveError, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import {
+  isArrival,
+  isCommand,
+  type ArrivalEvent,
+  type CommandEvent,
+  type JournalEvent,
+  type RunPausing,
+  type StepOpened,
+} from '../../journal/index.ts'
+import type { Command } from '../host.ts'
+import { claimable, type Known } from './operation.ts'
+import type { Seeds } from '../fork/origin.ts'
+
+/** Something that was open when a segment of the log was closed. */
+export type Carried = { readonly address: string; readonly op: 'worker' | 'ask' }
+
+/** How and when a pause was asked for, whether nothing is out any more, and whether a human has the run. */
+export type Pausing = { readonly event: RunPausing; readonly at: number; reached: boolean; takenOver: boolean }
+
+const newKnown = (event: CommandEvent): Known => ({ event, ended: false, attempts: 0, held: false, doubt: undefined, rounds: 0 })
+
+/** Why an activation is stuck at an address. */
+export const divergence = (address: string, obstacles: readonly string[]): string =>
+  obstacles.includes(address)
+    ? `the code asks for "${address}", which is something of another kind in the journal`
+    : `the code asks for the new effect "${address}" while the journal holds ${obstacles.map((name) => `"${name}"`).join(', ')}, which nobody has asked for`
+
+export class RecordedLog {
+  /** Next position in the log. */
+  seq = 0
+  /** Of a forked run: what it draws. */
+  seeds: Seeds | undefined
+  segment = 0
+  carried: Json | undefined
+  /** Workers and questions of an earlier segment whose ends may still come. */
+  open: Known[] = []
+  outcome: Outcome | undefined
+  usage: Usage = []
+  /** Usage of what ended in former segments. */
+  spent: Usage = []
+  movedTo: string | undefined
+  cancelled = false
+  asked = false
+  /** How the last pause was asked for, if there was one. */
+  pausing: Pausing | undefined
+  // made by what is folded: most activations live and end without having been read from a log
+  #known: Map<string, Known> | undefined
+  /** Of facts and of messages that were sent it matters only that they are recorded: one stands for all, however many there are. */
+  readonly #plain: { fact?: Known; send?: Known } = {}
+  #unclaimed = 0
+  /** What an operator said nobody will ask for again. */
+  #dropped: Known[] = []
+  #resolutions: Map<string, { action: 'map' | 'execute' | 'drop'; to: string | undefined }> | undefined
+  #past: ({ event: ArrivalEvent; at: number; seq: number } | undefined)[] = []
+  #cursor = 0
+
+  /** Folds one entry. Entries come in order; a gap throws `journal.hole`. */
+  fold(seq: number, at: number, event: JournalEvent): void {
+    if (seq !== this.seq) {
+      throw new ReeveError('journal.hole', `entry ${this.seq} is missing (found ${seq})`, {
+        hint: 'Entries were lost or removed from outside. Restore the store from a backup; other runs are not touched.',
+      })
+    }
+    this.seq++
+    this.seeds?.note(event)
+    if (isArrival(event)) this.#arrival(event, at)
+    else if (isCommand(event)) {
+      const isPlain = event.op === 'fact' || event.op === 'send'
+      const known = isPlain ? (this.#plain[event.op] ??= newKnown(event)) : newKnown(event)
+      ;(this.#known ??= new Map()).set(event.address, known)
+      if (event.op === 'step' && claimable(event.effect)) this.#unclaimed++
+      if (event.op === 'ask') this.asked = true
+    } else this.#note(event, at)
+  }
+
+  #arrival(event: ArrivalEvent, at: number): void {
+    this.#past.push({ event, at, seq: this.seq - 1 })
+    if (event.type === 'cancel.received') this.cancelled = true
+    if (!('address' in event)) return
+    this.endUnclaimed(event.address)
+  }
+
+  /** Something that the code has not asked for (again) has ended. Undefined: there is no such thing, or its end is known. */
+  endUnclaimed(address: string): Known | undefined {
+    const known = this.#known?.get(address) ?? this.open.find((open) => open.event.address === address)
+    if (known === undefined || known.ended) return undefined
+    known.ended = true
+    return known
+  }
+
+  /** Of this there is nothing left to come: it has ended and was read, or was dropped. */
+  isOver(address: string): boolean {
+    return this.#known?.has(address) !== true && !this.open.some((open) => open.event.address === address)
+  }
+
+  #note(event: Exclude<JournalEvent, ArrivalEvent | CommandEvent>, at: number): void {
+    const known = 'address' in event ? this.#known?.get(event.address) : undefined
+    switch (event.type) {
+      case 'activation.settled':
+        this.outcome = event.outcome
+        this.usage = event.usage ?? []
+        break
+      case 'activation.restarted':
+        for (const past of this.#past)
+          if (past !== undefined && 'usage' in past.event && past.event.usage !== undefined)
+            this.spent = addUsage(this.spent, past.event.usage)
+        this.spent = addUsage(this.spent, event.lost ?? [])
+        this.beginSegment(event.segment, event.state, event.open, event.unread, at)
+        break
+      case 'agent.moved':
+        this.movedTo = event.to
+        break
+      case 'step.attempt-failed':
+        if (known !== undefined) known.attempts = event.attempt
+        break
+      case 'effect.in-doubt':
+        if (known !== undefined) known.doubt = known.rounds = event.round
+        break
+      case 'effect.cleared':
+        if (known !== undefined) known.doubt = undefined
+        break
+      case 'effect.held':
+      case 'effect.released':
+        if (known !== undefined) known.held = event.type === 'effect.held'
+        break
+      case 'run.pausing':
+        this.pausing = { event, at, reached: false, takenOver: event.escalated === true && this.pausing?.takenOver === true }
+        break
+      case 'run.paused':
+        if (this.pausing !== undefined) this.pausing.reached = true
+        break
+      case 'run.taken-over':
+        if (this.pausing !== undefined) {
+          const { withinMs: _withinMs, ...event } = this.pausing.event
+          // the patience of a pause that came before is nothing to whoever has the run now
+          this.pausing = { ...this.pausing, takenOver: true, ...(at > this.pausing.at ? { event } : undefined) }
+        }
+        break
+      case 'replay.resolved':
+        ;(this.#resolutions ??= new Map()).set(event.address, { action: event.action, to: event.to })
+        break
+      default:
+    }
+  }
+
+  /** Everything before is history; only what is still open and what was not read goes on. */
+  beginSegment(segment: number, state: Json, open: readonly Carried[], unread: readonly ArrivalEvent[], at: number): void {
+    const still = new Set([...open, ...unread].flatMap((item) => ('address' in item ? [item.address] : [])))
+    this.open = [...this.open, ...(this.#known?.values() ?? [])].filter(({ event }) => still.has(event.address))
+    this.segment = segment
+    this.carried = state
+    this.#known = undefined
+    this.#dropped = []
+    this.#unclaimed = 0
+    this.#past = unread.map((event) => ({ event, at, seq: this.seq - 1 }))
+    this.#cursor = 0
+    this.seeds?.move(this.seq - 1)
+  }
+
+  get replaying(): boolean {
+    return this.#cursor < this.#past.length
+  }
+
+  /** The next recorded arrival, in recorded order. It is let go of. */
+  nextArrival(): { event: ArrivalEvent; at: number } | undefined {
+    const next = this.#past[this.#cursor]
+    this.seeds?.move(next?.seq)
+    if (next === undefined) return undefined
+    this.#past[this.#cursor++] = undefined
+    if (!this.replaying) {
+      this.#past = []
+      this.#cursor = 0
+    }
+    return next
+  }
+
+  /** Addresses of commands that were recorded and never asked for again. Empty after a faithful replay. */
+  get unclaimedAddresses(): readonly string[] {
+    return [...(this.#known?.keys() ?? [])]
+  }
+
+  /** Steps that nobody has asked for again: their ends are not known and will not be. */
+  get abandoned(): readonly StepOpened[] {
+    if (this.#known === undefined && this.#dropped.length === 0) return []
+    const open = [...(this.#known?.values() ?? []), ...this.#dropped].filter(({ ended }) => !ended)
+    return open.flatMap(({ event }) => (event.op === 'step' ? [event] : []))
+  }
+
+  /** An operation that the code has yet to ask for again. */
+  holds(address: string): boolean {
+    return this.#known?.has(address) === true
+  }
+
+  #conflicts(address: string, op: CommandEvent['op']): boolean {
+    const known = this.#known?.get(address)
+    return known !== undefined && known.event.op !== op
+  }
+
+  /** The code asks for what stands at this address, or under a former name of it. */
+  claim(
+    address: string,
+    op: CommandEvent['op'],
+    scopePath: string,
+    aliases: readonly string[] | undefined,
+  ): { known: Known; address: string } | undefined {
+    if (this.#known === undefined) return undefined
+    const names = [address]
+    const mapped = this.#resolutions?.get(address)
+    if (mapped?.action === 'map' && mapped.to !== undefined) names.push(mapped.to)
+    for (const alias of aliases ?? []) names.push(scopePath + alias)
+    for (const name of names) {
+      const known = this.#conflicts(name, op) ? undefined : this.#take(name)
+      if (known !== undefined) return { known, address: name }
+    }
+    return undefined
+  }
+
+  #take(address: string): Known | undefined {
+    const known = this.#known?.get(address)
+    if (known === undefined) return undefined
+    this.#known?.delete(address)
+    if (known.event.op === 'step' && claimable(known.event.effect)) this.#unclaimed--
+    return known
+  }
+
+  /**
+   * Something new is asked for. What is recorded and stands in its way, if anything: what has its very address but is of another kind; for a new
+   * effect those that nobody has asked for, since nobody can tell whether it replaces one of them.
+   */
+  obstacles(address: string, command: Command, aliases: readonly string[] | undefined): readonly string[] {
+    if (this.#conflicts(address, command.op)) return [address]
+    // After a cancel what it asks for is stopped before it is let out: nobody needs to say what became of the rest.
+    if (command.op !== 'step' || !claimable(command.effect) || aliases !== undefined || this.cancelled) return []
+    if (this.#unclaimed === 0 || this.#resolutions?.has(address) === true) return []
+    for (const [address, { action }] of this.#resolutions ?? []) {
+      const dropped = action === 'drop' ? this.#take(address) : undefined
+      if (dropped !== undefined) this.#dropped.push(dropped)
+    }
+    return [...(this.#known?.values() ?? [])]
+      .filter(({ event }) => event.op === 'step' && claimable(event.effect))
+      .map(({ event }) => event.address)
+  }
+}

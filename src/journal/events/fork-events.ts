@@ -1,0 +1,47 @@
+/**
+ * Forks in the journal: what a run says that was forked from another (K12: persistent format, optional everywhere).
+ */
+import type { ActivationId, Json, Outcome, RunId } from '../../core/index.ts'
+
+/** A copied part of a log: it ends before `seq`, and what it drew (ids, random numbers) derives from `seed`. */
+export interface Copied {
+  readonly seed: ActivationId
+  readonly seq: number
+  /** How long the origin had stood still when it was forked: deadlines that are counted from a moment before move by this. Milliseconds. */
+  readonly shiftMs: number
+}
+
+/** What is different in a fork. */
+export type ForkEdit =
+  /** The entry at which the fork was made, the end of something, says this instead. */
+  | { readonly type: 'outcome'; readonly outcome: Outcome }
+  /** The run begins with this. */
+  | { readonly type: 'input'; readonly input: Json }
+  /** Somebody in it is told this. */
+  | { readonly type: 'message'; readonly to: ActivationId; readonly body: Json }
+/** The run was forked from another: everything before this was copied. Recorded on the root. */
+export interface RunForked {
+  readonly type: 'run.forked'
+  /** The origin, and the position of its feed up to which it was copied. */
+  readonly run: RunId
+  readonly at: number
+  readonly edit?: ForkEdit
+  /** Effects that the origin made after that, or had begun: none of them is made again without somebody's word. */
+  readonly done: readonly {
+    /** Of the fork. */
+    readonly activation: ActivationId
+    readonly address: string
+    readonly run: RunId
+    /** Absent: it was under way. */
+    readonly outcome?: Outcome
+  }[]
+  readonly reason?: string
+  readonly by?: string
+}
+/** What the origin, or an earlier attempt, has done already, or has begun: then nobody knows how it came out. */
+export interface DoneElsewhere {
+  readonly run: RunId
+  /** Of an earlier attempt at the same work: which one. */
+  readonly activation?: ActivationId
+  readonly outcome?: Outcome
+}

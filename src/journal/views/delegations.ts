@@ -1,0 +1,226 @@
+/**
+ * Delegations as applications see them: one row for each, at any depth, out of a run's events.
+ *
+ * Owns: what a row says and how it is folded. Does not own: what agents said (transcript.ts), the state of activations and their usage (projection.ts); both are asked.
+ * K1: the same events give the same rows. They hold what workers really answered and did, whatever their leaders' models were told of it.
+ *
+ * A delegation is known by its leader's name for it, which is in what the worker was started with. Workers that were begun in another way (members of flows, agents as tools, `delegate`
+ * in code) have none, and no row.
+ */
+import { isObject, parentOf, present, type ActivationId, type Failure, type Json, type Outcome, type Usage } from '../../core/index.ts'
+import type { ActivationStarted, JournalEvent, Recorded } from '../events/events.ts'
+import { foldRun, newRunFold, type RunFold } from './fold.ts'
+import { withTimeout } from '../older-journals.ts'
+import { viewOf } from './projection.ts'
+import { newSpoken, speak, type Spoken, type SpokenFold } from './transcript.ts'
+
+/** What a tool was called with by a worker, and what came of it. */
+export interface DelegatedToolResult {
+  readonly tool: string
+  readonly callId: string
+  readonly input: Json
+  /** If `isError`, it says why. */
+  readonly result: Json
+  readonly isError: boolean
+}
+
+/** One delegation. */
+export interface DelegationView {
+  /** The activation that delegated. */
+  readonly leader: ActivationId
+  /** The leader's name for it: `d1`, `d2`, … Absent for one that was refused before it had one. */
+  readonly label?: string
+  readonly worker: string
+  readonly callId?: string
+  /** The worker's; of the last attempt. Absent while there is none. */
+  readonly activation?: ActivationId
+  /** `pending`: the worker has not begun. `waiting`: everything in it waits for somebody outside. `refused`: it never began, see `failure`. */
+  readonly status: 'pending' | 'running' | 'waiting' | 'refused' | Outcome['status']
+  /** How often it was begun. */
+  readonly attempts: number
+  /** What the worker was asked to do: its instructions, or its typed input. */
+  readonly brief?: Json
+  /** What it answered, whatever its leader's model was told. Only of a completed one. */
+  readonly output?: Json
+  readonly outcome?: Outcome
+  /** Why it was refused. */
+  readonly failure?: Failure
+  /** Of the last attempt and everything below it. */
+  readonly usage?: Usage
+  readonly startedAt: number
+  readonly endedAt?: number
+  /** What the worker's tools came to, in the order in which they ended. Its own delegations are among them. */
+  readonly tools: readonly DelegatedToolResult[]
+  /** Hooks of the leader that failed on it. */
+  readonly hookFailures: readonly { readonly hook: string; readonly failure: Failure }[]
+}
+
+type Row = {
+  -readonly [
+    K in 'leader' | 'label' | 'worker' | 'callId' | 'activation' | 'brief' | 'failure' | 'startedAt' | 'attempts'
+  ]: DelegationView[K]
+} & {
+  readonly hookFailures: { readonly hook: string; readonly failure: Failure }[]
+}
+
+interface Doing {
+  /** Of the calls of its last answer, by their ids. */
+  inputs: Map<string, Json>
+  readonly tools: DelegatedToolResult[]
+}
+
+/** The state of the fold. Opaque: make one with `newDelegated`, feed it with `foldDelegated`, look at it with `delegationsIn`. */
+export interface DelegatedFold {
+  readonly run: RunFold
+  readonly spoken: SpokenFold
+  readonly rows: Row[]
+  /** The newest row by leader and label. */
+  readonly named: Map<string, Row>
+  /** What happened before there was a row, by leader and label. */
+  readonly early: Map<string, Row['hookFailures']>
+  readonly doing: Map<ActivationId, Doing>
+}
+
+/** The fold of nothing. */
+export const newDelegated = (): DelegatedFold => ({
+  run: newRunFold(),
+  spoken: newSpoken(),
+  rows: [],
+  named: new Map(),
+  early: new Map(),
+  doing: new Map(),
+})
+
+/** The delegations of a run, from its events in the order of their positions, beginning with the first. */
+export function delegationsOf(events: Iterable<Recorded>): readonly DelegationView[] {
+  const fold = newDelegated()
+  for (const recorded of events) foldDelegated(fold, recorded)
+  return delegationsIn(fold)
+}
+
+/** Takes one more event in. Events already taken in (by position) change nothing. */
+export function foldDelegated(fold: DelegatedFold, recorded: Recorded): void {
+  if (recorded.position <= fold.run.position) return
+  foldRun(fold.run, recorded)
+  const { activation, event, at } = recorded
+  noted(fold, activation, event, at)
+  for (const said of speak(fold.spoken, recorded)) heard(fold, said)
+}
+
+const nameOf = (leader: ActivationId, label: string): string => `${leader} ${label}`
+
+function noted(fold: DelegatedFold, activation: ActivationId, event: JournalEvent, at: number): void {
+  switch (event.type) {
+    case 'activation.started':
+      begun(fold, activation, event, at)
+      return
+    case 'delegation.deferred':
+      rowOf(fold, activation, event.delegation, event.worker, at).callId = event.callId
+      return
+    case 'delegation.refused': {
+      const row = rowOf(fold, activation, event.delegation, event.worker, at)
+      row.failure = event.failure
+      if (event.callId !== undefined) row.callId = event.callId
+      return
+    }
+    case 'hook.failed':
+      if (event.delegation !== undefined)
+        hookFailuresOf(fold, activation, event.delegation).push({ hook: event.hook, failure: event.failure })
+      return
+    case 'tool.called':
+      if (event.callId !== undefined && event.input !== undefined) doingOf(fold, activation).inputs.set(event.callId, event.input)
+      return
+    default:
+      return
+  }
+}
+
+/** A worker that its leader has a name for. */
+function begun(fold: DelegatedFold, activation: ActivationId, { agent, input }: ActivationStarted, at: number): void {
+  const leader = parentOf(activation)
+  const label = isObject(input) ? input['delegation'] : undefined
+  if (leader === undefined || typeof label !== 'string') return
+  const row = rowOf(fold, leader.parent, label, agent, at)
+  const callId = fold.spoken.speakers.get(leader.parent)?.work?.open.get(leader.address)
+  if (callId?.type === 'call' && callId.callId !== undefined) row.callId = callId.callId
+  const brief = isObject(input) && isObject(input['brief']) ? (input['brief']['instructions'] ?? input['brief']['input']) : undefined
+  if (brief !== undefined) row.brief = brief
+  if (row.attempts === 0) row.startedAt = at
+  row.attempts++
+  row.activation = activation
+}
+
+/** The row of this name: the newest one, unless another worker has it, or one that is still at work. */
+function rowOf(fold: DelegatedFold, leader: ActivationId, label: string | undefined, worker: string, at: number): Row {
+  const known = label === undefined ? undefined : fold.named.get(nameOf(leader, label))
+  const works = known?.activation !== undefined && fold.run.activations.get(known.activation)?.view.outcome === undefined
+  if (known?.worker === worker && !works) return known
+  const hookFailures = label === undefined ? [] : (fold.early.get(nameOf(leader, label)) ?? [])
+  const row: Row = {
+    leader,
+    label,
+    worker,
+    callId: undefined,
+    activation: undefined,
+    brief: undefined,
+    failure: undefined,
+    startedAt: at,
+    attempts: 0,
+    hookFailures,
+  }
+  fold.rows.push(row)
+  if (label !== undefined) {
+    fold.named.set(nameOf(leader, label), row)
+    fold.early.delete(nameOf(leader, label))
+  }
+  return row
+}
+
+function hookFailuresOf({ named, early }: DelegatedFold, leader: ActivationId, label: string): Row['hookFailures'] {
+  const name = nameOf(leader, label)
+  const list = named.get(name)?.hookFailures ?? early.get(name) ?? []
+  if (!named.has(name)) early.set(name, list)
+  return list
+}
+
+function doingOf({ doing }: DelegatedFold, activation: ActivationId): Doing {
+  const known = doing.get(activation) ?? { inputs: new Map(), tools: [] }
+  doing.set(activation, known)
+  return known
+}
+
+function heard(fold: DelegatedFold, said: Spoken): void {
+  if (said.type === 'assistant') doingOf(fold, said.activation).inputs = new Map(said.calls?.map(({ id, input }) => [id, input]))
+  if (said.type !== 'tool' || said.callId === undefined) return
+  const { tools, inputs } = doingOf(fold, said.activation)
+  const { tool, callId, content: result, isError = false } = said
+  tools.push({ tool, callId, input: inputs.get(callId) ?? null, result, isError })
+}
+
+/** The rows as they are now, in the order in which they were begun or refused. They share nothing with the fold. */
+export function delegationsIn(fold: DelegatedFold): readonly DelegationView[] {
+  if (fold.rows.length === 0) return []
+  const view = viewOf(fold.run)
+  const activations = new Map(view.activations.map((each) => [each.activation, each]))
+  return structuredClone(
+    fold.rows.map((row): DelegationView => {
+      const { leader, worker, startedAt, attempts, hookFailures } = row
+      const at = row.activation === undefined ? undefined : activations.get(row.activation)
+      const outcome = at?.outcome && withTimeout(at.outcome)
+      const isOver = activations.get(leader)?.outcome !== undefined
+      const notBegun = row.failure !== undefined ? 'refused' : isOver ? 'cancelled' : 'pending'
+      return {
+        leader,
+        ...present({ label: row.label, callId: row.callId, activation: row.activation, brief: row.brief, failure: row.failure }),
+        worker,
+        status: outcome?.status ?? at?.state ?? notBegun,
+        attempts,
+        ...present({ outcome, endedAt: at?.endedAt, usage: at?.usage }),
+        ...(outcome?.status === 'completed' ? { output: outcome.output } : {}),
+        startedAt,
+        tools: (row.activation === undefined ? undefined : fold.doing.get(row.activation)?.tools) ?? [],
+        hookFailures,
+      }
+    }),
+  )
+}

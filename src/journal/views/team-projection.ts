@@ -1,0 +1,145 @@
+/**
+ * Pictures of planned teams: their views out of their fold.
+ *
+ * Owns: what a task waits for now, that a pause, a human and the end of the team are seen at everybody they concern. Does not own: what facts change (team-fold.ts).
+ * K1: a view says nothing that is not in the events before its position. Not copied here: whoever hands views out does that (projection.ts).
+ */
+import { isObject, type ActivationId, type Json, type MessageId } from '../../core/index.ts'
+import type { MemberFold, TaskFold, TeamFold, TeamsFold } from './team-fold.ts'
+import {
+  shownAtMost,
+  type MailboxView,
+  type MailView,
+  type MemberView,
+  type TaskView,
+  type TeamView,
+  type TopicView,
+} from './team-views.ts'
+import type { ActivationView } from './views.ts'
+
+/** What there is to know of a run besides its teams. */
+export interface Surroundings {
+  /** By id. */
+  readonly activations: ReadonlyMap<ActivationId, ActivationView>
+  /** Those who wait for a human, or have somebody below them who does. */
+  readonly awaiting: ReadonlySet<ActivationId>
+  /** By leader: the tasks about which a human is asked. */
+  readonly asked: ReadonlyMap<ActivationId, ReadonlySet<string>>
+  readonly paused: boolean
+  readonly bodyOf: (message: MessageId) => Json | undefined
+}
+
+/** The teams that have a plan, in the order in which they began. */
+export function teamViews({ teams }: TeamsFold, around: Surroundings): readonly TeamView[] {
+  return [...teams].flatMap(([id, team]) => {
+    const leader = around.activations.get(id)
+    return team.plan === undefined || leader === undefined ? [] : [teamView(team, team.plan, leader, around)]
+  })
+}
+
+function teamView(team: TeamFold, plan: NonNullable<TeamFold['plan']>, leader: ActivationView, around: Surroundings): TeamView {
+  const { activation, agent, path, state, startedAt, endedAt } = leader
+  const topics = topicViews(team)
+  const open = openTopics(team, topics)
+  const tasks = inOrder(team).map((task) => taskView(team, task, open, leader, around))
+  const planned = tasks.filter(({ recruit }) => recruit === undefined)
+  const count = (status: TaskView['status']): number => planned.filter((each) => each.status === status).length
+  return {
+    activation,
+    agent,
+    path,
+    state,
+    startedAt,
+    ...(endedAt === undefined ? undefined : { endedAt }),
+    plan: {
+      ...plan,
+      failed: count('failed'),
+      rejected: team.rejected,
+      ...(team.aborted === undefined ? undefined : { aborted: team.aborted }),
+      tasks,
+    },
+    coverage: { succeeded: count('succeeded'), planned: planned.length },
+    members: [...team.members.values()].map((member) => memberView(member, leader, around.paused)),
+    recruiting: [...team.wishes.values()],
+    mailbox: mailboxView(team, around.bodyOf),
+    topics,
+    budget: { ...team.budget, waiting: waitingForRoom(team, tasks), crossed: team.crossed, warned: newest(team.warned) },
+    ...(team.advice === undefined ? undefined : { advice: team.advice }),
+    memory: newest(team.memory),
+    waits: newest(team.waits),
+    ...(team.answer === undefined ? undefined : { answer: team.answer }),
+  }
+}
+
+/** Of those that began to wait for room: who still does. */
+const waitingForRoom = ({ short }: TeamFold, tasks: readonly TaskView[]): readonly string[] =>
+  short.size === 0 ? [] : tasks.filter(({ task, status }) => status === 'pending' && short.has(task)).map(({ task }) => task)
+
+const newest = <Each>(list: readonly Each[]): readonly Each[] => list.slice(-shownAtMost)
+
+/** Tasks that were added to the plan later are before recruits, whenever those came. */
+const inOrder = ({ tasks }: TeamFold): readonly TaskFold[] => {
+  const all = [...tasks.values()]
+  return [...all.filter(({ recruit }) => recruit === undefined), ...all.filter(({ recruit }) => recruit !== undefined)]
+}
+
+/** Nobody goes on after the end of the team: whoever had not ended by then was called off with it. */
+function taskView(team: TeamFold, task: TaskFold, open: ReadonlySet<string>, leader: ActivationView, around: Surroundings): TaskView {
+  if (task.endedAt !== undefined) return { ...task, waitsFor: [] }
+  if (leader.endedAt !== undefined) return { ...task, waitsFor: [], status: 'cancelled', endedAt: leader.endedAt }
+  if (around.asked.get(leader.activation)?.has(task.task) === true) return { ...task, waitsFor: [], status: 'awaiting_approval' }
+  if (task.status === 'running') {
+    const waits = task.activation !== undefined && around.awaiting.has(task.activation)
+    return { ...task, waitsFor: [], status: waits ? 'awaiting_approval' : 'running' }
+  }
+  const before = [...task.dependencies, ...task.joined].filter((id) => team.tasks.get(id)?.endedAt === undefined && team.tasks.has(id))
+  const waitsFor = [...new Set([...before, ...task.consumes.filter((topic) => open.has(topic))])]
+  return { ...task, waitsFor, status: waitsFor.length > 0 ? 'waiting' : 'pending' }
+}
+
+function memberView(member: MemberFold, { endedAt }: ActivationView, paused: boolean): MemberView {
+  if (member.endedAt !== undefined) return member
+  if (endedAt !== undefined) return { ...member, status: 'cancelled', endedAt }
+  return paused && member.status === 'running' ? { ...member, status: 'paused' } : member
+}
+
+function topicViews({ tasks, topics }: TeamFold): readonly TopicView[] {
+  const views = new Map<string, { producers: string[]; consumers: string[] }>()
+  const at = (topic: string): { producers: string[]; consumers: string[] } => {
+    const known = views.get(topic) ?? { producers: [], consumers: [] }
+    views.set(topic, known)
+    return known
+  }
+  for (const { task, produces, consumes } of tasks.values()) {
+    for (const topic of produces) at(topic).producers.push(task)
+    for (const topic of consumes) at(topic).consumers.push(task)
+  }
+  for (const topic of topics.keys()) at(topic)
+  return [...views].map(([topic, { producers, consumers }]) => {
+    const { entries = 0, bytes = 0, refused = 0, lastAt, by = [] } = topics.get(topic) ?? {}
+    const last = lastAt === undefined ? undefined : { lastAt }
+    return { topic, producers, consumers, entries, bytes, publishedBy: [...by], refused, ...last }
+  })
+}
+
+/** Topics without an entry to which somebody may still add one. */
+function openTopics({ tasks }: TeamFold, topics: readonly TopicView[]): ReadonlySet<string> {
+  const isOpen = ({ entries, producers }: TopicView): boolean =>
+    entries === 0 && producers.some((each) => tasks.get(each)?.endedAt === undefined)
+  return new Set(topics.filter(isOpen).map(({ topic }) => topic))
+}
+
+function mailboxView({ mail, unread, counts }: TeamFold, bodyOf: Surroundings['bodyOf']): MailboxView {
+  const left = [...unread].filter(([, seqs]) => seqs.size > 0)
+  const messages = [...mail.values()].map(({ mail: { content, ...each }, recipients, message }): MailView => {
+    const unreadBy = recipients.filter((member) => unread.get(member)?.has(each.seq) === true)
+    return { ...each, recipients, unread: unreadBy, content: content ?? contentOf(message === undefined ? undefined : bodyOf(message)) }
+  })
+  return { ...counts, unread: Object.fromEntries(left.map(([member, seqs]) => [member, seqs.size])), messages }
+}
+
+/** What a word to the leader wants to have sent. */
+function contentOf(body: Json | undefined): Json {
+  const mail = isObject(body) ? body['mail'] : undefined
+  return (isObject(mail) ? mail['content'] : undefined) ?? null
+}

@@ -1,0 +1,470 @@
+/**
+ * What the agents said: a run's events as messages, in the order of the feed (spec collaboration 1.2).
+ *
+ * Owns: which events are somebody's words, whose they are, what a message holds. Does not own: what a model was shown of them (../edge), following a run
+ * (../runtime), what is said while it is being said: only what is recorded is here, so an attempt that failed never is.
+ * K1: the same events give the same messages, and what an event gives depends on those before it alone, so whoever takes them one by one has what whoever waits for the end has.
+ * What a middleware may still change is said when it has had its word, as it holds then: a text that it takes out is nobody's to read.
+ *
+ * How an agent ends is its last word only if it has not been heard yet:
+ *  - an output is said, unless it is null, empty, what the agent said last, or the result of a call of its last turn. So what a middleware, a human in review, or a completion by hand
+ *    has put in its place is heard, and an output that is forwarded is said once more, by the one whose answer it is;
+ *  - a workflow, which only passes on what those ended with to whom it gave control (the end of one; or a list or record of their outputs), says nothing: they have said it;
+ *  - whoever fails, or ends otherwise, exactly as a worker did that answers to no call, has nothing to add to it;
+ *  - a tool that is an activation of its own says nothing at its end: the result of the call is what it said.
+ */
+import {
+  asText,
+  canonical,
+  completed,
+  describeOutcome,
+  digestJson,
+  isObject,
+  isToolAgent,
+  parentOf,
+  saysValue,
+  trailOf,
+  transferred,
+  transferTool,
+  withoutTrail,
+  type ActivationId,
+  type CallUsage,
+  type Failure,
+  type FilePart,
+  type Json,
+  type Outcome,
+  type ToolCall,
+  type Trail,
+} from '../../core/index.ts'
+import {
+  pathOf,
+  type ActivationStarted,
+  type Changeable,
+  type JournalEvent,
+  type Recorded,
+  type StepSettled,
+  type WorkerSettled,
+  type WorkerStarted,
+} from '../events/events.ts'
+import type { AgentTransferred } from '../events/facts.ts'
+
+/** What becomes of control. */
+export type SpokenAction =
+  | { readonly type: 'transfer'; readonly to: string; readonly task?: string }
+  | { readonly type: 'exit'; readonly scope: 'run' | 'supervisor' }
+  /** The nearest loop is asked to end. */
+  | { readonly type: 'break' }
+  /** The loop ends because `from` asked for it. `iteration` counts from 0. */
+  | { readonly type: 'loop-broken'; readonly from: string; readonly iteration: number }
+
+/** Who said it, and where in the feed. */
+interface Speaking {
+  /** Of the event that it was made of. A transfer that no model asked for is two messages of one position. */
+  readonly position: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** Of a transfer: who recorded it, which is whoever leads those between whom control moves; the fact does not say in which activation control was. */
+  readonly activation: ActivationId
+  readonly agent: string
+  /** Agents' names from the root to this one. */
+  readonly path: readonly string[]
+  /** It was said by somebody to whom control was not handed: a worker under delegation, also of code, a member of a planned team, an agent that is called as a tool, or somebody below one. */
+  readonly inner?: true
+}
+
+type Words =
+  /** An answer of a model, or what code says. */
+  | {
+      readonly type: 'assistant'
+      readonly text: string
+      readonly calls?: readonly ToolCall[]
+      readonly files?: readonly FilePart[]
+      /** Why the model stopped: `stop`, `tool-calls`, `length`, `content-filter`, `other`. Absent: no model said it, or the journal does not know. */
+      readonly finish?: string
+      /** What this call of the model used. Absent: no model said it, or the provider did not say. */
+      readonly usage?: CallUsage
+    }
+  /** The result of a call: of a tool, of a delegation, of an agent as a tool. If `isError`, the content says why. */
+  | {
+      readonly type: 'tool'
+      readonly tool: string
+      readonly callId?: string
+      readonly content: Json
+      readonly isError?: true
+      readonly action?: Extract<SpokenAction, { type: 'transfer' }>
+    }
+  | { readonly type: 'action'; readonly action: SpokenAction; readonly callId?: string }
+  /** A question to the outside; `id` is what an answer names. */
+  | { readonly type: 'interrupt'; readonly id: string; readonly question: Json }
+  /** A yes/no question to the outside about one call; `id` is what a decision names. */
+  | {
+      readonly type: 'approval'
+      readonly id: string
+      readonly tool: string
+      readonly callId?: string
+      readonly input: Json
+      readonly reason: string
+    }
+  /** The agent failed. */
+  | { readonly type: 'error'; readonly failure: Failure }
+  /** The agent neither completed nor failed. */
+  | { readonly type: 'ended'; readonly outcome: Exclude<Outcome, { status: 'completed' | 'failed' }> }
+
+/** One thing that an agent said or did, as others are told of it. */
+export type Spoken = Speaking & Words
+
+interface Speaker {
+  readonly agent: string
+  readonly path: readonly string[]
+  readonly inner: boolean
+  /** Undefined once it has ended. */
+  work: Work | undefined
+}
+
+type OpenOperation =
+  | { readonly type: 'model' }
+  /** `holds`: control was handed to it; else code gave it work. */
+  | { readonly type: 'worker'; holds: boolean }
+  | { readonly type: 'call'; readonly tool: string; readonly callId?: string }
+  /** Somebody who measures or summarizes. */
+  | { readonly type: 'aside' }
+
+/** What must be known of an agent at work until it ends. */
+interface Work {
+  /** By address. */
+  readonly open: Map<string, OpenOperation>
+  /** Names of the calls of its last answer, by their ids. */
+  calls: ReadonlyMap<string, string>
+  /** Ids of the calls among them that have a result. */
+  readonly answered: Set<string>
+  /** Digests of the ends of those to whom it gave control. */
+  readonly ends: Set<string>
+  forwards: boolean
+  last: string | undefined
+  /** Results of the calls of its last answer. */
+  results: readonly Json[]
+  /** What middlewares may still change of the turn under way, and where that turn is. */
+  changeable: readonly Changeable[]
+  turn: string
+  /** What is said once they had their word. */
+  held: Words[]
+}
+
+/** The state of the fold. Opaque: make one with `newSpoken`, feed it with `speak`. */
+export interface SpokenFold {
+  position: number
+  readonly speakers: Map<ActivationId, Speaker>
+  /** Calls that have a result of their own and hand control on as well. */
+  readonly handing: Set<string>
+}
+
+/** The fold of nothing. */
+export const newSpoken = (): SpokenFold => ({ position: 0, speakers: new Map(), handing: new Set() })
+
+/** What was said in a run, from its events in the order of their positions, beginning with the first. */
+export function spokenOf(events: Iterable<Recorded>): readonly Spoken[] {
+  const fold = newSpoken()
+  const all: Spoken[] = []
+  for (const recorded of events) all.push(...speak(fold, recorded))
+  return all
+}
+
+const silence: readonly Spoken[] = []
+
+/** Takes one more event in and returns what it says. Events already taken in (by position) change nothing and say nothing. */
+export function speak(fold: SpokenFold, recorded: Recorded): readonly Spoken[] {
+  if (recorded.position <= fold.position) return silence
+  fold.position = recorded.position
+  const { activation, event } = recorded
+  if (event.type === 'activation.started') {
+    fold.speakers.set(activation, speakerOf(fold, activation, event))
+    return silence
+  }
+  const speaker = fold.speakers.get(activation)
+  if (speaker?.work === undefined) return silence
+  const { work } = speaker
+  if (event.type === 'agent.transferred') {
+    if (isOwn(speaker, event)) rememberHanding(fold, speaker, work, event.callId)
+    return [...released(work, event).map((each) => by(speaker, recorded, each)), ...handedOver(fold, recorded, speaker, event)]
+  }
+  const before = released(work, event)
+  const words = wordsOf(speaker.agent, work, event)
+  if (event.type === 'activation.settled') {
+    const { action } = trailOf(event.outcome)
+    if (action?.type === 'transfer') rememberHanding(fold, speaker, work, action.callId)
+    speaker.work = undefined
+  }
+  if (before.length === 0 && words === undefined) return silence
+  return [...before, ...(words === undefined ? [] : [words])].map((each) => by(speaker, recorded, each))
+}
+
+/** What was held and is said now: no middleware can change it any more. */
+function released(work: Work, event: JournalEvent): readonly Words[] {
+  if (work.held.length === 0) return work.held
+  const outcome = event.type === 'activation.settled' ? event.outcome : undefined
+  const stays = outcome === undefined ? heldBy(work, event) : isReplaced(work, outcome)
+  const out = work.held.filter((words) => !stays(words))
+  work.held = outcome === undefined ? work.held.filter(stays) : []
+  for (const words of out) if (words.type === 'tool') work.results = [...work.results, words.content]
+  return out
+}
+
+/** What stays held at this event: everything while a turn's answer is looked at, results while its calls go on, and what may be the last answer of its agent until there is another turn. */
+function heldBy({ changeable, turn }: Work, event: JournalEvent): (words: Words) => boolean {
+  const address = 'address' in event ? event.address : undefined
+  if (address === undefined || address.startsWith(`${turn}afterModel:`)) return () => true
+  const isCalling = address.startsWith(`${turn}call`)
+  const isNext = event.type === 'model.requested' && event.purpose === undefined
+  return (words) =>
+    words.type === 'tool' ? isCalling && changeable.includes('results') : changeable.includes('end') && isLast(words) && !isNext
+}
+
+/** An answer that calls for nothing. */
+const isLast = (words: Words): boolean => words.type === 'assistant' && words.calls === undefined
+
+/** Of what is held when its agent ends: an answer in whose place a middleware has left another one. */
+const isReplaced =
+  ({ changeable }: Work, outcome: Outcome) =>
+  (words: Words): boolean =>
+    words.type === 'assistant' &&
+    isLast(words) &&
+    changeable.includes('end') &&
+    outcome.status === 'completed' &&
+    !saysValue(words.text, outcome.output)
+
+/** Puts what a middleware has changed in the place of what is held. */
+function changed(work: Work, data: Json): void {
+  const { held } = work
+  if (!isObject(data)) return
+  const { hook, text, callId, content } = data
+  const at = held.findIndex((each) => (hook === 'afterModel' ? each.type === 'assistant' : each.type === 'tool' && each.callId === callId))
+  const old = held[at]
+  if (old?.type === 'assistant' && hook === 'afterModel') {
+    // one that is to be given again says nothing but what it called for
+    if (typeof text === 'string') held[at] = { ...old, ...said(work, text) }
+    else if (old.calls === undefined) held.splice(at, 1)
+    else held[at] = { ...old, text: '' }
+  } else if (old?.type === 'tool' && hook === 'wrapTool' && content !== undefined) {
+    const { isError: _isError, ...result } = old
+    held[at] = { ...result, content, ...(data['isError'] === true ? { isError: true } : undefined) }
+  }
+}
+
+function speakerOf({ speakers }: SpokenFold, activation: ActivationId, started: ActivationStarted): Speaker {
+  const born = parentOf(activation)
+  const leader = born === undefined ? undefined : speakers.get(born.parent)
+  const operation = born === undefined ? undefined : leader?.work?.open.get(born.address)
+  const holds = born === undefined || started.path !== undefined
+  if (operation?.type === 'worker') operation.holds = holds
+  return {
+    agent: started.agent,
+    path: pathOf(started, leader?.path),
+    inner: !holds || operation?.type === 'aside' || leader?.inner === true,
+    work: {
+      open: new Map(),
+      calls: new Map(),
+      answered: new Set(),
+      ends: new Set(),
+      forwards: false,
+      last: undefined,
+      results: [],
+      changeable: [],
+      turn: '',
+      held: [],
+    },
+  }
+}
+
+function by({ agent, path, inner }: Omit<Speaker, 'work'>, { position, at, activation }: Recorded, words: Words): Spoken {
+  return { position, at, activation, agent, path, ...(inner ? { inner } : {}), ...words }
+}
+
+function wordsOf(agent: string, work: Work, event: JournalEvent): Words | undefined {
+  switch (event.type) {
+    case 'model.requested':
+      if (event.purpose !== undefined) return undefined
+      work.open.set(event.address, { type: 'model' })
+      work.changeable = event.changeable ?? []
+      work.turn = event.address.slice(0, event.address.lastIndexOf('/') + 1)
+      return undefined
+    case 'tool.called':
+      work.open.set(event.address, { type: 'call', tool: event.tool, ...idOf(event) })
+      return undefined
+    case 'worker.started':
+      work.open.set(event.address, workerOf(work, event))
+      return undefined
+    case 'output.forwarded':
+      work.forwards = true
+      return undefined
+    case 'step.settled':
+    case 'worker.settled':
+      return endOf(work, event)
+    case 'tool.refused':
+      // a tool that has done its work has its result; that nothing follows from it is no other one
+      return event.callId !== undefined && work.answered.has(event.callId)
+        ? undefined
+        : resultOf(work, event.tool, event, event.failure.message, true)
+    case 'delegation.refused':
+      if (event.callId === undefined) return undefined
+      return resultOf(work, work.calls.get(event.callId) ?? event.worker, event, event.failure.message, true)
+    case 'text.said':
+      return said(work, event.text)
+    case 'fact.noted':
+      if (event.name === 'middleware.changed') changed(work, event.data)
+      return undefined
+    case 'activation.settled':
+      return isToolAgent(agent) ? undefined : lastWords(work, event.outcome)
+    default:
+      return asked(event)
+  }
+}
+
+/** What is meant for those around it: actions, and questions to the outside. */
+function asked(event: JournalEvent): Words | undefined {
+  switch (event.type) {
+    case 'exit.requested':
+      return { type: 'action', action: { type: 'exit', scope: event.scope }, ...idOf(event) }
+    case 'break.requested':
+      return { type: 'action', action: { type: 'break' }, ...idOf(event) }
+    case 'loop.broken':
+      return { type: 'action', action: { type: 'loop-broken', from: event.from, iteration: event.iteration } }
+    case 'interrupt.raised':
+      return { type: 'interrupt', id: event.id, question: event.question }
+    case 'approval.requested':
+      return { type: 'approval', id: event.id, tool: event.tool, ...idOf(event), input: event.input, reason: event.reason }
+    default:
+      return undefined
+  }
+}
+
+const idOf = ({ callId }: { readonly callId?: string }): { readonly callId?: string } => (callId === undefined ? {} : { callId })
+
+/** The name of the call stands in the answer that made it. */
+function workerOf({ calls }: Work, { agent, callId, purpose }: WorkerStarted): OpenOperation {
+  if (purpose !== undefined) return { type: 'aside' }
+  return callId === undefined ? { type: 'worker', holds: true } : { type: 'call', tool: calls.get(callId) ?? agent, callId }
+}
+
+function endOf(work: Work, { address, outcome }: StepSettled | WorkerSettled): Words | undefined {
+  const operation = work.open.get(address)
+  work.open.delete(address)
+  switch (operation?.type) {
+    case 'model':
+      return outcome.status === 'completed' ? answerOf(work, outcome.output) : undefined
+    case 'call':
+      return outcome.status === 'completed'
+        ? resultOf(work, operation.tool, operation, outcome.output)
+        : outcome.status === 'bailed'
+          ? resultOf(work, operation.tool, operation, `${describeOutcome(outcome)}\n${outcome.text}`.trimEnd())
+          : resultOf(work, operation.tool, operation, describeOutcome(outcome), true)
+    case 'worker':
+      if (operation.holds) work.ends.add(digestOf(outcome))
+      return undefined
+    case 'aside':
+    case undefined:
+      return undefined
+  }
+}
+
+/** A model's answer as its step has recorded it. */
+function answerOf(work: Work, answer: Json): Words | undefined {
+  if (!isObject(answer) || typeof answer['text'] !== 'string') return undefined
+  const calls = listOf<ToolCall>(answer['calls'])
+  const files = listOf<FilePart>(answer['files'])
+  work.calls = new Map(calls.map(({ id, name }) => [id, name]))
+  work.answered.clear()
+  work.results = []
+  const { finish, usage } = answer
+  const words = {
+    ...said(work, answer['text']),
+    ...(calls.length === 0 ? {} : { calls }),
+    ...(files.length === 0 ? {} : { files }),
+    ...(typeof finish === 'string' ? { finish } : {}),
+    ...(isObject(usage) ? { usage: usage as CallUsage } : {}),
+  }
+  const isHeld = work.changeable.includes('answer') || (calls.length === 0 && work.changeable.includes('end'))
+  return isHeld ? held(work, words) : words
+}
+
+function held(work: Work, words: Words): undefined {
+  work.held = [...work.held, words]
+  return undefined
+}
+
+const listOf = <T>(value: Json | undefined): readonly T[] => (Array.isArray(value) ? (value as readonly T[]) : [])
+
+function said(work: Work, text: string): Extract<Words, { type: 'assistant' }> {
+  work.last = text
+  return { type: 'assistant', text }
+}
+
+function resultOf(work: Work, tool: string, call: { readonly callId?: string }, content: Json, isError?: true): Words | undefined {
+  if (call.callId !== undefined) work.answered.add(call.callId)
+  const words = { type: 'tool', tool, ...idOf(call), content, ...(isError === undefined ? {} : { isError }) } as const
+  // what an answer called for is told in the order of its messages
+  if (work.changeable.includes('results') || work.held.length > 0) return held(work, words)
+  work.results = [...work.results, content]
+  return words
+}
+
+function lastWords(work: Work, outcome: Outcome): Words | undefined {
+  if (isPassedOn(work, outcome)) return undefined
+  if (outcome.status === 'failed') return { type: 'error', failure: outcome.failure }
+  if (outcome.status !== 'completed') return { type: 'ended', outcome: withoutTrail(outcome) as typeof outcome }
+  const { output } = outcome
+  const text = asText(output)
+  if (output === null || text === '' || isHeard(work, output, trailOf(outcome))) return undefined
+  return said(work, text)
+}
+
+/** Whether others have heard this output already: as the last words of its agent, as they are or as what it leaves to those who come after it, or as the result of a call. */
+function isHeard({ last, results, forwards }: Work, output: Json, { said }: Trail): boolean {
+  if (last !== undefined && saysValue(last, output)) return true
+  if (forwards) return false
+  const answer = said.findLast((entry) => entry.answer === true)?.message
+  if (answer?.role === 'assistant' && answer.content === last) return true
+  return results.some((content) => (typeof content === 'string' ? saysValue(content, output) : canonical(content) === canonical(output)))
+}
+
+/** Whether this is the end of one of its workers, or made of their outputs and nothing else; of nobody's, if it is an empty list. */
+function isPassedOn({ ends }: Work, outcome: Outcome): boolean {
+  if (ends.size === 0) return outcome.status === 'completed' && Array.isArray(outcome.output) && outcome.output.length === 0
+  if (ends.has(digestOf(outcome))) return true
+  if (outcome.status !== 'completed' || typeof outcome.output !== 'object' || outcome.output === null) return false
+  const members = Object.values(outcome.output) as readonly Json[]
+  return members.length > 0 && members.every((member) => member === null || ends.has(digestOf(completed(member))))
+}
+
+/** A failure that is passed on may say more of itself than before, such as where it was; an output is the same whoever gave it, and whatever came of the plan behind it. */
+function digestOf(outcome: Outcome): string {
+  if (outcome.status === 'completed') return digestJson({ status: outcome.status, output: outcome.output })
+  if (outcome.status !== 'failed') return digestJson(withoutTrail(outcome) as unknown as Json)
+  const { code, message } = outcome.failure
+  return digestJson({ status: outcome.status, code, message })
+}
+
+/**
+ * A model that called for a transfer has said so itself, and only the result is missing; if the call has a result of its own, only the action is.
+ * For code and rules the pair of messages is made here.
+ */
+function handedOver(fold: SpokenFold, recorded: Recorded, { inner }: Speaker, event: AgentTransferred): readonly Spoken[] {
+  const { from, path, to, by: whose, callId, task } = event
+  const who = { agent: from, path, inner }
+  const action = { type: 'transfer', to, ...(task === undefined ? {} : { task }) } as const
+  if (fold.handing.delete(handingKey(callId, path))) return [by(who, recorded, { type: 'action', action, callId })]
+  const content = transferred(to)
+  const result = by(who, recorded, { type: 'tool', tool: transferTool, callId, content, action })
+  if (whose === 'model') return [result]
+  const calls = [{ id: callId, name: transferTool, input: { agent_name: to } }]
+  return [by(who, recorded, { type: 'assistant', text: '', calls }), result]
+}
+
+function rememberHanding({ handing }: SpokenFold, { path }: Speaker, { answered }: Work, callId: string | undefined): void {
+  if (callId !== undefined && answered.has(callId)) handing.add(handingKey(callId, path))
+}
+
+/** The first turn of a router's lead is the router's own activation: it records its own transfer. */
+const isOwn = ({ path }: Speaker, event: AgentTransferred): boolean =>
+  path.length === event.path.length && path.every((name, i) => name === event.path[i])
+
+const handingKey = (callId: string, path: readonly string[]): string => JSON.stringify([callId, path])

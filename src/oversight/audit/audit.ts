@@ -1,0 +1,363 @@
+/**
+ * Audit: who decided what in a run, when, and on what evidence, as a chain that shows if anything of it was changed.
+ *
+ * Owns: which facts of a run count, the chain over them, its head. Pure: a fold of the run's feed. Does not own: checking what somebody hands over (audit-check.ts), keys (signer.ts), where a
+ * document is kept (whoever asks for it).
+ * K1: nothing is stored for it. An entry depends on nothing after it, so what a later audit of the same run says begins with what an earlier one said. The names of entries and their form are persistent:
+ * documents outlive Reeve's versions.
+ */
+import {
+  asText,
+  digestJson,
+  isObject,
+  present,
+  type ActivationId,
+  type Json,
+  type JsonObject,
+  type Outcome,
+  type RunId,
+} from '../../core/index.ts'
+import type { ApprovalRequested, ApprovalResolved, JournalEvent, Recorded } from '../../journal/index.ts'
+import { signDocument, type Signer } from './signer.ts'
+
+/**
+ * Who is behind an entry. `clock`: a deadline, so no human. `grant`: a human, earlier, for more than one call. `runtime`: nobody's word. `caller`: the code that started the run, which named no user.
+ */
+export type AuditActor = 'human' | 'agent' | 'clock' | 'grant' | 'runtime' | 'caller'
+
+/** One thing that was asked, decided, commanded or done under a decision. */
+export interface AuditEntry {
+  /** From 0. */
+  readonly n: number
+  /** Milliseconds since 1970. */
+  readonly at: number
+  /** In the feed of the run. */
+  readonly position: number
+  readonly by: AuditActor
+  /** By name or path, as far as they said. */
+  readonly who?: string
+  /** `approval.asked`, `approval.decided`, `action.requested`, `action.done`, … */
+  readonly what: string
+  /** The tool, the task, the id: what it is about. */
+  readonly subject: string
+  /** All that the journal knows of it. */
+  readonly evidence: JsonObject
+  /** The hash of the entry before; of the first, one that stands for the run. */
+  readonly prev: string
+  /** SHA-256 of the canonical JSON of everything else. */
+  readonly hash: string
+}
+
+/** What an audit comes to. This is what is signed. */
+export interface AuditHead {
+  readonly format: 1
+  readonly run: string
+  readonly agent: string
+  readonly entries: number
+  /** Of the last entry. */
+  readonly hash: string
+  /** Of the last fact that was looked at, and when it happened. */
+  readonly position: number
+  readonly at: number
+  /** False: the run goes on, and this is a part. */
+  readonly ended: boolean
+}
+
+/** An audit as it is handed over. */
+export interface AuditDocument {
+  readonly head: AuditHead
+  /** A compact JWS over the head, of the type `auditType`. */
+  readonly signature?: string
+  readonly entries: readonly AuditEntry[]
+}
+
+/** What a signature says that it is. Persistent. */
+export const auditType = 'reeve-audit+jws'
+
+/** What stands before the first entry of a run. */
+export const auditBegin = (run: string): string => digestJson({ audit: 1, run })
+
+/** The hash of an entry: everything but the hash itself. Pure. */
+export function entryHash({ hash: _hash, ...entry }: { readonly hash?: unknown } & JsonObject): string {
+  return digestJson(entry)
+}
+
+/** The audit of a run, from its feed from the beginning. */
+export function auditOf(run: RunId, events: readonly Recorded[]): AuditDocument {
+  const known = new Known()
+  const entries: AuditEntry[] = []
+  let prev = auditBegin(run)
+  let head = { agent: '', position: 0, at: 0, ended: false }
+  for (const recorded of events) {
+    const { position, at, activation, event } = recorded
+    const isRoot = activation === `act_${run}`
+    if (isRoot && event.type === 'activation.started') head = { ...head, agent: event.agent }
+    head = { ...head, position, at, ended: head.ended || (isRoot && event.type === 'activation.settled') }
+    for (const { by, who, what, subject, evidence } of known.read(recorded, isRoot)) {
+      const entry = {
+        n: entries.length,
+        at,
+        position,
+        by,
+        ...(who === undefined ? undefined : { who }),
+        what,
+        subject,
+        evidence: JSON.parse(JSON.stringify(evidence)) as JsonObject,
+        prev,
+      }
+      prev = entryHash(entry)
+      entries.push({ ...entry, hash: prev })
+    }
+  }
+  return { head: { format: 1, run, ...head, entries: entries.length, hash: prev }, entries }
+}
+
+/** The same audit, its head signed. The key stands outside the store, so whoever can write the store alone cannot write another audit. */
+export async function signAudit({ head, entries }: AuditDocument, signer: Signer): Promise<AuditDocument> {
+  return { head, signature: await signDocument(signer, auditType, head as unknown as Json), entries }
+}
+
+/** What an entry says. */
+interface Said extends Pick<AuditEntry, 'by' | 'what' | 'subject'> {
+  readonly who?: string | undefined
+  readonly evidence: object
+}
+
+/** What must be remembered of a run to say what a later fact is about. */
+class Known {
+  readonly #paths = new Map<ActivationId, string>()
+  /** Approvals by id. */
+  readonly #asked = new Map<string, ApprovalRequested>()
+  /** Questions by activation and address. */
+  readonly #open = new Map<string, { readonly id: string; readonly question?: Json; readonly until?: number | undefined }>()
+  /** What was decided, as it arrived, by the approval's id. */
+  readonly #words = new Map<string, Outcome>()
+  /** Approvals that were given, by capability, and by activation and call. */
+  readonly #given = new Map<string, string>()
+  /** Actions under an approval that go on, by activation and address: which one, and of what. */
+  readonly #acting = new Map<string, { readonly approval: string; readonly subject: string }>()
+  readonly #doubts = new Set<string>()
+
+  read(recorded: Recorded, isRoot: boolean): readonly Said[] {
+    const { activation, event } = recorded
+    if (event.type === 'activation.started') this.#paths.set(activation, (event.path ?? [event.agent]).join(' > '))
+    const agent = this.#paths.get(activation)
+    const at = (address: string): string => `${activation} ${address}`
+    switch (event.type) {
+      case 'activation.started':
+        return isRoot ? [started(event)] : []
+      case 'activation.settled':
+        return isRoot ? [{ by: 'runtime', what: 'run.ended', subject: event.outcome.status, evidence: endOf(event.outcome) }] : []
+      case 'approval.requested':
+        return [this.#approvalAsked(event, at(event.address))]
+      case 'approval.resolved':
+        return this.#decided(event, activation)
+      case 'approval.granted':
+        this.#give(event.id, activation, event)
+        return [{ by: 'grant', who: event.approver, what: 'grant.used', subject: event.tool, evidence: withoutPlace(event) }]
+      case 'interrupt.raised':
+        this.#open.set(at(event.address), { id: event.id, question: event.question, until: event.until })
+        return [{ by: 'agent', who: event.path.join(' > '), what: 'interrupt.asked', subject: event.id, evidence: withoutPlace(event) }]
+      case 'ask.settled':
+        return this.#answered(at(event.address), event.outcome)
+      case 'tool.called':
+      case 'worker.started':
+        return this.#requested(event, activation, agent)
+      case 'effect.held':
+      case 'effect.released':
+        return this.#left(at(event.address), event.type)
+      case 'step.settled':
+      case 'worker.settled':
+        return this.#ended(at(event.address), event.address, event.outcome)
+      case 'effect.in-doubt':
+        this.#doubts.add(at(event.address))
+        return [{ by: 'runtime', who: agent, what: 'doubt.raised', subject: event.address, evidence: withoutPlace(event) }]
+      case 'effect.cleared':
+        this.#doubts.delete(at(event.address))
+        return [{ by: 'human', who: event.by, what: 'doubt.settled', subject: event.address, evidence: { happened: false } }]
+      case 'message.received':
+        return event.from === undefined ? wordFromOutside(event.body) : []
+      case 'escalation.raised':
+        return [{ by: 'runtime', who: agent, what: event.type, subject: event.name, evidence: withoutPlace(event) }]
+      case 'result.assessed':
+        return [{ by: 'agent', who: agent, what: event.type, subject: agent ?? '', evidence: withoutPlace(event) }]
+      case 'notice.sent':
+      case 'notice.failed':
+        return [{ by: 'runtime', what: event.type, subject: event.id, evidence: withoutPlace(event) }]
+      case 'trust.updated':
+        return [{ by: 'runtime', what: event.type, subject: event.trust, evidence: withoutPlace(event) }]
+      case 'fact.noted':
+        return event.name === 'trust.level' && isObject(event.data)
+          ? [{ by: 'runtime', who: agent, what: 'trust.read', subject: asText(event.data['trust'] ?? null), evidence: event.data }]
+          : []
+      case 'cancel.received':
+        return isRoot ? [byOperator(event, event.reason)] : []
+      case 'run.pausing':
+      case 'run.resumed':
+      case 'run.taken-over':
+      case 'run.handed-back':
+      case 'control.ignored':
+        return [byOperator(event, event.type === 'control.ignored' ? event.command : (event.reason ?? ''))]
+      case 'run.forked':
+      case 'replay.resolved':
+      case 'plan.edited':
+      case 'plan.edit-refused':
+        return [byOperator(event, '')]
+      case 'task.settled':
+      case 'task.reopened':
+        // tasks that nobody stands behind by name have ended by themselves
+        return event.by === undefined ? [] : [byOperator(event, event.task)]
+      default:
+        return []
+    }
+  }
+
+  #approvalAsked(event: ApprovalRequested, at: string): Said {
+    this.#asked.set(event.id, event)
+    this.#open.set(at, { id: event.id })
+    const { type: _type, op: _op, address: _address, ...evidence } = event
+    return { by: 'agent', who: event.path.join(' > '), what: 'approval.asked', subject: event.tool, evidence }
+  }
+
+  /** A decision is told with the question that it answers. That a deadline decided says that no human did. */
+  #decided(event: ApprovalResolved, activation: ActivationId): readonly Said[] {
+    const asked = this.#asked.get(event.id)
+    const word = this.#words.get(event.id)
+    const decision = word?.status === 'completed' && isObject(word.output) ? word.output : undefined
+    const subject = asked?.tool ?? event.id
+    const isByClock = clockResolutions.has(event.resolution)
+    const by: AuditActor = isByClock ? 'clock' : event.resolution === 'cancelled' ? 'runtime' : 'human'
+    const evidence = {
+      ...withoutPlace(event),
+      ...present({
+        askedHash: asked?.inputHash,
+        risk: asked?.risk,
+        decision: decision?.['decision'],
+        // what a human changed is told in full; what they left is in the question
+        input: decision?.['input'],
+        human: by === 'human',
+      }),
+    }
+    const said: Said[] = [{ by, who: event.approver, what: 'approval.decided', subject, evidence }]
+    if (isYes(event.resolution)) {
+      this.#give(event.id, activation, { capability: event.capability, callId: asked?.callId })
+      const grant = decision?.['grant']
+      if (grant !== undefined && grant !== 'once')
+        said.push({ by: 'human', who: event.approver, what: 'grant.given', subject, evidence: { approval: event.id, grant } })
+    }
+    return said
+  }
+
+  #give(
+    id: string,
+    activation: ActivationId,
+    { capability, callId }: { readonly capability?: string | undefined; readonly callId?: string | undefined },
+  ): void {
+    if (capability !== undefined) this.#given.set(capability, id)
+    if (callId !== undefined) this.#given.set(`${activation} ${callId}`, id)
+  }
+
+  #answered(at: string, outcome: Outcome): readonly Said[] {
+    const open = this.#open.get(at)
+    if (open === undefined) return []
+    this.#open.delete(at)
+    if (open.question === undefined) {
+      this.#words.set(open.id, outcome)
+      return []
+    }
+    const by: AuditActor = outcome.status === 'timed-out' ? 'clock' : outcome.status === 'completed' ? 'human' : 'runtime'
+    const who = outcome.status === 'completed' ? outcome.by : undefined
+    const evidence = {
+      id: open.id,
+      question: open.question,
+      ...endOf(outcome),
+      ...(outcome.status === 'completed' ? { value: outcome.output } : undefined),
+    }
+    return [{ by, who, what: 'interrupt.answered', subject: open.id, evidence }]
+  }
+
+  /** That it was asked for. Whether it has left is known of what was held back alone, whether it was done only by its end. */
+  #requested(
+    event: Extract<JournalEvent, { readonly type: 'tool.called' | 'worker.started' }>,
+    activation: ActivationId,
+    agent: string | undefined,
+  ): readonly Said[] {
+    const capability = event.type === 'tool.called' ? event.capability : undefined
+    const call = event.callId === undefined ? undefined : this.#given.get(`${activation} ${event.callId}`)
+    const approval = (capability === undefined ? undefined : this.#given.get(capability)) ?? call
+    if (approval === undefined && capability === undefined) return []
+    const subject = event.type === 'tool.called' ? event.tool : event.agent
+    const evidence = present({
+      approval,
+      capability,
+      callId: event.callId,
+      // as it was asked for, unless it was changed since
+      input: event.type === 'tool.called' ? event.input : undefined,
+    })
+    this.#acting.set(`${activation} ${event.address}`, { approval: approval ?? capability ?? '', subject })
+    return [{ by: 'agent', who: agent, what: 'action.requested', subject, evidence }]
+  }
+
+  #left(at: string, type: 'effect.held' | 'effect.released'): readonly Said[] {
+    const acting = this.#acting.get(at)
+    if (acting === undefined) return []
+    const what = type === 'effect.held' ? 'action.held' : 'action.begun'
+    return [{ by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval } }]
+  }
+
+  #ended(at: string, address: string, outcome: Outcome): readonly Said[] {
+    const said: Said[] = []
+    // whoever says that it happened is not in the journal by name
+    if (this.#doubts.delete(at))
+      said.push({ by: 'human', what: 'doubt.settled', subject: address, evidence: { happened: true, ...endOf(outcome) } })
+    // a human has given what a worker was to give
+    if (outcome.status === 'completed' && outcome.by !== undefined)
+      said.push({ by: 'human', who: outcome.by, what: 'result.given', subject: address, evidence: { output: outcome.output } })
+    const acting = this.#acting.get(at)
+    if (acting === undefined) return said
+    this.#acting.delete(at)
+    const what = outcome.status === 'completed' ? 'action.done' : 'action.failed'
+    return [...said, { by: 'runtime', what, subject: acting.subject, evidence: { approval: acting.approval, ...endOf(outcome) } }]
+  }
+}
+
+const clockResolutions: ReadonlySet<ApprovalResolved['resolution']> = new Set(['timed-out-approved', 'timed-out-rejected', 'escalated'])
+
+const isYes = (resolution: ApprovalResolved['resolution']): boolean =>
+  resolution === 'approved' || resolution === 'edited' || resolution === 'timed-out-approved'
+
+function started({ agent, version, input, caller }: Extract<JournalEvent, { readonly type: 'activation.started' }>): Said {
+  const oversight = isObject(input) ? input['oversight'] : undefined
+  const evidence = present({ version, inputHash: digestJson(input), oversight, session: caller?.session })
+  return { by: caller?.user === undefined ? 'caller' : 'human', who: caller?.user, what: 'run.started', subject: agent, evidence }
+}
+
+/** How something ended, without all of its output: that is told by its hash. */
+function endOf(outcome: Outcome): JsonObject {
+  const output = outcome.status === 'completed' ? { outputHash: digestJson(outcome.output) } : undefined
+  const code = outcome.status === 'failed' ? { failure: outcome.failure.code } : undefined
+  const reason = outcome.status === 'cancelled' ? { reason: outcome.reason } : undefined
+  return { status: outcome.status, ...output, ...code, ...reason }
+}
+
+function withoutPlace(event: JournalEvent): object {
+  const { type: _type, op: _op, address: _address, ...evidence } = event as unknown as JsonObject
+  return evidence
+}
+
+/** What a limit says, and a pause that goes on to call back what is in flight, is nobody's word. */
+const byOperator = (event: JournalEvent, subject: string): Said => ({
+  by: ('limit' in event && event.limit !== undefined) || ('escalated' in event && event.escalated === true) ? 'runtime' : 'human',
+  who: 'by' in event && typeof event.by === 'string' ? event.by : undefined,
+  what: event.type,
+  subject,
+  evidence: withoutPlace(event),
+})
+
+/** Words of operators to agents begin with `$`; other mail from outside is talk. */
+function wordFromOutside(body: Json): readonly Said[] {
+  if (!isObject(body) || typeof body['type'] !== 'string' || !body['type'].startsWith('$')) return []
+  const { type, by, do: verb } = body
+  const subject = typeof verb === 'string' ? verb : type.slice(1)
+  return [{ by: 'human', who: typeof by === 'string' ? by : undefined, what: 'operator.said', subject, evidence: body }]
+}

@@ -1,0 +1,315 @@
+/**
+ * What a human sees who takes a run over: how far it is, what there is so far, what would come next (spec team R-19).
+ *
+ * Owns: the document and how it is made of a run's views. Does not own: the views (journal), taking over and handing back (runtime/operator/takeover.ts), what an edit may say (../team).
+ * Holds: every step is in exactly one of the five lists (team C71). Pure; plain JSON that shares nothing with what it was made of.
+ */
+import { isWithin, type ActivationId, type Failure, type Json, type Outcome, type RunId, type Usage } from '../../core/index.ts'
+import type { ActivationView, DelegationView, RunView, Spoken, TaskView, TeamView } from '../../journal/index.ts'
+
+/** A task of a plan, or a delegation of whoever works above or beside planned teams; where there is neither, an agent at work. */
+export interface TakeoverStep {
+  /** The task, or the leader's name for the delegation; behind its team's or leader's activation where several are called so. */
+  readonly id: string
+  readonly description: string
+  /** Its status, in the words of a task, a delegation or an activation. */
+  readonly status: string
+  /** The member or the worker who has it. */
+  readonly worker: string
+  readonly activation?: ActivationId
+  /** What it waits for. */
+  readonly waitsFor?: readonly string[]
+  /** What was said so far by whoever works on it. Only of steps in flight. */
+  readonly partial?: string
+  readonly failure?: Failure
+  /** Why it was skipped or cancelled. */
+  readonly reason?: string
+  /** A human did it: under which name. */
+  readonly by?: string
+}
+
+/** What would come next. */
+export type TakeoverSuggestion =
+  | { readonly type: 'task'; readonly task: string; readonly description: string }
+  | { readonly type: 'approval'; readonly approval: string; readonly tool: string }
+  /** These have the work: they end, perhaps only after the hand back, or are finished by hand. */
+  | { readonly type: 'wait'; readonly for: readonly string[] }
+  /** All steps have ended. */
+  | { readonly type: 'synthesise' }
+
+/** Everything that a human needs to go on by hand. Plain JSON, a copy. */
+export interface TakeoverContext {
+  readonly run: RunId
+  readonly agent: string
+  readonly input: Json
+  /** Who has it, as they say; absent if they did not. */
+  readonly owner?: string
+  readonly reason?: string
+  /** Milliseconds since 1970. */
+  readonly since?: number
+  /** The number of the first step that is not settled, at most `totalSteps`. */
+  readonly currentStep: number
+  readonly totalSteps: number
+  readonly completed: readonly TakeoverStep[]
+  readonly inFlight: readonly TakeoverStep[]
+  readonly pending: readonly TakeoverStep[]
+  readonly failed: readonly TakeoverStep[]
+  /** Skipped, or called off. */
+  readonly skipped: readonly TakeoverStep[]
+  /** What came of steps so far, by id. */
+  readonly results: Readonly<Record<string, Json>>
+  readonly suggestedNextAction: TakeoverSuggestion
+  /** Of the step that failed last. */
+  readonly failureReason?: string
+  /** Planned teams with their members, plans and mail. */
+  readonly teams: readonly TeamView[]
+  readonly pendingApprovals: readonly {
+    readonly id: string
+    readonly tool: string
+    readonly input: Json
+    readonly path: readonly string[]
+  }[]
+  /** How many messages stand unread in the inboxes of members. */
+  readonly unreadMail: number
+  readonly budget: {
+    readonly used: Usage
+    /** Of the first planned team that has a budget: what is left of it. */
+    readonly remaining: { readonly tokens?: number; readonly usd?: number }
+  }
+  /** The plan of the root, else of the only team: a copy to edit and to hand back. */
+  readonly plan?: TakeoverPlan
+  /** The position of the feed up to which this was read: `run.events({ from: cursor })` goes on there. */
+  readonly cursor: number
+}
+
+/** A plan as it is now. */
+export interface TakeoverPlan {
+  readonly team: ActivationId
+  readonly subtasks: readonly {
+    readonly id: string
+    readonly description: string
+    readonly role: string
+    readonly status: TaskView['status']
+    readonly dependencies: readonly string[]
+    readonly produces: readonly string[]
+    readonly consumes: readonly string[]
+    readonly critical: boolean
+  }[]
+  readonly concurrency: number
+  readonly maxFailures: number
+}
+
+/** What there is to know of a run. */
+export interface TakeoverSources {
+  readonly view: RunView
+  readonly delegations: readonly DelegationView[]
+  /** What was said so far, in the order of the feed. */
+  readonly said: readonly Spoken[]
+}
+
+type Kind = 'completed' | 'inFlight' | 'pending' | 'failed' | 'skipped'
+interface Step extends TakeoverStep {
+  readonly kind: Kind
+  readonly output?: Json
+  readonly endedAt?: number
+}
+
+/** The document, as of the view. */
+export function takeoverContext({ view, delegations, said }: TakeoverSources): TakeoverContext {
+  const steps = stepsOf(view, delegations)
+  const of = (kind: Kind): TakeoverStep[] => steps.filter((step) => step.kind === kind).map((step) => told(step, said))
+  const settled = steps.filter(({ kind }) => kind !== 'inFlight' && kind !== 'pending')
+  const lastFailed = steps.filter(({ kind }) => kind === 'failed').sort((one, other) => (other.endedAt ?? 0) - (one.endedAt ?? 0))[0]
+  const plan = planOf(view)
+  const { takeover } = view
+  const open = view.approvals.filter((each) => each.open)
+  return structuredClone({
+    run: view.run,
+    agent: view.agent,
+    input: view.input,
+    ...(takeover?.by === undefined ? {} : { owner: takeover.by }),
+    ...(takeover?.reason === undefined ? {} : { reason: takeover.reason }),
+    ...(takeover === undefined ? {} : { since: takeover.since }),
+    currentStep: Math.min(settled.length + 1, steps.length),
+    totalSteps: steps.length,
+    completed: of('completed'),
+    inFlight: of('inFlight'),
+    pending: of('pending'),
+    failed: of('failed'),
+    skipped: of('skipped'),
+    results: Object.fromEntries(steps.flatMap(({ id, output }) => (output === undefined ? [] : [[id, output]]))),
+    suggestedNextAction: suggestion(steps, open),
+    ...(lastFailed === undefined ? {} : { failureReason: `${lastFailed.id}: ${whyFailed(lastFailed)}` }),
+    teams: view.teams,
+    pendingApprovals: open.map(({ id, tool, input, path }) => ({ id, tool, input, path })),
+    unreadMail: view.teams.flatMap(({ mailbox }) => Object.values(mailbox.unread)).reduce((sum, count) => sum + count, 0),
+    budget: { used: view.usage, remaining: remaining(view) },
+    ...(plan === undefined ? {} : { plan }),
+    cursor: view.position,
+  })
+}
+
+const whyFailed = ({ failure, reason, status }: TakeoverStep): string => failure?.message ?? reason ?? status
+
+/** A step as it is shown. */
+function told({ kind, output: _output, endedAt: _endedAt, ...step }: Step, said: readonly Spoken[]): TakeoverStep {
+  const { activation } = step
+  if (kind !== 'inFlight' || activation === undefined) return step
+  const words = said.findLast((each) => each.type === 'assistant' && isWithin(each.activation, activation))
+  return words?.type === 'assistant' && words.text !== '' ? { ...step, partial: words.text } : step
+}
+
+function stepsOf({ teams, activations }: RunView, delegations: readonly DelegationView[]): readonly Step[] {
+  const tasks = teams.flatMap(({ activation, plan }) => plan.tasks.map((task) => [activation, taskStep(task, activations)] as const))
+  // a team is its tasks, and what members delegate on is part of theirs
+  const isTeams = ({ leader, activation: own }: DelegationView): boolean =>
+    teams.some(({ activation }) => own === activation || `${leader}>`.startsWith(`${activation}>`))
+  const beside = delegations.filter((row) => !isTeams(row))
+  const steps = [...tasks, ...beside.map((row) => [row.leader, delegationStep(row)] as const)]
+  if (steps.length > 0) return qualified(steps)
+  const workers = activations.filter(({ parent }) => parent !== undefined)
+  return (workers.length > 0 ? workers : activations).map(activationStep)
+}
+
+/** Every id once: of several steps of one name, each stands behind whose it is; and the same again has a number. */
+function qualified(steps: readonly (readonly [ActivationId, Step])[]): readonly Step[] {
+  const seen = new Map<string, number>()
+  const shared = (name: string): boolean => steps.filter(([, { id }]) => id === name).length > 1
+  return steps.map(([owner, step]) => {
+    const id = shared(step.id) ? `${owner} ${step.id}` : step.id
+    const count = (seen.get(id) ?? 0) + 1
+    seen.set(id, count)
+    return { ...step, id: count === 1 ? id : `${id}#${count}` }
+  })
+}
+
+const kindOfTask: Readonly<Record<TaskView['status'], Kind>> = {
+  pending: 'pending',
+  waiting: 'pending',
+  awaiting_approval: 'inFlight',
+  running: 'inFlight',
+  succeeded: 'completed',
+  failed: 'failed',
+  skipped: 'skipped',
+  cancelled: 'skipped',
+}
+
+function taskStep(view: TaskView, activations: readonly ActivationView[]): Step {
+  const { task, description, status, member, activation, waitsFor, failure, reason, endedAt, by } = view
+  const outcome = activation === undefined ? undefined : activations.find((each) => each.activation === activation)?.outcome
+  const output = status === 'succeeded' ? (view.output ?? outputOf(outcome)) : undefined
+  return {
+    kind: kindOfTask[status],
+    id: task,
+    description,
+    status,
+    worker: member,
+    ...(activation === undefined ? {} : { activation }),
+    ...(waitsFor.length === 0 ? {} : { waitsFor }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(by === undefined ? {} : { by }),
+    ...(endedAt === undefined ? {} : { endedAt }),
+    ...(output === undefined ? {} : { output }),
+  }
+}
+
+const outputOf = (outcome: Outcome | undefined): Json | undefined => (outcome?.status === 'completed' ? outcome.output : undefined)
+
+function ofOutcome(outcome: Outcome | undefined): Pick<Step, 'failure' | 'reason' | 'by' | 'output'> {
+  switch (outcome?.status) {
+    case 'completed':
+      return { output: outcome.output, ...(outcome.by === undefined ? {} : { by: outcome.by }) }
+    case 'failed':
+      return { failure: outcome.failure }
+    case 'cancelled':
+      return { reason: outcome.reason }
+    case 'bailed':
+    case 'limited':
+    case 'timed-out':
+      return { reason: outcome.message }
+    case undefined:
+      return {}
+  }
+}
+
+const kindOfEnd = (status: Outcome['status']): Kind =>
+  status === 'completed' || status === 'bailed' ? 'completed' : status === 'cancelled' ? 'skipped' : 'failed'
+
+function delegationStep(row: DelegationView): Step {
+  const { label, callId, worker, status, activation, brief, failure, outcome, endedAt } = row
+  const open: Partial<Record<DelegationView['status'], Kind>> = {
+    pending: 'pending',
+    running: 'inFlight',
+    waiting: 'inFlight',
+    refused: 'failed',
+  }
+  return {
+    kind: open[status] ?? kindOfEnd(status as Outcome['status']),
+    id: label ?? callId ?? activation ?? worker,
+    description: typeof brief === 'string' ? brief : brief === undefined ? '' : JSON.stringify(brief),
+    status,
+    worker,
+    ...(activation === undefined ? {} : { activation }),
+    ...(failure === undefined ? {} : { failure }),
+    ...(endedAt === undefined ? {} : { endedAt }),
+    ...ofOutcome(outcome),
+  }
+}
+
+function activationStep({ activation, agent, state, endedAt, outcome }: ActivationView): Step {
+  return {
+    kind: outcome === undefined ? 'inFlight' : kindOfEnd(outcome.status),
+    id: activation,
+    description: '',
+    status: state,
+    worker: agent,
+    activation,
+    ...(endedAt === undefined ? {} : { endedAt }),
+    ...ofOutcome(outcome),
+  }
+}
+
+function suggestion(steps: readonly Step[], approvals: RunView['approvals']): TakeoverSuggestion {
+  const ready = steps.find(({ kind, waitsFor }) => kind === 'pending' && waitsFor === undefined)
+  if (ready !== undefined) return { type: 'task', task: ready.id, description: ready.description }
+  const [asked] = approvals
+  if (asked !== undefined) return { type: 'approval', approval: asked.id, tool: asked.tool }
+  const atWork = steps.filter(({ kind }) => kind === 'inFlight').map(({ id }) => id)
+  if (atWork.length > 0) return { type: 'wait', for: atWork }
+  const open = [...new Set(steps.flatMap(({ kind, waitsFor = [] }) => (kind === 'pending' ? waitsFor : [])))]
+  return open.length > 0 ? { type: 'wait', for: open } : { type: 'synthesise' }
+}
+
+function remaining({ teams }: RunView): TakeoverContext['budget']['remaining'] {
+  const budget = teams.map((team) => team.budget).find(({ limits }) => limits.tokens !== undefined || limits.usd !== undefined)
+  if (budget === undefined) return {}
+  const { limits, spent } = budget
+  return {
+    ...(limits.tokens === undefined ? {} : { tokens: limits.tokens - spent.tokens }),
+    ...(limits.usd === undefined ? {} : { usd: limits.usd - spent.usd }),
+  }
+}
+
+function planOf({ teams }: RunView): TakeoverPlan | undefined {
+  const team = teams.find(({ activation }) => !activation.includes('>')) ?? (teams.length === 1 ? teams[0] : undefined)
+  if (team === undefined) return undefined
+  const { tasks, concurrency, maxFailures } = team.plan
+  return {
+    team: team.activation,
+    subtasks: tasks
+      .filter(({ recruit }) => recruit === undefined)
+      .map(({ task, description, role, status, dependencies, produces, consumes, critical }) => ({
+        id: task,
+        description,
+        role,
+        status,
+        dependencies,
+        produces,
+        consumes,
+        critical,
+      })),
+    concurrency,
+    maxFailures,
+  }
+}

@@ -1,0 +1,172 @@
+/**
+ * The feed of one run: its journal as far as it goes, then what is appended, until the run has ended.
+ *
+ * Owns: following a run through the engine's `read` and `changed`, as events or as what was said; the live parts for one reader. Does not own: storage, what a
+ * view makes of it, which events are somebody's words (journal/views/transcript.ts), whose a part is (part-origin.ts), the text that grows of both (run-text.ts).
+ * K9: readers own nothing. Leaving (`return`, `break`, an aborted signal) changes nothing and never throws.
+ */
+import { rootActivation, type RunId } from '../../core/index.ts'
+import { mergeParts, partBytes, unknownRun, type Engine, type LivePart, type RunStatus } from '../../engine/index.ts'
+import { newSpoken, speak, type JournalEvent, type Recorded, type Spoken } from '../../journal/index.ts'
+import { droppedPart, LiveQueue } from './live-parts.ts'
+import { Placing, type RunPart } from './part-origin.ts'
+
+/** Where to begin reading, and when to stop. */
+export interface ReadOptions {
+  /** A position: events after it are given. Default 0, everything. */
+  readonly from?: number
+  readonly signal?: AbortSignal
+}
+
+/** Which messages are wanted. */
+export interface MessagesOptions extends ReadOptions {
+  /** What is said below calls, too: by workers under delegation and by agents as tools. Default true. `false` leaves out all of that but questions to the outside. */
+  readonly inner?: boolean
+}
+
+/** Which parts are wanted. If several are given, all of them must hold; if nobody in the run is meant, nothing comes until its end. */
+export interface PartsOptions {
+  /** Agents' names from the root: only parts of those who work at exactly this path, and of whoever works below them. Who comes after an agent in a flow is not below it. */
+  readonly path?: readonly string[]
+  /** An agent's name: only parts of its turns and their tools, wherever it works. */
+  readonly agent?: string
+  readonly signal?: AbortSignal
+}
+
+const ended: ReadonlySet<RunStatus> = new Set<RunStatus>(['completed', 'failed', 'limited', 'timed-out', 'cancelled', 'bailed'])
+
+/** True for the status of a run that has ended. */
+export const hasEnded = (status: RunStatus): boolean => ended.has(status)
+
+/** Follows a run: every event after `from`, in order, until the run has ended. */
+export function follow(engine: Engine, run: RunId, options: ReadOptions = {}): AsyncIterableIterator<Recorded, undefined> {
+  return leavable(options.signal, (signal) => events(engine, run, options.from ?? 0, signal))
+}
+
+/** Follows what is said in a run: every message after `from`, in order, until the run has ended. Reads all events, because who speaks is told before `from`. */
+export function followMessages(engine: Engine, run: RunId, options: MessagesOptions = {}): AsyncIterableIterator<Spoken, undefined> {
+  return leavable(options.signal, (signal) => messages(engine, run, options, signal))
+}
+
+/** What a source gives until its reader leaves, also while it waits. */
+function leavable<T>(
+  given: AbortSignal | undefined,
+  open: (signal: AbortSignal) => AsyncGenerator<T, undefined>,
+): AsyncIterableIterator<T, undefined> {
+  const left = new AbortController()
+  const source = open(given === undefined ? left.signal : AbortSignal.any([left.signal, given]))
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next: () => source.next(),
+    async return() {
+      left.abort()
+      await source.return(undefined)
+      return { value: undefined, done: true }
+    },
+  }
+}
+
+async function* events(engine: Engine, run: RunId, from: number, signal: AbortSignal): AsyncGenerator<Recorded, undefined> {
+  let position = from
+  while (!signal.aborted) {
+    const summary = await engine.summary(run)
+    if (summary === undefined) throw unknownRun(run)
+    let isOver = hasEnded(summary.status)
+    for (const recorded of await engine.read(run, position)) {
+      if (signal.aborted) return undefined
+      position = recorded.position
+      isOver ||= isRunEnd(recorded)
+      yield recorded
+    }
+    if (isOver || signal.aborted) return undefined
+    await engine.changed(run, position, signal)
+  }
+  return undefined
+}
+
+async function* messages(
+  engine: Engine,
+  run: RunId,
+  { from = 0, inner = true }: MessagesOptions,
+  signal: AbortSignal,
+): AsyncGenerator<Spoken, undefined> {
+  const fold = newSpoken()
+  for await (const recorded of events(engine, run, 0, signal)) {
+    for (const spoken of speak(fold, recorded)) {
+      if (signal.aborted) return undefined
+      if (spoken.position > from && (inner || isMeantForOutside(spoken))) yield spoken
+    }
+  }
+  return undefined
+}
+
+/** A question below a call is the run's as much as any other: somebody outside has to answer it. */
+const isMeantForOutside = ({ inner, type }: Spoken): boolean => inner !== true || type === 'interrupt' || type === 'approval'
+
+const isRunEnd = ({ run, activation, event }: Recorded<JournalEvent>): boolean =>
+  event.type === 'activation.settled' && activation === rootActivation(run)
+
+const partsBound = 1024 * 1024
+
+/**
+ * The live parts of a run for one reader, until the run has ended. Adjacent deltas are merged while the reader is busy. Listens at once.
+ */
+export function liveParts(engine: Engine, run: RunId, options: PartsOptions = {}): AsyncIterableIterator<RunPart, undefined> {
+  const { signal } = options
+  const queue = new LiveQueue<LivePart>({
+    bound: partsBound,
+    bytes: partBytes,
+    merge: mergeParts,
+    dropped: (count) => droppedPart(rootActivation(run), count),
+  })
+  const stop = engine.listen(run, (part) => queue.push(part))
+  const left = new AbortController()
+  const leave = (): void => {
+    stop()
+    left.abort()
+    queue.leave()
+    signal?.removeEventListener('abort', leave)
+  }
+  signal?.addEventListener('abort', leave)
+  if (signal?.aborted === true) leave()
+  untilEnded(engine, run, left.signal)
+    .then(
+      () => queue.end(),
+      (failure: unknown) => queue.end(failure),
+    )
+    .finally(stop)
+  const placing = new Placing(engine, run, options)
+  return {
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    next: () => takeWanted(queue, placing, left.signal),
+    return() {
+      leave()
+      return Promise.resolve({ value: undefined, done: true })
+    },
+  }
+}
+
+/** Resolves when the run has ended or the signal is aborted. Unlike `engine.outcome`, it lets go of the run when its reader has left. */
+async function untilEnded(engine: Engine, run: RunId, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const summary = await engine.summary(run)
+    if (summary === undefined) throw unknownRun(run)
+    if (hasEnded(summary.status)) return
+    await engine.changed(run, Number.MAX_SAFE_INTEGER, signal)
+  }
+}
+
+async function takeWanted(queue: LiveQueue<LivePart>, placing: Placing, left: AbortSignal): Promise<IteratorResult<RunPart, undefined>> {
+  for (;;) {
+    const result = await queue.take()
+    if (result.done === true) return result
+    if (!placing.knows(result.value)) await placing.readOn()
+    if (left.aborted) return { value: undefined, done: true }
+    const value = placing.place(result.value)
+    if (value !== undefined) return { value, done: false }
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * Grants as operators see them: those of a session, or of a run that belongs to none, and taking them back.
+ *
+ * Owns: whose grants are meant. Does not own: what a grant is and when it holds (oversight/approval/grants.ts).
+ * K2: whoever asks may be any process; what is taken back holds for no call that is looked at later.
+ */
+import { described, hasNames, ReeveError, unknownNames, type Json, type RunId, type SessionId } from '../../core/index.ts'
+import { streamOf, type Engine, type StreamValues } from '../../engine/index.ts'
+import { grantsKey, readGrants, type ApprovalGrant } from '../../oversight/index.ts'
+
+/** Whose grants. */
+export type GrantsOf = { readonly session: string } | { readonly run: string }
+
+/** Those that hold. */
+export async function grantsOf(engine: Engine, of: GrantsOf, now: number): Promise<readonly ApprovalGrant[]> {
+  const all = readGrants(await streamFor(engine, of, 'grants()', whose).get(grantsKey))
+  return all.filter(({ until }) => until === undefined || now < until)
+}
+
+/** Takes one back, or all. Returns how many. */
+export async function revokeGrants(engine: Engine, given: GrantsOf & { readonly grant?: string }): Promise<number> {
+  const values = streamFor(engine, given, 'revoke()', { ...whose, grant: true })
+  const { grant } = given
+  if (grant !== undefined && typeof grant !== 'string')
+    throw new ReeveError('input.invalid', `revoke(): grant is ${described(grant)}, expected the id of a grant`)
+  let taken = 0
+  await values.update(grantsKey, (value) => {
+    const all = readGrants(value)
+    const left = grant === undefined ? [] : all.filter(({ id }) => id !== grant)
+    taken = all.length - left.length
+    return left as unknown as Json
+  })
+  return taken
+}
+
+const whose = { session: true, run: true } as const
+
+function streamFor(engine: Engine, of: unknown, where: string, known: Readonly<Record<string, unknown>>): StreamValues {
+  const problems = unknownNames(of, known, where)
+  const { session, run } = (hasNames(of) ? of : {}) as { readonly session?: unknown; readonly run?: unknown }
+  if (problems.length === 0 && (session === undefined) === (run === undefined))
+    problems.push(`${where}: expected { session } or { run }, and was given ${session === undefined ? 'neither' : 'both'}`)
+  for (const [name, id] of Object.entries({ session, run }))
+    if (id !== undefined && (typeof id !== 'string' || id === '')) problems.push(`${where}: ${name} is ${described(id)}, expected an id`)
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
+  return engine.stream(streamOf(session === undefined ? {} : { session: session as SessionId }, (run ?? '') as RunId))
+}

@@ -1,0 +1,351 @@
+/**
+ * Taking over: a human has a run, does what they want of it by hand, and hands it back.
+ *
+ * Owns: giving these commands, finding in the journal what became of them, the error for each way in which one comes to nothing (spec team R-13). Does not own: what a takeover holds back
+ * (engine), the document (oversight/control/takeover.ts), what an edit of a plan may say (team/plan/edit-check.ts).
+ * K1: the facts are the answer, so any process may command and any may read. K2: a command under one id is one command, from however many processes it comes.
+ */
+import {
+  expects,
+  isObject,
+  jsonProblem,
+  newId,
+  number,
+  knownProblems,
+  present,
+  ReeveError,
+  rootActivation,
+  text,
+  unchecked,
+  type ActivationId,
+  type Check,
+  type Checks,
+  type Json,
+  type RunId,
+  unknownNames,
+} from '../../core/index.ts'
+import { fitting, teamMessage, type Agent } from '../../agent/index.ts'
+import { unknownRun, type Engine, type Question } from '../../engine/index.ts'
+import { delegationsOf, runView, spokenOf, type JournalEvent, type Recorded } from '../../journal/index.ts'
+import { controlState, takeoverContext, type ControlState, type TakeoverContext } from '../../oversight/index.ts'
+import type { PlanEdit } from '../../team/index.ts'
+import { unanswered } from './open-approvals.ts'
+import { follow } from '../feed/run-feed.ts'
+import { asItsEnd } from '../substitute.ts'
+import { teamOf } from './find-team.ts'
+import { workNamed } from './work-named.ts'
+import { wholeFeed } from '../feed/whole-feed.ts'
+
+/** Where commands are given. */
+export interface ControlAccess {
+  readonly engine: Engine
+  readonly run: RunId
+  /** An agent that is registered here. */
+  readonly find?: ((name: string) => Agent | undefined) | undefined
+}
+
+/** How a run is to be paused. Default: before the next effect; effects in flight may end. */
+export interface PauseOptions {
+  readonly at?: 'next' | 'now' | 'after-model' | 'after-tools'
+  /** Milliseconds after which effects in flight are stopped and repeated later. */
+  readonly within?: number
+  readonly reason?: string
+  readonly by?: string
+  /** Makes the command idempotent: the same id again is the same command. Default: a new one. */
+  readonly id?: string
+}
+
+/** Who lets a paused run go on, and why. */
+export interface ResumeOptions {
+  readonly by?: string
+  readonly reason?: string
+  /** Makes the command idempotent: the same id again is the same command. Default: a new one. */
+  readonly id?: string
+}
+
+/** How a run is to be taken over. */
+export interface TakeOverOptions {
+  readonly reason?: string
+  /** Who takes it over, for the journal and for whoever sees the run. */
+  readonly by?: string
+  /** `next` (default): what is in flight may end. `now`: it is stopped, and repeated after the hand back. */
+  readonly at?: 'next' | 'now'
+  /** Milliseconds after which what is still in flight is stopped, and repeated after the hand back. */
+  readonly within?: number
+  /** The same id twice is one command. Default: every call is another. */
+  readonly id?: string
+  /** Ends the wait, not the takeover: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** What a takeover has come to: the document, and whether it was this one. */
+export interface TakenOver extends TakeoverContext {
+  /** False: somebody else has it already (`owner`), and keeps it. */
+  readonly takenOver: boolean
+}
+
+/** What is to be different when a run goes on. */
+export interface HandBack {
+  /** What is to become of the plan. All of it is done, or nothing. */
+  readonly plan?: PlanEdit
+  /** Whose plan: the team's activation, or its agent if that works only once. Default: the root, else the only team there is. */
+  readonly team?: string
+  readonly reason?: string
+  readonly by?: string
+  /** The same id twice is one command. Default: every call is another. */
+  readonly id?: string
+  /** Ends the wait, not the command: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal
+}
+
+/** A step that a human has finished by hand. */
+export interface CompleteByHand {
+  /** A task of a planned team that has not ended, whether or not somebody works on it. One of `task` and `delegation` must be given. */
+  readonly task?: string
+  /** Somebody at work, at any depth: the worker's activation, the model's id of the call, or the leader's name for it, `d1`; of a team, its member. */
+  readonly delegation?: string
+  /** The result, as if whoever had the work had given it. */
+  readonly output: Json
+  /** Who did it. Default `operator`. */
+  readonly by?: string
+  readonly reason?: string
+  /** Ends the wait for a team that decides later, not the command. */
+  readonly signal?: AbortSignal
+}
+
+/** The end of a whole run by hand. */
+export interface FinishByHand {
+  readonly output: Json
+  /** Who did it. Default `operator`. */
+  readonly by?: string
+  readonly reason?: string
+}
+
+const who = { by: text, reason: text }
+const within = number((given) => Number.isFinite(given) && given >= 0, 'milliseconds')
+const oneOf = (...places: readonly string[]): Check => expects((given) => places.includes(given as string), `one of ${places.join(', ')}`)
+const plan = expects(isObject, 'an edit of the plan')
+const pauseChecks: Checks<PauseOptions> = { ...who, id: text, at: oneOf('next', 'now', 'after-model', 'after-tools'), within }
+const resumeChecks: Checks<ResumeOptions> = { ...who, id: text }
+const takeOverChecks: Checks<TakeOverOptions> = { ...who, id: text, at: oneOf('next', 'now'), within, signal: unchecked }
+const handBackChecks: Checks<HandBack> = { ...who, id: text, plan, team: text, signal: unchecked }
+const completeChecks: Checks<CompleteByHand> = { ...who, task: text, delegation: text, output: unchecked, signal: unchecked }
+const finishChecks: Checks<FinishByHand> = { ...who, output: unchecked }
+
+/** Pauses a run. Resolves when the word is durable. */
+export async function pause(access: ControlAccess, given: PauseOptions = {}): Promise<void> {
+  mustBe(given, pauseChecks, 'pause')
+  const { at = 'next', within, reason, by, id } = given
+  await posted(access, { type: 'pause', run: access.run, at, ...present({ withinMs: within, reason, by, id }) })
+}
+
+/** Lets a paused run go on. Resolves when the word is durable. */
+export async function resume(access: ControlAccess, options: ResumeOptions = {}): Promise<void> {
+  mustBe(options, resumeChecks, 'resume')
+  await mayResume(access, options.id)
+  await posted(access, { type: 'resume', run: access.run, ...present(options) })
+}
+
+/** Takes a run over. Resolves when that is in the journal, with what there is to know of it then. */
+export async function takeOver(access: ControlAccess, given: TakeOverOptions = {}): Promise<TakenOver> {
+  mustBe(given, takeOverChecks, 'takeOver')
+  const { reason, by, at = 'next', within, id = newId('msg'), signal } = given
+  await posted(access, { type: 'pause', run: access.run, takeover: true, at, id, ...present({ reason, by, withinMs: within }) })
+  const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.taken-over', 'takeover'))
+  if (noted === undefined) throw ended(access.run)
+  return { takenOver: noted.type === 'run.taken-over', ...(await contextOf(access)) }
+}
+
+/** What there is to know of a run for whoever would take it over, now. */
+export async function contextOf({ engine, run }: ControlAccess): Promise<TakeoverContext> {
+  const events = await readAll(engine, run)
+  return takeoverContext({ view: runView(events), delegations: delegationsOf(events), said: [...spokenOf(events)] })
+}
+
+/** What is commanded of a run, and every command so far. */
+export const controlOf = async ({ engine, run }: ControlAccess): Promise<ControlState> => controlState(await readAll(engine, run))
+
+/** Edits the plan, if it is to be edited, and lets the run go on. Resolves when both are in the journal. */
+export async function handBack(access: ControlAccess, given: HandBack = {}): Promise<void> {
+  mustBe(given, handBackChecks, 'handBack')
+  const { plan, team, reason, by, id = newId('msg'), signal } = given
+  await mustBeTaken(access)
+  if (plan !== undefined) await edit(access, plan, { team, by, reason, id, signal })
+  await posted(access, { type: 'resume', run: access.run, handBack: true, id, ...present({ reason, by }) })
+  const noted = await told(access, signal, ({ event }) => isOf(event, id, 'run.handed-back', 'handback'))
+  if (noted === undefined) throw ended(access.run)
+  if (noted.type === 'control.ignored') throw notTaken(access.run)
+}
+
+/** Finishes one step by hand. Resolves when that is durable; of a task that nobody had begun, when its team has taken it. */
+export async function complete(access: ControlAccess, given: CompleteByHand): Promise<void> {
+  const both = (given?.task === undefined) === (given?.delegation === undefined)
+  mustBe(given, completeChecks, 'complete', [...(both ? ['say which: one of "task" and "delegation"'] : []), ...outputProblems(given)])
+  const { task, delegation, output, by, reason, signal } = given
+  const events = await readAll(access.engine, access.run)
+  const found = workNamed(events, task ?? delegation!, task === undefined ? 'delegation' : 'task')
+  if (found.type === 'pending') {
+    const edited = { results: { [found.task]: output } }
+    return edit(access, edited, { team: found.team, by, reason, id: newId('msg'), signal })
+  }
+  const said = { reason: doneBy(by, reason), by: by ?? unnamed }
+  const fits = fittingOutput(access, events, found.activation, output)
+  const outcome = asItsEnd(events, found.activation, { status: 'completed', output: fits, by: by ?? unnamed })
+  const result = await access.engine.post({ type: 'cancel', run: access.run, activation: found.activation, outcome, ...said })
+  if (result === 'unknown') throw unknownRun(access.run)
+  if (result !== 'accepted')
+    throw new ReeveError('delegation.ended', `the work of "${task ?? delegation}" has ended, or was stopped`, {
+      hint: 'Nothing was changed.',
+    })
+}
+
+/** What a human gives in somebody's place is what those promise, as far as they are known here. Throws `input.invalid`. */
+function fittingOutput({ find }: ControlAccess, events: readonly Recorded[], activation: ActivationId, output: Json): Json {
+  const begun = events.find((each) => each.activation === activation && each.event.type === 'activation.started')?.event
+  if (begun?.type !== 'activation.started') return output
+  const fits = fitting(output, find?.(begun.agent)?.outputSchema)
+  if (fits.ok) return fits.value
+  throw new ReeveError('input.invalid', `the output does not fit the output schema of "${begun.agent}": ${fits.problem}`, {
+    hint: 'Nothing was changed.',
+  })
+}
+
+/** Ends a run that a human has, with what they give as its output. Resolves when that is durable. */
+export async function finish(access: ControlAccess, given: FinishByHand): Promise<void> {
+  mustBe(given, finishChecks, 'finish', outputProblems(given))
+  const { output, by = unnamed, reason } = given
+  const outcome = {
+    status: 'completed',
+    output: fittingOutput(access, await mustBeTaken(access), rootActivation(access.run), output),
+    by,
+  } as const
+  await posted(access, { type: 'cancel', run: access.run, reason: doneBy(by, reason), by, outcome })
+}
+
+/** Who it was, where nobody said. */
+const unnamed = 'operator'
+const doneBy = (by: string = unnamed, reason: string | undefined): string =>
+  reason === undefined || reason === '' ? `finished by ${by}` : `finished by ${by}: ${reason}`
+
+/** A run that a human has goes on only by a hand back, and one that waits by what it waits for. */
+async function mayResume({ engine, run }: ControlAccess, id: string | undefined): Promise<void> {
+  const status = (await engine.summary(run))?.status
+  if (status === 'waiting' && !(id !== undefined && (await wasSaid({ engine, run }, id))))
+    throw notPaused(run, unanswered(await engine.questions({ run })))
+  if (status !== 'human_control') return
+  const by = runView(await engine.read(run)).takeover?.by
+  throw new ReeveError('run.taken-over', `${by ?? 'a human'} has taken the run "${run}" over`, {
+    hint: 'They hand it back: run.handBack(), or reeve handback <run>. Nothing was changed.',
+  })
+}
+
+/** Its events. Throws where no human has it. */
+async function mustBeTaken({ engine, run }: ControlAccess): Promise<readonly Recorded[]> {
+  const events = await readAll(engine, run)
+  const { status, outcome } = runView(events)
+  if (outcome !== undefined) throw ended(run)
+  if (status !== 'human_control') throw notTaken(run)
+  return events
+}
+
+/** The same command again is no other one. */
+const wasSaid = async ({ engine, run }: Pick<ControlAccess, 'engine' | 'run'>, id: string): Promise<boolean> =>
+  (await engine.read(run)).some(({ event }) => isOf(event, id, 'run.resumed', 'resume'))
+
+const notPaused = (run: RunId, questions: readonly Question[]): ReeveError =>
+  new ReeveError(
+    'run.not-paused',
+    `the run "${run}" is not paused: it waits for ${questions.map(awaited).join(', ') || 'what was decided to reach it'}`,
+    {
+      hint: 'It goes on when that is decided or answered: reeve show <run>, or run.until("waiting"). Nothing was recorded.',
+    },
+  )
+
+const awaited = ({ kind, id }: Question): string =>
+  `${kind === 'approval' ? 'an approval' : kind === 'interrupt' ? 'an answer' : "an operator's word on what is in doubt"} (${id})`
+
+const ended = (run: RunId): ReeveError =>
+  new ReeveError('run.ended', `the run "${run}" has ended`, {
+    hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
+  })
+const notTaken = (run: RunId): ReeveError =>
+  new ReeveError('run.not-taken-over', `no human has taken the run "${run}" over`, {
+    hint: 'run.takeOver(), or reeve takeover <run>, does, once whoever drives the run has obeyed; one that is paused goes on with run.resume(), or reeve resume <run>. Nothing was changed.',
+  })
+
+interface EditSaying {
+  readonly team: string | undefined
+  readonly by: string | undefined
+  readonly reason: string | undefined
+  readonly id: string
+  readonly signal: AbortSignal | undefined
+}
+
+/** Says to a team how its plan is to be different, and waits until it has decided. Throws `plan.invalid` if it refuses. */
+async function edit(access: ControlAccess, plan: PlanEdit, { team: named, by, reason, id, signal }: EditSaying): Promise<void> {
+  const problem = jsonProblem(plan, 'plan')
+  if (problem !== undefined) throw new ReeveError('plan.invalid', problem, { hint: 'Nothing was changed.' })
+  // as long as a human has the run, no team can come to be
+  const team = await teamOf(access.engine, access.run, named, signal, { mustBeThere: true })
+  if (team === undefined || team.ended) throw ended(access.run)
+  const request = `edit:${id}`
+  const body = teamMessage({ do: 'edit', request, edit: plan as unknown as Json, ...present({ reason }) }, by)
+  await access.engine.post({ type: 'message', activation: team.activation, id: request, body })
+  const decided = await told(access, signal, ({ activation, event }) => {
+    if (activation !== team.activation) return false
+    if (event.type === 'activation.settled') return true
+    return (event.type === 'plan.edited' || event.type === 'plan.edit-refused') && event.request === request
+  })
+  if (decided?.type === 'plan.edit-refused')
+    throw new ReeveError('plan.invalid', `the plan was not edited: ${decided.problems.join('; ')}`, {
+      hint: 'Nothing was changed, and the run was not handed back.',
+    })
+  if (decided?.type !== 'plan.edited') throw ended(access.run)
+}
+
+const isOf = (
+  event: JournalEvent,
+  id: string,
+  type: 'run.taken-over' | 'run.handed-back' | 'run.resumed',
+  command: 'takeover' | 'handback' | 'resume',
+): boolean => (event.type === type && event.id === id) || (event.type === 'control.ignored' && event.command === command && event.id === id)
+
+/** Waits for the first event of this kind; undefined if the run has ended without it. */
+async function told(
+  access: ControlAccess,
+  signal: AbortSignal | undefined,
+  is: (recorded: Recorded) => boolean,
+): Promise<JournalEvent | undefined> {
+  for await (const recorded of follow(access.engine, access.run, present({ signal }))) if (is(recorded)) return recorded.event
+  signal?.throwIfAborted()
+  return undefined
+}
+
+async function readAll(engine: Engine, run: RunId): Promise<readonly Recorded[]> {
+  const events = await wholeFeed(engine, run)
+  if (events.length === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+  return events
+}
+
+async function posted({ engine, run }: ControlAccess, post: Parameters<Engine['post']>[0]): Promise<void> {
+  const result = await engine.post(post)
+  if (result === 'unknown') throw unknownRun(run)
+  if (result === 'closed') throw ended(run)
+}
+
+const outputProblems = (given: { readonly output?: unknown } | undefined): readonly string[] => {
+  if (given?.output === undefined) return ['there is no output']
+  const problem = jsonProblem(given.output, 'output')
+  return problem === undefined ? [] : [problem]
+}
+
+/** All that is wrong with a command at once; `more` besides its options. */
+function mustBe(given: object, checks: Readonly<Record<string, Check>>, what: string, more: readonly string[] = []): void {
+  const where = `run.${what}()`
+  const problems = [
+    ...unknownNames(given, checks, where),
+    ...knownProblems(checks, given, where, (at, name) => `${at}: "${name}"`),
+    ...more.map((problem) => `${where}: ${problem}`),
+  ]
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '), { hint: 'Nothing was changed.' })
+}

@@ -1,0 +1,390 @@
+/**
+ * The handle of a run: everything that one can know of it and do to it from outside.
+ *
+ * Owns: the `Run` interface and its methods over the engine's few verbs. Does not own: starting (start.ts), decisions (decisions.ts), reading (run-feed.ts).
+ * A handle holds no state of the run: any number of them, in any number of processes, are the same. K9: dropping one changes nothing.
+ */
+import {
+  described,
+  newId,
+  present,
+  ReeveError,
+  systemClock,
+  underName,
+  unknownNames,
+  type ActivationId,
+  type Clock,
+  type Failure,
+  type Json,
+  type Outcome,
+  type RunId,
+  type Usage,
+} from '../core/index.ts'
+import { isTeamWord, type Agent, type Recruited, type Retired } from '../agent/index.ts'
+import { unknownRun, type Engine, type PostResult, type Question } from '../engine/index.ts'
+import {
+  delegationsIn,
+  foldDelegated,
+  foldRun,
+  newDelegated,
+  newRunFold,
+  runView,
+  viewOf,
+  type ActivationView,
+  type DelegatedFold,
+  type DelegationView,
+  type Recorded,
+  type RunFold,
+  type RunView,
+  type Spoken,
+} from '../journal/index.ts'
+import { isStopWord, type ControlState, type TakeoverContext } from '../oversight/index.ts'
+import { approvalsAmong, unanswered, type Approval } from './operator/open-approvals.ts'
+import {
+  answer,
+  decide,
+  settleDivergence,
+  settleDoubt,
+  storeTime,
+  type Answer,
+  type Decision,
+  type DecisionAccess,
+  type DivergenceSettlement,
+  type DoubtSettlement,
+} from './operator/decisions.ts'
+import { follow, followMessages, hasEnded, liveParts, type MessagesOptions, type PartsOptions, type ReadOptions } from './feed/run-feed.ts'
+import type { RunPart } from './feed/part-origin.ts'
+import { postToTeam, type PostFromOutside } from './operator/team-mail.ts'
+import { queuedBehind, withQueue } from './session-queue.ts'
+import { recruit, retire, type RecruitFromOutside, type RetireFromOutside } from './operator/team-staff.ts'
+import { stopDelegation, type StopDelegation } from './operator/stop-delegation.ts'
+import { textOf } from './feed/run-text.ts'
+import {
+  complete,
+  contextOf,
+  controlOf,
+  finish,
+  handBack,
+  pause,
+  takeOver,
+  type CompleteByHand,
+  type FinishByHand,
+  type HandBack,
+  resume,
+  type PauseOptions,
+  type ResumeOptions,
+  type TakenOver,
+  type TakeOverOptions,
+} from './operator/takeover.ts'
+import { Telling } from './feed/notice-watch.ts'
+import { wholeFeed } from './feed/whole-feed.ts'
+
+/** How a run ended, which run it was and what its whole tree used. */
+export type RunOutcome<O = Json> = Outcome<O> & { readonly run: RunId; readonly usage: Usage }
+
+/** A run that needs somebody: open approvals, and everything that is open (`questions`: approvals too), but nothing whose deadline has passed. */
+export interface RunWaiting {
+  readonly status: 'waiting' | 'queued' | 'paused' | 'human_control' | 'stuck'
+  /** Of a run that waits for its turn in its session: the run ahead of it, and what that one needs. Its approvals are decided by `runtime.decide`, or its own handle. */
+  readonly queued?: { readonly behind: RunId; readonly needs: RunWaiting }
+  /** Why it is stuck. */
+  readonly reason?: string
+  /** It is stuck because it was set aside for this: `run.resume()` tries it again, `run.cancel()` ends it without its code. */
+  readonly failure?: Failure
+  readonly waiting: readonly Approval[]
+  readonly questions: readonly Question[]
+}
+
+/** How a run is cancelled. */
+export interface CancelOptions {
+  /** Whether what was done is undone, by `onCancel` and by the `undo` of planned teams. Default true. False: it stays; only compensations with `always` run. */
+  readonly undo?: boolean
+}
+
+/** A run seen from outside. Everything is asynchronous, everything returned is a copy. */
+export interface Run<O = Json> {
+  readonly id: RunId
+  /** How it ended; waits for the end, also while the store is away for a while or its disk is full. Rejects with `run.unknown`, `engine.closed`, and `store.*` where waiting would not help. */
+  outcome(): Promise<RunOutcome<O>>
+  /** The journal after `from`, then live, until the run has ended. Leaving changes nothing. */
+  events(options?: ReadOptions): AsyncIterableIterator<Recorded, undefined>
+  /** What the agents said after the position `from`, then live, until the run has ended. Leaving changes nothing. */
+  messages(options?: MessagesOptions): AsyncIterableIterator<Spoken, undefined>
+  /**
+   * Live pieces of work, each with its agent and path, until the run has ended. Live only: what was shown before this is called is gone, and so is what is shown
+   * in another process, unless the engine passes it on. `runtime.stream` listens from the start and misses nothing.
+   */
+  parts(options?: PartsOptions): AsyncIterableIterator<RunPart, undefined>
+  /**
+   * What is said, from the first word to the end of the run, while it is written where that is seen here: a reader that begins late has at once what was said before. Without options: of
+   * whoever holds the control of the run, which is its root and, in flows, whoever it is handed on to; an answer that is forwarded, or with which a hook ends the work, too. Who works for a
+   * call (a delegation, an agent as a tool) or for code that delegates is left out; name them by `agent` or `path`. Branches of a `parallel` come as they speak: `parts` tells them apart.
+   */
+  text(options?: PartsOptions): AsyncIterableIterator<string, undefined>
+  /**
+   * Resolves when nothing in the run goes on without somebody, or it has ended. What is open before that: `runtime.questions({ run })`. A run that waits for its turn in its session resolves as
+   * `queued` when the run ahead of it needs somebody; while that one works, it waits.
+   */
+  until(state: 'waiting'): Promise<RunWaiting | RunOutcome<O>>
+  decide(decision: Decision): Promise<void>
+  answer(answer: Answer): Promise<void>
+  settleDoubt(settlement: DoubtSettlement): Promise<void>
+  settleDivergence(settlement: DivergenceSettlement): Promise<void>
+  pause(options?: PauseOptions): Promise<void>
+  /** Lets a paused run go on. Rejects with `run.taken-over` where a human has it: they hand it back; with `run.not-paused` where it waits for somebody, and says for what: then nothing is recorded. */
+  resume(how?: string | ResumeOptions): Promise<void>
+  /** Ends the run, also one that is paused or taken over: what is open is stopped, and what undoes its work is done, unless `undo` is false. Again on a run that was cancelled: nothing. */
+  cancel(reason?: string, by?: string, options?: CancelOptions): Promise<void>
+  /**
+   * A human takes the run over, also while it is paused or waits: what is in flight ends, nothing new begins, until it is handed back, finished or cancelled. Resolves when that is in the
+   * journal, to what there is to know for going on by hand. The first owner keeps it: for anybody else `takenOver` is false, and `owner` says whose it is. Rejects with `run.ended`.
+   */
+  takeOver(options?: TakeOverOptions): Promise<TakenOver>
+  /** What `takeOver` would resolve to, now, without taking anything over. */
+  takeoverContext(): Promise<TakeoverContext>
+  /**
+   * Hands a run back, with an edited plan if that is to be another one. Resolves when it goes on, so while no process drives it, it waits. Rejects with `run.not-taken-over`, with `run.ended`, with
+   * `plan.invalid` for an edit that makes no sense, and with `input.invalid` for one of a run without a planned team: then nothing is done, and the human still has the run.
+   */
+  handBack(how?: HandBack): Promise<void>
+  /**
+   * Finishes one step by hand: a worker at any depth, whoever leads it, or a task of a planned team that nobody has begun. Whoever waits for it goes on with this output; nothing that was done for
+   * it is undone. Rejects with `delegation.unknown`, `delegation.ended`, and `input.invalid` where several are called so, or where the agent is registered here and the output does not fit its own.
+   */
+  complete(step: CompleteByHand): Promise<void>
+  /** Ends the whole run that a human has with their output; nothing is undone. Rejects with `run.not-taken-over`, `run.ended`, and `input.invalid` as `complete` does. */
+  finish(end: FinishByHand): Promise<void>
+  /** Whether it is paused or taken over, by whom, and every command so far with what became of it. Always answers. */
+  control(): Promise<ControlState>
+  /**
+   * Stops one delegation that `run.delegations()` shows, wherever it stands: pending, at work, between two attempts, in the background or not; the run goes on, and its leader is told. Resolves
+   * when the stop is durable, from any process. While `onStart` or `filterMessages` is asked there is no delegation yet: they have a deadline. Rejects with `delegation.unknown` and
+   * `delegation.ended`. A second stop changes nothing.
+   */
+  stop(delegation: StopDelegation): Promise<void>
+  /**
+   * Asks a planned team for another member. Resolves when it was decided, in whichever process: `admitted` with the member, or why not. The same `requestId` again is the same wish, with the same
+   * answer. A team that is paused decides when it can; one that has ended says `closed`. Rejects with `input.invalid` where it is not clear which team is meant.
+   */
+  recruit(wish: RecruitFromOutside): Promise<Recruited>
+  /** Asks a planned team to let a member go: after its task (`graceful`), or now (`force`). Resolves when it was decided, as `recruit` does. */
+  retire(wish: RetireFromOutside): Promise<Retired>
+  /** Sends a message to an agent at work in this run. Resolves to whether it was taken. Rejects with `input.invalid` for words by which Reeve itself speaks to leaders. */
+  post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  /**
+   * Writes to members of a planned team: a member, `role:<name>`, or `*`. Resolves when that is durable, also while the run is paused; `closed` where the team has ended. Whose inbox it is in, or
+   * why it was refused, the journal says (`mail.accepted`, `mail.refused`). Rejects with `input.invalid` for mail that is none, or where it is not clear which team is meant.
+   */
+  post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
+  view(): Promise<RunView>
+  /** One row for each delegation so far, at any depth: who was asked what, what came of it, what the worker's tools answered. Whatever its leader's model was told. */
+  delegations(): Promise<readonly DelegationView[]>
+  usage(): Promise<Usage>
+}
+
+/** What a handle works with. */
+export interface HandleParts {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly mayDecide?: DecisionAccess['mayDecide']
+  /** An agent that is registered here. */
+  readonly find?: (name: string) => Agent | undefined
+}
+
+/** A handle. Cheap: nothing is read until it is asked. */
+export function runHandle<O>(id: RunId, { engine, clock, mayDecide, find }: HandleParts): Run<O> {
+  const access = { engine, clock, mayDecide, find, run: id }
+  const current = reader(engine, id, newRunFold(), foldRun, ({ position }) => position)
+  const delegated = reader(engine, id, newDelegated(), foldDelegated, ({ run }) => run.position)
+  const outcome = async (): Promise<RunOutcome<O>> => {
+    const end = await engine.outcome(id)
+    return { ...(end.outcome as Outcome<O>), run: id, usage: end.usage }
+  }
+  const said = <K extends string>(name: K, value: string | undefined): { readonly [P in K]?: string } =>
+    value === undefined ? {} : ({ [name]: value } as { [P in K]: string })
+  return {
+    id,
+    outcome,
+    events: (options) => follow(engine, id, options),
+    messages: (options) => followMessages(engine, id, options),
+    parts: (options) => liveParts(engine, id, options),
+    text: (options) => textOf(engine, id, options),
+    until: async () => (await untilWaiting(access)) ?? outcome(),
+    decide: (decision) => decide(access, underName(decision)),
+    answer: (given) => answer(access, underName(given)),
+    settleDoubt: (settlement) => settleDoubt(access, underName(settlement)),
+    settleDivergence: (settlement) => settleDivergence(access, underName(settlement)),
+    pause: (options) => pause(access, underName(options)),
+    resume: (how) => resume(access, underName(typeof how === 'string' ? { by: how } : how)),
+    cancel: async (reason = 'cancelled by the operator', by, options = {}) => {
+      const result = await engine.post({ type: 'cancel', run: id, reason, ...underName(said('by', by)), ...kept(options) })
+      if (result !== 'closed' || (await outcome()).status !== 'cancelled') posted(id, result)
+    },
+    takeOver: (options) => takeOver(access, underName(options)),
+    takeoverContext: () => contextOf(access),
+    handBack: (how) => handBack(access, underName(how)),
+    complete: (step) => complete(access, underName(step)),
+    finish: (end) => finish(access, underName(end)),
+    control: () => controlOf(access),
+    stop: (given) => stopDelegation(access, underName(given)),
+    recruit: (wish) => recruit(access, underName(wish)),
+    retire: (wish) => retire(access, underName(wish)),
+    post: posting(access),
+    view: async () => {
+      const status = (await engine.summary(id))?.status
+      const view = await wholeView(engine, await current())
+      if (view.endedAt !== undefined) return view
+      // why a run is stuck may be what its journal cannot hold; a timer that was called off stands in it as open
+      if (status === 'stuck' || (status === 'waiting' && view.status === 'running')) return { ...view, status }
+      return withQueue(engine, view)
+    },
+    delegations: async () => delegationsIn(await wholeDelegated(engine, await delegated())),
+    usage: async () => viewOf(await current()).usage,
+  }
+}
+
+/** Whether what was done stays. Throws `input.invalid` for options that there are not. */
+function kept(options: CancelOptions): { readonly keeps?: true } {
+  const { undo } = options
+  const problems = [
+    ...unknownNames(options, { undo: true }, 'run.cancel()'),
+    ...(undo === undefined || typeof undo === 'boolean' ? [] : [`run.cancel(): undo is ${described(undo)}, expected true or false`]),
+  ]
+  if (problems.length > 0) throw new ReeveError('input.invalid', problems.join('; '))
+  return undo === false ? { keeps: true } : {}
+}
+
+/** Both ways of posting. Words by which Reeve speaks to leaders are not anybody's to say. */
+function posting(access: { readonly engine: Engine; readonly run: RunId }): Run['post'] {
+  async function post(to: ActivationId, message: Json, options?: { readonly id?: string }): Promise<'accepted' | 'closed' | 'unknown'>
+  async function post(mail: PostFromOutside): Promise<'accepted' | 'closed'>
+  async function post(to: ActivationId | PostFromOutside, message: Json = null, { id }: { readonly id?: string } = {}) {
+    if (typeof to !== 'string') return postToTeam(access, underName(to))
+    if (isStopWord(message) || isTeamWord(message))
+      throw new ReeveError('input.invalid', "a message of this type is a word of Reeve's own", {
+        hint: "run.stop() stops a delegation; run.post({ to: '…', content: '…' }) writes to a team.",
+      })
+    const result = await access.engine.post({ type: 'message', activation: to, id: id ?? newId('msg'), body: message })
+    return result === 'lost' ? 'accepted' : result
+  }
+  return post
+}
+
+/** The view with what is in child runs. */
+async function wholeView(engine: Engine, fold: RunFold): Promise<RunView> {
+  const view = viewOf(fold)
+  if (!hasChildren(view.activations)) return view
+  return { ...runView(await wholeFeed(engine, view.run)), position: view.position }
+}
+
+/** Whether this run has child runs. The first activation may be the root of one itself. */
+const hasChildren = ([, ...below]: readonly Pick<ActivationView, 'apart'>[]): boolean => below.some(({ apart }) => apart === true)
+
+async function wholeDelegated(engine: Engine, fold: DelegatedFold): Promise<DelegatedFold> {
+  const { run, activations } = fold.run
+  if (run === undefined || !hasChildren([...activations.values()].map(({ view }) => view))) return fold
+  const whole = newDelegated()
+  for (const recorded of await wholeFeed(engine, run)) foldDelegated(whole, recorded)
+  return whole
+}
+
+/** Reads on where it stopped the last time; concurrent callers share one reading. */
+function reader<F>(
+  engine: Engine,
+  run: RunId,
+  fold: F,
+  take: (fold: F, recorded: Recorded) => unknown,
+  position: (fold: F) => number,
+): () => Promise<F> {
+  let reading: Promise<void> | undefined
+  const read = async (): Promise<void> => {
+    for (const recorded of await engine.read(run, position(fold))) take(fold, recorded)
+  }
+  return async () => {
+    reading = (reading ?? Promise.resolve()).then(read, read)
+    await reading
+    if (position(fold) === 0 && (await engine.summary(run)) === undefined) throw unknownRun(run)
+    return fold
+  }
+}
+
+/** How long to wait for news before the status is looked at again, in milliseconds. */
+const patience = 100
+
+interface Looking {
+  readonly engine: Engine
+  readonly clock: Clock
+  readonly run: RunId
+}
+
+/** Waits until the run needs somebody; undefined if it has ended instead. */
+async function untilWaiting(access: Looking): Promise<RunWaiting | undefined> {
+  const { engine, run } = access
+  const telling = new Telling()
+  let ahead: { readonly run: RunId; readonly telling: Telling } | undefined
+  for (;;) {
+    const found = await neededBy(access, telling)
+    if (found === 'ended') return undefined
+    if (found !== undefined) return found
+    const summary = await engine.summary(run)
+    const behind = summary?.status === 'running' ? await queuedBehind(engine, summary) : undefined
+    if (behind !== undefined) {
+      ahead = ahead?.run === behind ? ahead : { run: behind, telling: new Telling() }
+      await hear(engine, behind, ahead.telling)
+      const needs = await neededBy({ ...access, run: behind }, ahead.telling)
+      if (needs !== undefined && needs !== 'ended') return { status: 'queued', queued: { behind, needs }, waiting: [], questions: [] }
+    }
+    await changedOrLater(engine, run, telling.position)
+    await hear(engine, run, telling)
+  }
+}
+
+async function hear(engine: Engine, run: RunId, telling: Telling): Promise<void> {
+  for (const recorded of await engine.read(run, telling.position)) telling.take(recorded)
+}
+
+/** What the run needs somebody for, as far as its journal was heard; undefined while something in it goes on. */
+async function neededBy(access: Looking, telling: Telling): Promise<RunWaiting | 'ended' | undefined> {
+  const { engine, run } = access
+  // What nobody can decide in time any more is not waited for: it ends as soon as a process drives the run.
+  const open = async (): Promise<readonly Question[]> => {
+    const now = storeTime(access)
+    return unanswered(await engine.questions({ run })).filter(({ until }) => until === undefined || until >= now)
+  }
+  const summary = await engine.summary(run)
+  if (summary === undefined) throw unknownRun(run)
+  const { status, reason, failure } = summary
+  if (hasEnded(status)) return 'ended'
+  if (status === 'waiting' || status === 'paused' || status === 'stuck') {
+    const questions = await open()
+    if (status !== 'waiting' || questions.length > 0)
+      return { status, ...present({ reason, failure }), waiting: approvalsAmong(questions), questions }
+  }
+  // what was in flight when it was taken over may still end
+  if (status === 'human_control' && telling.isHeld) {
+    const questions = await open()
+    return { status, waiting: approvalsAmong(questions), questions }
+  }
+  // a channel that takes its time holds up nobody who wants to decide
+  if (status === 'running' && telling.only) {
+    const questions = await open()
+    if (questions.length > 0) return { status: 'waiting', waiting: approvalsAmong(questions), questions }
+  }
+  return undefined
+}
+
+/** A run may begin to wait without an event (it is parked a moment later), so news of the journal is not all there is to wait for. */
+async function changedOrLater(engine: Engine, run: RunId, position: number): Promise<void> {
+  const enough = new AbortController()
+  const callOff = systemClock.timer(systemClock.now() + patience, () => enough.abort())
+  await engine.changed(run, position, enough.signal)
+  callOff()
+}
+
+function posted(run: RunId, result: PostResult): void {
+  if (result === 'unknown') throw unknownRun(run)
+  if (result === 'closed')
+    throw new ReeveError('run.ended', `the run "${run}" has ended`, {
+      hint: 'Its outcome is final: reeve show <run>, or runtime.handle(id).outcome().',
+    })
+}

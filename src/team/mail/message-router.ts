@@ -1,0 +1,364 @@
+/**
+ * The post room: takes the mail of members and of people outside in, and gives it out.
+ *
+ * Owns: what is taken and what is refused, who waits, the facts of it, telling members' models that there is some. Does not own: bounds and inboxes (mailbox.ts), who waits for ever
+ * (../work/deadlocks.ts), what a round of replies is (../work/exchanges.ts).
+ * Holds: K3: everything follows from words in their recorded order. K6: a policy is a recorded step; the mail of one sender is decided in the order in which it was sent. Nobody waits for a
+ * place in a mailbox: it takes, gives up or refuses at once.
+ */
+import { isObject, jsonBytes, parentOf, present, type ActivationId, type Json, type JsonObject, type MessageId } from '../../core/index.ts'
+import { noteMail, replyToWord, type HeardWord, type MailToSend, type Sent, type TeamWord } from '../../agent/index.ts'
+import type { Oversight } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { MailRefused } from '../../journal/index.ts'
+import { escalateToBegin, refusalOf } from '../../oversight/index.ts'
+import type { Clerk, Speaker } from './command-handlers.ts'
+import type { Directory } from '../staff/directory.ts'
+import { decide, type TeamPolicy } from '../staff/policy.ts'
+import type { Entry } from '../schedule/task-graph.ts'
+import type { MailWaiter } from '../progress/deadlocks.ts'
+import type { Exchanges } from '../progress/mail-loops.ts'
+import { Mailbox, mailDefaults, type MailboxOptions, type Truncation } from './mailbox.ts'
+import { addresseesOf, addressOf } from './recipients.ts'
+
+/** What a post room works with. */
+export interface PostRoomParts {
+  readonly ctx: Context
+  readonly options: MailboxOptions | undefined
+  /** The team's own. */
+  readonly policy: TeamPolicy | undefined
+  /** What holds for the team. */
+  readonly oversight?: Oversight | undefined
+  readonly directory: Directory
+  /** A member waits for mail (true), in one way more or less than before; or ceases to. */
+  readonly waitForMail: (entry: Entry, waits: boolean) => void
+  /** Asks a human for a member who waits for the answer; undefined: nobody waits. */
+  readonly waitForHuman: <T>(member: string | undefined, ask: (asking: () => void) => Promise<T>) => Promise<T>
+  /** Where a member works that is to be told of new mail; undefined for those that are not: they do not work, or look for themselves. */
+  readonly toldAt: (member: string) => ActivationId | undefined
+  /** Tells replies that go round; default: none do. */
+  readonly rounds?: Pick<Exchanges, 'wrote' | 'read' | 'moved'>
+  /** It was decided whether mail may be taken. */
+  readonly decided?: () => void
+  /** Hears that the team was cancelled. */
+  readonly leave: (thrown: unknown) => void
+}
+
+/** Who sends. */
+interface Sender {
+  readonly from: string
+  /** Of members. */
+  readonly role?: string
+  /** Who it is, as somebody outside says. */
+  readonly by?: string
+  readonly isMember: boolean
+}
+
+/** Somebody who waits for mail. */
+interface Wait {
+  readonly entry: Entry
+  readonly heard: HeardWord
+  readonly from: string | undefined
+  readonly bounded: boolean
+}
+
+export class PostRoom {
+  readonly #parts: PostRoomParts
+  readonly #ctx: Context
+  readonly #options: MailboxOptions
+  readonly #mailbox: Mailbox
+  /** In the order in which they began to wait. */
+  #waits: Wait[] = []
+  readonly #sent = new Map<string, number>()
+  /** Whose attempts have ended. */
+  readonly #former = new Map<ActivationId, Sender>()
+  /** The decisions on the mail of one sender, one after the other. */
+  readonly #deciding = new Map<string, Promise<void>>()
+  #undecided = 0
+
+  constructor(parts: PostRoomParts) {
+    this.#parts = parts
+    this.#ctx = parts.ctx.scope('mail')
+    this.#options = parts.options ?? {}
+    this.#mailbox = new Mailbox(this.#options)
+  }
+
+  /** Somebody sends. The receipt, where they want one, says what became of it. */
+  readonly send: Clerk<'send'> = (word, speaker, heard) => this.#send(senderOf(speaker, heard), word, heard)
+
+  /** What somebody has sent just before an attempt of theirs ended may come after its end, and is mail like any other. False: this is no such thing. */
+  readonly late = (heard: HeardWord): boolean => {
+    const { word, from } = heard
+    const sender = word.do === 'send' && from !== undefined ? this.#formerly(from) : undefined
+    if (sender === undefined || word.do !== 'send') return false
+    this.#send(sender, { ...word, receipt: false }, heard)
+    return true
+  }
+
+  #send(sender: Sender, { mail, receipt }: Extract<TeamWord, { readonly do: 'send' }>, heard: HeardWord): JsonObject | undefined {
+    const reply = (sent: Sent): JsonObject | undefined => (receipt === true ? sent : undefined)
+    const problem = mailProblem(mail, this.#options.maxBytes ?? mailDefaults.maxBytes)
+    if (problem !== undefined) return reply(this.#refuse(sender, toText(mail), problem.reason, problem.message))
+    if (this.#policies.length === 0) return reply(this.#take(sender, mail, { message: heard.id }))
+    this.#decideLater(sender, mail, { message: heard.id }, receipt === true ? (sent) => replyToWord(this.#ctx, heard, sent) : undefined)
+    return undefined
+  }
+
+  /** Whose activation this was, or the one above it. */
+  #formerly(activation: ActivationId): Sender | undefined {
+    for (let at: ActivationId | undefined = activation; at !== undefined; at = parentOf(at)?.parent) {
+      const sender = this.#former.get(at)
+      if (sender !== undefined) return sender
+    }
+    return undefined
+  }
+
+  /** Somebody asks for their mail. */
+  readonly inbox: Clerk<'inbox'> = ({ wait, from, bounded, instead }, { entry }, heard) => {
+    if (entry === undefined) return { mail: [], unread: 0 }
+    const calledOff = instead === undefined ? undefined : this.#callOff(entry, (each) => each.heard.id === instead)
+    const reply = this.#read(entry, typeof from === 'string' ? from : undefined)
+    if (reply['mail'].length > 0 || wait !== true) return calledOff === undefined ? reply : { ...reply, calledOff }
+    this.#waits.push({ entry, heard, from, bounded: bounded === true })
+    this.#parts.waitForMail(entry, true)
+    return undefined
+  }
+
+  /** Mail of the `lead`. However much it sends, no quota holds for it. */
+  post(mail: MailToSend): void {
+    const sender: Sender = { from: 'lead', isMember: false }
+    const problem = mailProblem(mail, this.#options.maxBytes ?? mailDefaults.maxBytes)
+    if (problem !== undefined) this.#refuse(sender, toText(mail), problem.reason, problem.message)
+    else if (this.#policies.length === 0) this.#take(sender, mail, { content: mail.content })
+    else this.#decideLater(sender, mail, { content: mail.content })
+  }
+
+  /** Somebody is on the team from now on: mail that waited for them is theirs. Nothing the second time. */
+  joined(member: string): void {
+    if (this.#mailbox.knows(member)) return
+    const entry = this.#parts.directory.get(member)
+    if (entry === undefined || !this.#parts.directory.isThere(member)) return
+    const { seqs, truncations } = this.#mailbox.join(member, entry.role)
+    if (seqs.length > 0) this.#ctx.emit({ type: 'mail.forwarded', member, seqs })
+    this.#noteTruncations(truncations)
+  }
+
+  /** How much somebody has not read who is about to begin. */
+  unread(member: string): number {
+    this.joined(member)
+    return this.#mailbox.size(member)
+  }
+
+  /** An attempt of this member has ended: nobody waits there any more. Its unread mail stays for the next one. */
+  attemptEnded(entry: Entry, activation: ActivationId): void {
+    this.#former.set(activation, { from: entry.member, role: entry.role.role, isMember: true })
+    this.#callOff(entry, () => true)
+  }
+
+  /** A task has ended: whoever is not on the team any more has left. */
+  settled(): void {
+    const { directory } = this.#parts
+    for (const member of this.#mailbox.members) if (!directory.isThere(member)) this.left(member)
+  }
+
+  /** Somebody whose task had ended does it again. */
+  back(member: string): void {
+    this.#mailbox.back(member)
+    this.joined(member)
+  }
+
+  /** Somebody is not on the team any more: what they never read is recorded. */
+  left(member: string): void {
+    this.#waits = this.#waits.filter(({ entry }) => entry.member !== member)
+    const seqs = this.#mailbox.leave(member)
+    if (seqs.length > 0) this.#ctx.emit({ type: 'mail.unread', member, seqs })
+  }
+
+  /** Who waits for mail, each once, in the order in which they began to. A member with several pending waits wakes on the first. */
+  waiting(): readonly MailWaiter[] {
+    const found = new Map<Entry, MailWaiter>()
+    for (const { entry, from, bounded } of this.#waits) {
+      const before = found.get(entry)
+      const sender = before === undefined || before.from === from ? from : undefined
+      const ends = bounded || before?.bounded === true
+      found.set(entry, { entry, ...(sender === undefined ? undefined : { from: sender }), ...(ends ? { bounded: ends } : undefined) })
+    }
+    return [...found.values()]
+  }
+
+  /** Whether a policy, or a human, is asked about mail right now. */
+  get undecided(): boolean {
+    return this.#undecided > 0
+  }
+
+  /** Ends the waits of a member that would never end: each rejects with this message, and with the tasks that wait for each other. */
+  failWait(entry: Entry, message: string, cycle: readonly string[]): void {
+    const own = this.#waits.filter((each) => each.entry === entry)
+    this.#callOff(entry, () => true)
+    for (const { heard } of own) replyToWord(this.#ctx, heard, { mail: [], unread: 0, deadlock: message, cycle })
+  }
+
+  // ---- taking in ---------------------------------------------------------------------------------------------------------------------
+
+  get #policies(): readonly TeamPolicy[] {
+    return [this.#options.policy, this.#parts.policy].filter((each) => each !== undefined)
+  }
+
+  #take(sender: Sender, { to, content, kind, correlationId }: MailToSend, source: Source): Sent {
+    const { from, role, by, isMember } = sender
+    const address = addressOf(to)!
+    const { quota = 0 } = this.#options
+    const sent = this.#sent.get(from) ?? 0
+    if (isMember && quota > 0 && sent >= quota) return this.#refuse(sender, to, 'quota', `a member may send ${quota} messages, no more`)
+    const round = isMember ? this.#parts.rounds?.wrote(from, to, content) : undefined
+    if (round !== undefined) {
+      const { kind, cycle, isNew } = round
+      const message = `mail goes to and fro between ${cycle.join(' and ')}, and nothing comes of it`
+      const tasks = cycle.map((member) => this.#parts.directory.get(member)?.task ?? member)
+      if (isNew) this.#ctx.emit({ type: 'deadlock.found', kind, cycle: tasks, message })
+      return this.#refuse(sender, to, kind, message)
+    }
+    const { directory } = this.#parts
+    const addressees = addresseesOf(address, isMember ? from : undefined, directory)
+    for (const member of addressees.recipients) this.joined(member)
+    const about = { ...present({ kind, correlationId, role, by }) }
+    const before = this.#mailbox.dropped
+    const posted = this.#mailbox.post({ from, to, content, at: this.#ctx.now().getTime(), ...about }, addressees)
+    if (!posted.accepted) return this.#refuse(sender, to, posted.reason, 'there is no room for more mail')
+    const { seq, recipients, truncations } = posted
+    if (isMember) this.#sent.set(from, sent + 1)
+    else this.#parts.rounds?.moved() // a word from elsewhere
+    this.#ctx.emit({ type: 'mail.accepted', seq, from, to, recipients, ...present({ by, kind, correlationId }), ...source })
+    this.#noteTruncations(truncations)
+    for (const member of recipients) this.#hand(member, seq)
+    return { accepted: true, seq, recipients, dropped: this.#mailbox.dropped - before }
+  }
+
+  #refuse({ from, by }: Sender, to: string, reason: MailRefused['reason'], message: string): Sent {
+    this.#ctx.emit({ type: 'mail.refused', from, to: to.slice(0, shownOfTo), reason, message, ...present({ by }) })
+    return { accepted: false, reason, message }
+  }
+
+  #noteTruncations(truncations: readonly Truncation[]): void {
+    for (const each of truncations) this.#ctx.emit({ type: 'mail.truncated', ...each })
+  }
+
+  /** New mail is in an inbox: gives it to whoever waits there; else its model is told, once until it has read. */
+  #hand(member: string, seq: number): void {
+    const wait = this.#waits.find((each) => each.entry.member === member && this.#has(member, each.from))
+    if (wait !== undefined) {
+      this.#callOff(wait.entry, (each) => each === wait)
+      return replyToWord(this.#ctx, wait.heard, this.#read(wait.entry, wait.from))
+    }
+    const at = this.#mailbox.size(member) === 1 ? this.#parts.toldAt(member) : undefined
+    if (at !== undefined) noteMail(this.#ctx, at, seq)
+  }
+
+  // ---- deciding ----------------------------------------------------------------------------------------------------------------------
+
+  /** `done`: how whoever waits for the receipt is told; undefined if nobody does. */
+  #decideLater(sender: Sender, mail: MailToSend, source: Source, done?: (sent: Sent) => void): void {
+    this.#undecided++
+    const work = async (): Promise<void> => {
+      const sent = await this.#decided(sender, mail, source, done !== undefined && sender.isMember)
+      this.#undecided--
+      done?.(sent)
+      this.#parts.decided?.()
+    }
+    const last = this.#deciding.get(sender.from) ?? Promise.resolve()
+    const next = last.then(work)
+    this.#deciding.set(sender.from, next)
+    next.catch(this.#parts.leave)
+  }
+
+  async #decided(sender: Sender, mail: MailToSend, source: Source, isAwaited: boolean): Promise<Sent> {
+    const { from, role, by } = sender
+    const { to, content, kind, correlationId } = mail
+    const { place } = this.#ctx
+    const ctx = this.#ctx.scope('decision')
+    const letter = { to, content, ...present({ kind, correlationId }) }
+    const { verdict, reason = 'the policy does not allow it' } = await decide(ctx, this.#policies, {
+      action: 'message',
+      actor: by ?? from,
+      run: place.run,
+      teamSize: this.#parts.directory.size('ever'),
+      details: { from, ...letter },
+      ...present({ role, user: place.caller.user }),
+    })
+    if (verdict === 'allow') return this.#take(sender, mail, source)
+    if (verdict === 'deny') return this.#refuse(sender, to, 'policy', reason)
+    const about = { kind: 'mail', tool: 'send_message', toolVersion: '1', input: { from, ...letter } } as const
+    const why = `the policy asks for it: ${reason}`
+    const asked = await this.#parts.waitForHuman(isAwaited ? from : undefined, (asking) =>
+      escalateToBegin(
+        ctx,
+        this.#parts.oversight,
+        { subject: 'action', name: 'message' },
+        { always: true },
+        { ...about, asking, reason: why },
+      ),
+    )
+    if (asked?.approved !== true)
+      return this.#refuse(sender, to, 'policy', asked === undefined ? 'not approved (not asked)' : refusalOf({ kind: 'mail' }, asked))
+    if (!asked.edited) return this.#take(sender, mail, source)
+    const problem = mailProblem(asked.input, this.#options.maxBytes ?? mailDefaults.maxBytes)
+    if (problem !== undefined) return this.#refuse(sender, to, problem.reason, problem.message)
+    const edited = asked.input as unknown as MailToSend
+    return this.#take(sender, edited, { content: edited.content })
+  }
+
+  // ---- giving out --------------------------------------------------------------------------------------------------------------------
+
+  #has(member: string, from: string | undefined): boolean {
+    return this.#mailbox.size(member) > 0 && (from === undefined || this.#mailbox.holds(member, from))
+  }
+
+  #read(entry: Entry, from: string | undefined): { readonly mail: readonly JsonObject[]; readonly unread: number } {
+    const { member } = entry
+    this.joined(member)
+    const mail = this.#mailbox.read(member, from)
+    if (mail.length > 0) {
+      this.#ctx.emit({ type: 'mail.delivered', member, seqs: mail.map(({ seq }) => seq) })
+      this.#parts.rounds?.read(member)
+    }
+    return { mail: mail as unknown as readonly JsonObject[], unread: this.#mailbox.size(member) }
+  }
+
+  /** Ends waits of a member; says whether there were any. */
+  #callOff(entry: Entry, which: (wait: Wait) => boolean): boolean {
+    const before = this.#waits.length
+    this.#waits = this.#waits.filter((each) => each.entry !== entry || !which(each))
+    if (this.#waits.length === before) return false
+    const waits = this.#waits.some((each) => each.entry === entry)
+    this.#parts.waitForMail(entry, waits)
+    return true
+  }
+}
+
+/** Where the content of mail is. */
+type Source = { readonly message: MessageId } | { readonly content: Json }
+
+/** How much of an address that makes no sense is recorded. */
+const shownOfTo = 200
+
+/** Whoever is outside is the operator, whatever they call themselves: nobody can write in the name of a member. */
+const senderOf = ({ entry, name }: Speaker, { by }: HeardWord): Sender =>
+  entry === undefined ? { from: 'operator', isMember: false, ...present({ by }) } : { from: name, role: entry.role.role, isMember: true }
+
+const toText = (mail: unknown): string => (isObject(mail) && typeof mail['to'] === 'string' ? mail['to'] : '')
+
+/** Why mail is none that could be taken. */
+function mailProblem(mail: unknown, maxBytes: number): { readonly reason: 'invalid' | 'too_large'; readonly message: string } | undefined {
+  const { to, content, kind, correlationId } = isObject(mail) ? mail : {}
+  const wrong = [
+    ...(typeof to !== 'string' || addressOf(to) === undefined ? ['"to" names a member, "role:<name>", or "*" for everybody else'] : []),
+    ...(content === undefined ? ['there is no content'] : []),
+    ...(kind === undefined || typeof kind === 'string' ? [] : ['"kind" is a text']),
+    ...(correlationId === undefined || typeof correlationId === 'string' ? [] : ['"correlationId" is a text']),
+  ]
+  if (content === undefined || wrong.length > 0) return { reason: 'invalid', message: wrong.join('; ') }
+  const bytes = jsonBytes(content)
+  return bytes <= maxBytes
+    ? undefined
+    : { reason: 'too_large', message: `its content has ${bytes} bytes as JSON, at most ${maxBytes} are taken` }
+}

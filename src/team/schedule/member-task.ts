@@ -1,0 +1,46 @@
+/**
+ * Member task: what a member is given for an attempt at its task, under the edge of its team.
+ *
+ * Owns: what crosses to it: brief, assignment, permissions, limits, oversight. Does not own: whether it may begin (scheduler.ts), how a brief reads (member-brief.ts).
+ */
+import { present } from '../../core/index.ts'
+import { briefOf, briefValue, type Edge } from '../../edge/index.ts'
+import type { Context } from '../../engine/index.ts'
+import type { WorkerTask } from '../../supervisor/index.ts'
+import { oversightOf } from '../plan/task-oversight.ts'
+import type { TaskGraph, Entry } from './task-graph.ts'
+import { assignmentOf, briefFor } from './member-brief.ts'
+import type { WorkRules } from './rules.ts'
+import type { Topics } from '../mail/topics.ts'
+
+/** What a member is told of. */
+export interface Surroundings {
+  readonly graph: TaskGraph
+  readonly topics: Topics
+  readonly rules: Pick<WorkRules, 'passAll' | 'verbs'>
+  /** How much mail it has not read. */
+  readonly unread: number
+}
+
+/** The worker, the brief and the grant of the member that has this task, for its next attempt. Pure. */
+export function memberTask(
+  ctx: Context,
+  edge: Edge,
+  entry: Entry,
+  { graph, topics, rules, unread }: Surroundings,
+): Pick<WorkerTask, 'worker' | 'brief' | 'grant' | 'after'> {
+  const inputs = graph.inputs(entry, rules.passAll)
+  const about = { leader: ctx.place.activation, question: briefValue(edge.brief) }
+  const assignment = assignmentOf(entry, about, inputs, rules.verbs, unread)
+  const { agent, added, tools, limits, oversight: ofRole } = entry.role
+  const shown = topics.shown(entry.task.consumes ?? [], assignment.inputs)
+  // where role and task say nothing, what holds for the team holds
+  const oversight = entry.task.mode === undefined ? ofRole : oversightOf(entry.task, edge.oversight, ofRole)
+  const permissions = tools === undefined ? undefined : { tools }
+  return {
+    worker: agent,
+    brief: briefOf(briefFor(entry, assignment, agent, shown)),
+    grant: { added, assignment, ...present({ permissions, limits, oversight }) },
+    after: entry.after,
+  }
+}
